@@ -1,0 +1,113 @@
+/** A value of an indexed field. Times are whole microseconds since 1970, durations whole microseconds. */
+export type FieldValue = string | number | null;
+
+/** `integer` holds whole numbers up to 2^53. */
+export type FieldType = 'text' | 'integer' | 'real';
+
+/** The documents of one read model. */
+export type Collection = {
+  /** The read model's name, such as `executions`. */
+  readonly name: string;
+  /** Raised when the meaning of a document changes: the new collection grows beside the old. */
+  readonly version: number;
+  readonly fields: Readonly<Record<string, FieldType>>;
+  /** The shapes that queries have: fields in order, the last one the sort; every one ends in the key by itself. */
+  readonly indexes: readonly (readonly string[])[];
+};
+
+/** A document as it is stored. */
+export type StoredDocument = {
+  /** Unique in its collection, and the last sort of every query. */
+  readonly key: string;
+  /** The position of the last event that this document has seen: an event at or below it changes nothing. */
+  readonly position: bigint;
+  readonly fields: Readonly<Record<string, FieldValue>>;
+  /** The answer of Get, encoded in the interface's own message. */
+  readonly answer: Uint8Array;
+  /** The element of a list, where it is another. */
+  readonly element?: Uint8Array;
+  /** What the fold goes on from, where `answer` does not hold it. */
+  readonly state?: Uint8Array;
+};
+
+/** What a query wants of one field. */
+export type Condition =
+  | { readonly field: string; readonly is: '=' | '<>' | '<' | '<=' | '>' | '>='; readonly value: FieldValue }
+  | { readonly field: string; readonly is: 'in' | 'not in'; readonly values: readonly FieldValue[] }
+  /** Substring, case counts. */
+  | { readonly field: string; readonly is: 'contains'; readonly value: string };
+
+/** The place of a document in an order. */
+export type Cursor = { readonly value: FieldValue; readonly key: string };
+
+export type Query = {
+  readonly where: readonly Condition[];
+  /** Documents of one value are in the order of their keys, in the same direction; empty values come first. */
+  readonly orderBy: { readonly field: string; readonly direction: 'ascending' | 'descending' };
+  /** What follows this place. */
+  readonly after?: Cursor;
+  /** Skip so many first; with `after`, from there. */
+  readonly offset?: number;
+  readonly limit: number;
+};
+
+export type Found = {
+  /** `element` where there is one, else `answer`, in order. */
+  readonly elements: readonly Uint8Array[];
+  /** The place of the last one, when more follow. */
+  readonly next?: Cursor;
+};
+
+/** How far a reader of the log has come. */
+export type Checkpoint = { readonly logId: string; readonly position: bigint };
+
+/** Documents and the checkpoint that they stand for. */
+export type WriteBatch = {
+  readonly documents: readonly { readonly collection: Collection; readonly document: StoredDocument }[];
+  readonly checkpoint: {
+    readonly name: string;
+    /** The value that the worker read; `undefined` when there was none. */
+    readonly from: Checkpoint | undefined;
+    readonly to: Checkpoint;
+  };
+  readonly parked?: readonly ParkedStream[];
+};
+
+/** A stream that a view cannot go on with, from the event at `position` on. */
+export type ParkedStream = { readonly stream: string; readonly position: bigint; readonly reason: string };
+
+/** Where views are kept. They can always be built again from the log. */
+export interface ReadStore {
+  /** Makes the collections and their indexes where they are not there yet. */
+  prepare(collections: readonly Collection[]): Promise<void>;
+
+  get(collection: Collection, key: string): Promise<StoredDocument | undefined>;
+
+  /** The documents that exist among the keys, in any order. */
+  getMany(collection: Collection, keys: readonly string[]): Promise<readonly StoredDocument[]>;
+
+  /**
+   * @throws {QueryTooSlow} when no page could be made in the time that a query has.
+   */
+  find(collection: Collection, query: Query): Promise<Found>;
+
+  /** The values of a field in order, each once: names without versions. Takes queries that sort by `field`. */
+  findDistinct(
+    collection: Collection,
+    field: string,
+    query: Query,
+  ): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
+
+  checkpoint(name: string): Promise<Checkpoint | undefined>;
+
+  /**
+   * Writes all of a batch or nothing.
+   *
+   * @throws {CheckpointMoved} when the checkpoint is not what the batch was made from.
+   */
+  write(batch: WriteBatch): Promise<void>;
+
+  parked(): Promise<readonly ParkedStream[]>;
+
+  close(): Promise<void>;
+}

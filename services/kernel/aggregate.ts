@@ -1,0 +1,52 @@
+import type { RecordedEvent } from './event.js';
+import type { Content } from './payload-store.js';
+
+/**
+ * What a command comes to.
+ *
+ * - `accepted`: the events are to be recorded; none means that there was nothing to do.
+ * - `refused`: the domain says no. `events` are recorded all the same: a repeated phase with new content is refused,
+ *   and its content kept.
+ * - `unsure`: the state does not say; the aggregate's `recall` reads the stream and the command is decided again.
+ */
+export type Decision<Event, Refusal> =
+  | { readonly kind: 'accepted'; readonly events: readonly Event[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly events?: readonly Event[] }
+  | { readonly kind: 'unsure' };
+
+/** The pure part of an aggregate. */
+export interface Decider<State, Command, Event, Refusal> {
+  initial(): State;
+  /** Total: decides nothing, throws nothing. May change the state that it is given, and answers it. */
+  evolve(state: State, event: Event): State;
+  /** Pure: time and new ids come in with the command. */
+  decide(state: State, command: Command): Decision<Event, Refusal>;
+}
+
+/** An event as bytes. */
+export type EncodedEvent = { readonly type: string; readonly data: Uint8Array };
+
+/** Between the events of an aggregate and their bytes. */
+export interface EventCodec<Event> {
+  encode(event: Event): EncodedEvent;
+  /**
+   * @throws {UnknownEvent} for a type or schema that this release does not know.
+   * @throws {CorruptEvent} when the bytes are not of that type.
+   */
+  decode(type: string, data: Uint8Array, schema: number): Event;
+  /** The parts of an event that may be large. What is above the limit is moved to the payload store in place. */
+  contents(event: Event): readonly Content[];
+}
+
+/** One kind of stream: its category, how it decides, how its events are stored. */
+export interface Aggregate<State, Command, Event, Refusal> {
+  readonly category: string;
+  readonly decider: Decider<State, Command, Event, Refusal>;
+  readonly codec: EventCodec<Event>;
+  /** Where large parts of the stream's events are put. */
+  payloadScope(command: Command): string;
+  /** Roughly what the state takes in memory, in bytes. */
+  sizeOf(state: State): number;
+  /** Reads of the stream's past what an unsure decision needs, and answers the command with it. */
+  recall?(command: Command, past: AsyncIterable<readonly RecordedEvent[]>): Promise<Command>;
+}

@@ -1,0 +1,41 @@
+import type { StreamName } from './stream.js';
+
+/** 16 bytes, derived from the command: the same command again makes the same ids. */
+export type EventId = Uint8Array;
+
+/** Who recorded an event, with what request, and when. Stored as JSON beside the event. */
+export type EventMetadata = {
+  /** Milliseconds since 1970, never below those of the event before it in its stream. */
+  readonly recordedAtMs: number;
+  /** The authenticated caller; empty where there is no authentication. */
+  readonly actor: string;
+  readonly commandId: string;
+  /** The shape of the event's data; older ones are lifted when read. */
+  readonly schema: number;
+  readonly $correlationId?: string;
+  readonly $causationId?: string;
+  readonly idempotencyKey?: string;
+};
+
+/** An event to be appended. */
+export type NewEvent = {
+  readonly id: EventId;
+  /** The message name in `platformidl.eventlog`, such as `ExecutionCreated`. */
+  readonly type: string;
+  readonly data: Uint8Array;
+  /** JSON of an `EventMetadata`. */
+  readonly metadata: string;
+};
+
+/** An event as the log has it. */
+export type RecordedEvent = NewEvent & {
+  readonly stream: StreamName;
+  /** Place in the stream, from 0, dense. */
+  readonly revision: bigint;
+  /** Place in the log, ascending; never count events with it. */
+  readonly position: bigint;
+};
+
+/** Reads the metadata of an event. */
+export const metadataOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata =>
+  JSON.parse(event.metadata) as EventMetadata;

@@ -1,0 +1,75 @@
+/**
+ * The machinery failed. Thrown by adapters alone, always with the driver's error as its cause; the domain says no with
+ * a refusal, and a caller's mistake is an `RpcError`.
+ */
+export abstract class Fault extends Error {
+  abstract readonly code: FaultCode;
+
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = new.target.name;
+  }
+}
+
+/** Every fault there is; `docs/errors.md` has a line for each. */
+export type FaultCode =
+  | 'revision-conflict'
+  | 'append-too-large'
+  | 'store-unavailable'
+  | 'outcome-unknown'
+  | 'corrupt-event'
+  | 'corrupt-payload'
+  | 'unknown-event'
+  | 'checkpoint-moved'
+  | 'data-directory-in-use'
+  | 'data-directory-unusable';
+
+/** The stream is not where the append expected it. */
+export class RevisionConflict extends Fault {
+  readonly code = 'revision-conflict';
+}
+
+/** The events of one append are larger than any adapter takes. */
+export class AppendTooLarge extends Fault {
+  readonly code = 'append-too-large';
+}
+
+/** The store cannot be used now, and nothing was recorded. */
+export class StoreUnavailable extends Fault {
+  readonly code = 'store-unavailable';
+}
+
+/** The store did not answer: what was to be recorded may be there or not. */
+export class OutcomeUnknown extends Fault {
+  readonly code = 'outcome-unknown';
+}
+
+/** An event's bytes are not what its type says. */
+export class CorruptEvent extends Fault {
+  readonly code = 'corrupt-event';
+}
+
+/** An object that an event names is missing, or is not what its name says. */
+export class CorruptPayload extends Fault {
+  readonly code = 'corrupt-payload';
+}
+
+/** An event of a type or schema that this release does not know: its stream is parked, nothing skips it. */
+export class UnknownEvent extends Fault {
+  readonly code = 'unknown-event';
+}
+
+/** Somebody else has moved the checkpoint; nothing was written. */
+export class CheckpointMoved extends Fault {
+  readonly code = 'checkpoint-moved';
+}
+
+/** Another process writes to the data directory. */
+export class DataDirectoryInUse extends Fault {
+  readonly code = 'data-directory-in-use';
+}
+
+/** The data directory cannot be used: read-only, full, damaged, or of another release. */
+export class DataDirectoryUnusable extends Fault {
+  readonly code = 'data-directory-unusable';
+}

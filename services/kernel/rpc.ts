@@ -1,0 +1,76 @@
+import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
+
+/** The statuses that are ever answered. UNKNOWN is not among them, and INTERNAL is only for a bug of ours. */
+export type StatusCode =
+  | 'CANCELLED'
+  | 'INVALID_ARGUMENT'
+  | 'DEADLINE_EXCEEDED'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'PERMISSION_DENIED'
+  | 'RESOURCE_EXHAUSTED'
+  | 'FAILED_PRECONDITION'
+  | 'ABORTED'
+  | 'UNIMPLEMENTED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'UNAUTHENTICATED';
+
+/** A message that goes with a status, packed under the package that the caller used. */
+export type StatusDetail = { readonly schema: DescMessage; readonly message: MessageShape<DescMessage> };
+
+/** A request that is answered with a status other than OK. */
+export class RpcError extends Error {
+  readonly code: StatusCode;
+  readonly details: readonly StatusDetail[];
+
+  constructor(code: StatusCode, message: string, details: readonly StatusDetail[] = []) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A required field is empty. */
+export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUMENT', `missing ${field}`);
+
+/** A field has a value that it cannot have. */
+export const invalid = (field: string, why?: string): RpcError =>
+  new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
+
+/** One request on its way, whatever transport it came by. */
+export interface Call {
+  /** The authenticated caller; empty where there is no authentication. */
+  readonly principal: string;
+  readonly requestId: string;
+  /** Reads see at least this position, or answer UNAVAILABLE. */
+  readonly minPosition?: bigint;
+  readonly idempotencyKey?: string;
+  isCancelled(): boolean;
+  /** Says which position the answer stands on; the transport sends it along as `flightlog-position`. */
+  answeredAt(position: bigint): void;
+}
+
+/** An answer that is already encoded goes out as it is. */
+export type Answer<Output extends DescMessage> = MessageShape<Output> | Uint8Array;
+
+/** One RPC and what answers it. */
+export type Route = {
+  readonly method: DescMethod;
+  /** `message`: the transport decodes the request. `bytes`: the handler takes the request as protobuf bytes. */
+  readonly takes: 'message' | 'bytes';
+  readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
+};
+
+/** Binds a unary RPC to what answers it. */
+export const route = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  handle: (request: MessageShape<Input>, call: Call) => Promise<Answer<Output>>,
+): Route => ({ method, takes: 'message', handle });
+
+/** Binds a unary RPC of the hot path: the request comes undecoded. */
+export const bytesRoute = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  handle: (request: Uint8Array, call: Call) => Promise<Answer<Output>>,
+): Route => ({ method, takes: 'bytes', handle });

@@ -1,0 +1,54 @@
+import type { Aggregate } from './aggregate.js';
+import type { StreamName } from './stream.js';
+
+/** Who asks, and with what request. */
+export type CommandContext = {
+  readonly actor: string;
+  /** Unique for each command; the ids of its events derive from it. */
+  readonly commandId: string;
+  readonly correlationId?: string;
+  readonly causationId?: string;
+  readonly idempotencyKey?: string;
+  /** True once the caller has gone: a command that is not queued yet is dropped, one that is goes on. */
+  readonly isCancelled?: () => boolean;
+};
+
+/** The answer to a command. It is given only when everything that it rests on is durable. */
+export type Outcome<Refusal> =
+  | { readonly kind: 'accepted'; readonly revision: bigint; readonly position: bigint }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** What a stream has come to. */
+export type Folded<State> = {
+  readonly state: State;
+  /** -1n when the stream does not exist. */ readonly revision: bigint;
+};
+
+/** The live streams of this process: commands in, decisions recorded. */
+export interface Sessions {
+  /**
+   * Decides a command against the state of its stream and records what it comes to.
+   *
+   * @throws {Fault} as the event store's `append`, but for conflicts, which are decided again.
+   */
+  handle<State, Command, Event, Refusal>(
+    aggregate: Aggregate<State, Command, Event, Refusal>,
+    stream: StreamName,
+    command: Command,
+    context: CommandContext,
+  ): Promise<Outcome<Refusal>>;
+
+  /** The committed state of a stream; not to be changed by the caller. */
+  read<State, Command, Event, Refusal>(
+    aggregate: Aggregate<State, Command, Event, Refusal>,
+    stream: StreamName,
+  ): Promise<Folded<State>>;
+}
+
+/** What this process has acknowledged, for those who read what they wrote. */
+export interface Acknowledged {
+  /** The position of the last acknowledged event of a stream; `undefined` when it was long ago or never. */
+  ofStream(stream: StreamName): bigint | undefined;
+  /** The last acknowledged position over the streams whose names begin so, such as `execution-flytesnacks:development:`. */
+  ofPrefix(prefix: string): bigint | undefined;
+}
