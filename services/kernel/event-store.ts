@@ -43,23 +43,10 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
-/** The log: streams of events, appended to with an expected revision, and read alone or all together. */
-export interface EventStore {
+/** The log as its readers see it. */
+export interface EventLog {
   /** The identity of this log: new after every restore or copy, so that positions of two logs are never mixed. */
   readonly logId: string;
-
-  /**
-   * Appends all the events or none, and answers when they are durable.
-   *
-   * Idempotent: when the same ids stand at the revisions that follow `expected`, it is a success with their places.
-   * With `any`, ids among the last 4,096 of the stream are known.
-   *
-   * @throws {RevisionConflict} when the stream is not at `expected`.
-   * @throws {AppendTooLarge} when the events are above 1,000,000 bytes together.
-   * @throws {StoreUnavailable} when it is certain that nothing was appended.
-   * @throws {OutcomeUnknown} when it is not known whether the events were appended.
-   */
-  append(stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>;
 
   /** The events of one stream in pages, in the direction asked for; none for a stream that does not exist. */
   readStream(stream: StreamName, options?: ReadStreamOptions): AsyncIterable<readonly RecordedEvent[]>;
@@ -81,6 +68,22 @@ export interface EventStore {
   head(): Promise<bigint>;
 
   close(): Promise<void>;
+}
+
+/** The log: streams of events, appended to with an expected revision, and read alone or all together. */
+export interface EventStore extends EventLog {
+  /**
+   * Appends all the events or none, and answers when they are durable.
+   *
+   * Idempotent: when the same ids stand at the revisions that follow `expected`, it is a success with their places.
+   * With `any`, ids among the last 4,096 of the stream are known.
+   *
+   * @throws {RevisionConflict} when the stream is not at `expected`.
+   * @throws {AppendTooLarge} when the events are above 1,000,000 bytes together.
+   * @throws {StoreUnavailable} when it is certain that nothing was appended.
+   * @throws {OutcomeUnknown} when it is not known whether the events were appended.
+   */
+  append(stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>;
 }
 
 /** The largest append that every adapter takes, in bytes of ids, types, data and metadata together. */

@@ -1,0 +1,143 @@
+/** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
+const PLUMBING = 'kernel|compiler|sessions|reference|store|gateway|reactors|streams|engine|main';
+
+/** Each driver has one home; `services/main` may wire it. */
+const DRIVERS = {
+  '@photostructure/sqlite': '^(services|projections)/store/',
+  '@eventstore/db-client': '^services/(store|main)/',
+  mongodb: '^(projections/store|services/(store|main))/',
+  kafkajs: '^services/(reactors/[^/]+|main)/',
+  '@grpc/grpc-js': '^services/(gateway|engine|main)/',
+  fastify: '^services/(gateway|main)/',
+};
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'kernel-knows-nobody',
+      severity: 'error',
+      comment: "The kernel imports only itself, and the message types of the interface's library.",
+      from: { path: '^services/kernel/' },
+      to: { pathNot: ['^services/kernel/', '^node_modules/@bufbuild/protobuf/'] },
+    },
+    {
+      name: 'pure-files-stay-pure',
+      severity: 'error',
+      comment: 'What decides imports the kernel, the messages and its own slice: no driver, nothing of node.',
+      from: { path: '^services/([^/]+)/(?!rpc)[^/]+\\.ts$', pathNot: `^services/(${PLUMBING})/` },
+      to: { pathNot: ['^services/kernel/', '^proto/gen/', '^services/$1/', '^node_modules/@bufbuild/protobuf/'] },
+    },
+    {
+      name: 'slices-do-not-meet',
+      severity: 'error',
+      comment: 'One slice never imports another; what crosses is an event, through a reactor.',
+      from: { path: `^services/(?!${PLUMBING})([^/]+)/` },
+      to: { path: '^services/(?!kernel|compiler)', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'adapters-know-only-the-kernel',
+      severity: 'error',
+      from: { path: '^services/(store|gateway)/' },
+      to: { path: '^(services|projections)/', pathNot: ['^services/kernel/', '^services/$1/'] },
+    },
+    {
+      name: 'sessions-know-only-the-kernel',
+      severity: 'error',
+      from: { path: '^services/sessions/' },
+      to: { path: '^(services|projections|proto)/', pathNot: ['^services/kernel/', '^services/sessions/'] },
+    },
+    {
+      name: 'reference-knows-only-what-happened',
+      severity: 'error',
+      from: { path: '^services/reference/' },
+      to: { path: '^services/', pathNot: ['^services/(kernel|reference)/', '^services/[^/]+/(events|state)\\.ts$'] },
+    },
+    {
+      name: 'the-engine-is-a-client',
+      severity: 'error',
+      from: { path: '^services/engine/' },
+      to: { path: '^(services|projections)/', pathNot: '^services/engine/' },
+    },
+    {
+      name: 'write-side-knows-no-read-side',
+      severity: 'error',
+      from: { path: '^services/(?!main/)' },
+      to: { path: '^projections/' },
+    },
+    {
+      name: 'read-side-knows-only-events',
+      severity: 'error',
+      comment: 'From services, a projection takes the kernel and the events.',
+      from: { path: '^projections/' },
+      to: { path: '^services/', pathNot: ['^services/kernel/', '^services/[^/]+/events\\.ts$'] },
+    },
+    {
+      name: 'read-plumbing-knows-no-read-model',
+      severity: 'error',
+      from: { path: '^projections/(kernel|store)/' },
+      to: {
+        path: '^(services|projections)/',
+        pathNot: ['^services/kernel/', '^projections/kernel/', '^projections/$1/'],
+      },
+    },
+    {
+      name: 'reactors-know-only-messages-and-deciders',
+      severity: 'error',
+      from: { path: '^services/(reactors/[^/]+|streams)/' },
+      to: {
+        path: '^services/',
+        pathNot: ['^services/kernel/', '^services/[^/]+/(events|commands|decider)\\.ts$', '^services/reactors/$1/'],
+      },
+    },
+    {
+      name: 'name-the-thing',
+      severity: 'error',
+      comment: 'No drawers for odds and ends, and no barrels: import the file that has it.',
+      from: {},
+      to: {
+        path: ['/utils?[./]', '/helpers?[./]', '/common[./]', '/shared[./]', '/core[./]', '/lib[./]', '/index[.]ts$'],
+        pathNot: '^node_modules/',
+      },
+    },
+    {
+      name: 'read-models-do-not-meet',
+      severity: 'error',
+      from: { path: '^projections/(?!kernel|store)([^/]+)/' },
+      to: { path: '^projections/(?!kernel)', pathNot: '^projections/$1/' },
+    },
+    { name: 'nobody-imports-tests', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
+    {
+      name: 'nobody-imports-main',
+      severity: 'error',
+      from: { pathNot: '^services/main/' },
+      to: { path: '^services/main/' },
+    },
+    {
+      name: 'no-dev-dependency-at-run-time',
+      severity: 'error',
+      from: { path: '^(services|projections)/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'paths-are-kebab-case',
+      severity: 'error',
+      from: { path: '^(services|projections|test)/.*[A-Z_]' },
+      to: {},
+    },
+    ...Object.entries(DRIVERS).map(([driver, home]) => ({
+      name: `${driver}-stays-home`,
+      severity: 'error',
+      from: { path: '^(services|projections)/', pathNot: home },
+      to: { path: `^node_modules/${driver}/` },
+    })),
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: ['node_modules', '^proto/gen/'] },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
+  },
+};

@@ -1,0 +1,99 @@
+import js from '@eslint/js';
+import prettier from 'eslint-config-prettier';
+import jsdoc from 'eslint-plugin-jsdoc';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+const banned = [
+  { selector: 'TSEnumDeclaration', message: 'Write a union of string literals.' },
+  { selector: 'TSParameterProperty', message: 'Declare the field and assign it.' },
+  { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
+];
+
+export default defineConfig(
+  globalIgnores(['dist/', 'proto/gen/', 'test/fixtures/']),
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/consistent-type-definitions': 'off', // data is `type`, a port is `interface`
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/strict-boolean-expressions': ['error', { allowNullableObject: true, allowString: true }],
+      complexity: ['error', 10],
+      curly: ['error', 'multi-line'],
+      eqeqeq: 'error',
+      'max-depth': ['error', 3],
+      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'max-params': ['error', 4],
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', ...banned],
+      'object-shorthand': 'error',
+    },
+  },
+  {
+    // The pure part knows neither clock nor chance nor environment.
+    files: [
+      'services/*/{commands,events,state,decider}.ts',
+      'services/compiler/**',
+      'projections/*/projection.ts',
+      '{services,projections}/kernel/**',
+    ],
+    rules: {
+      'no-restricted-globals': ['error', 'process', 'fetch', 'setTimeout', 'setInterval', 'performance'],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'Time comes in with the command.' },
+        { object: 'Math', property: 'random', message: 'Ids come in with the command.' },
+      ],
+      'no-restricted-imports': ['error', { patterns: ['node:*'] }],
+      'no-restricted-syntax': [
+        'error',
+        ...banned,
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'Time comes in with the command.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['{services,projections}/{kernel,store,gateway,streams}/**/*.ts'],
+    plugins: { jsdoc },
+    rules: {
+      'jsdoc/require-jsdoc': [
+        'error',
+        {
+          publicOnly: true,
+          require: { ArrowFunctionExpression: true, ClassDeclaration: true },
+          contexts: ['TSInterfaceDeclaration', 'TSTypeAliasDeclaration'],
+        },
+      ],
+      'jsdoc/no-types': 'error',
+    },
+  },
+  {
+    files: ['test/**', '*.config.*'],
+    rules: {
+      'no-restricted-syntax': 'off',
+      'max-lines': 'off',
+      'max-lines-per-function': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/explicit-module-boundary-types': 'off',
+    },
+  },
+  {
+    files: ['**/*.{js,cjs}'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { globals: { module: 'writable' } },
+  },
+  prettier,
+);
