@@ -20,7 +20,7 @@ module.exports = {
       severity: 'error',
       comment: "The kernel imports only itself, and the message types of the interface's library.",
       from: { path: '^services/kernel/' },
-      to: { pathNot: ['^services/kernel/', '^node_modules/@bufbuild/protobuf/'] },
+      to: { pathNot: ['^services/kernel/', '^node_modules/@bufbuild/protobuf/', '^(node:)?crypto$'] },
     },
     {
       name: 'pure-files-stay-pure',

@@ -54,7 +54,10 @@ export default defineConfig(
         { object: 'Date', property: 'now', message: 'Time comes in with the command.' },
         { object: 'Math', property: 'random', message: 'Ids come in with the command.' },
       ],
-      'no-restricted-imports': ['error', { patterns: ['node:*'] }],
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: ['node:*', '!node:crypto'], message: 'Hashing is pure; nothing else of node is.' }] },
+      ],
       'no-restricted-syntax': [
         'error',
         ...banned,

@@ -40,6 +40,7 @@ export type Condition =
 /** The place of a document in an order. */
 export type Cursor = { readonly value: FieldValue; readonly key: string };
 
+/** One page of a collection. */
 export type Query = {
   readonly where: readonly Condition[];
   /** Documents of one value are in the order of their keys, in the same direction; empty values come first. */
@@ -51,6 +52,7 @@ export type Query = {
   readonly limit: number;
 };
 
+/** A page. */
 export type Found = {
   /** `element` where there is one, else `answer`, in order. */
   readonly elements: readonly Uint8Array[];

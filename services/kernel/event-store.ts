@@ -20,6 +20,7 @@ export type LogPage = {
   readonly position: bigint;
 };
 
+/** Which part of a stream to read. */
 export type ReadStreamOptions = {
   /** The first revision to read; by default the stream's first, or its last when backwards. */
   readonly from?: bigint;
@@ -28,6 +29,7 @@ export type ReadStreamOptions = {
   readonly limit?: number;
 };
 
+/** Which part of the log to read. */
 export type ReadLogOptions = {
   /** Read what follows this position; 0n is the beginning. */
   readonly after: bigint;

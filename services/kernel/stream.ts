@@ -1,10 +1,8 @@
 import type { Brand } from './brand.js';
+import { sha256Hex } from './hash.js';
 
 /** The name of a stream: `<category>-<id>`, at most 512 bytes; different things never share one. */
 export type StreamName = Brand<string, 'StreamName'>;
-
-/** The hash of a text as 64 lower-case hexadecimal digits (SHA-256). The kernel has no driver, so it is passed in. */
-export type Sha256Hex = (text: string) => string;
 
 const MAX_BYTES = 512;
 const UNRESERVED = /[^A-Za-z0-9._-]/gu;
@@ -21,12 +19,12 @@ const escape = (text: string): string =>
  * Each part is percent-encoded but for `[A-Za-z0-9._-]`, and joined by colons. A name above 512 bytes has its last
  * part replaced by the part's SHA-256, marked with `~`, which no encoded part contains.
  */
-export const streamName = (category: string, parts: readonly string[], sha256: Sha256Hex): StreamName => {
+export const streamName = (category: string, parts: readonly string[]): StreamName => {
   const name = `${category}-${parts.map(escape).join(':')}`;
   if (name.length <= MAX_BYTES) return name as StreamName;
   const head = parts.slice(0, -1).map(escape);
-  const short = `${category}-${[...head, `~${sha256(parts.at(-1) ?? '')}`].join(':')}`;
-  return (short.length <= MAX_BYTES ? short : `${category}-~${sha256(name)}`) as StreamName;
+  const short = `${category}-${[...head, `~${sha256Hex(parts.at(-1) ?? '')}`].join(':')}`;
+  return (short.length <= MAX_BYTES ? short : `${category}-~${sha256Hex(name)}`) as StreamName;
 };
 
 /** The category of a stream: what stands before the first dash. */

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+
+/** SHA-256 as 64 lower-case hexadecimal digits. */
+export const sha256Hex = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+/** SHA-256, 32 bytes. */
+export const sha256 = (content: string | Uint8Array): Uint8Array =>
+  new Uint8Array(createHash('sha256').update(content).digest());
+
+const mix = (hash: number): number => {
+  let h = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+};
+
+/**
+ * 64 bits of hash at about a nanosecond a byte, for telling repetitions apart on the hot path. Not for adversaries:
+ * where a false match would lose content, the bytes themselves are compared.
+ */
+export const shortHash = (bytes: Uint8Array): bigint => {
+  let a = 0x9e3779b9 ^ bytes.length;
+  let b = 0x243f6a88;
+  for (const byte of bytes) {
+    a = Math.imul(a ^ byte, 0x01000193);
+    b = Math.imul(b ^ byte, 0x5bd1e995) + 0x27d4eb2f;
+  }
+  return (BigInt(mix(a ^ b)) << 32n) | BigInt(mix(b + Math.imul(a, 31)));
+};
