@@ -1,0 +1,54 @@
+import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { StreamName } from '../kernel/stream.js';
+
+/** A stream that was read, and how far. `ExecutionCreated` names all that its decision stands on. */
+export type StreamPlace = { readonly stream: StreamName; readonly revision: bigint };
+
+/** Whether something may be launched in a project and domain. */
+export type ProjectStanding =
+  | { readonly kind: 'active'; readonly labels: Readonly<Record<string, string>>; readonly read: StreamPlace }
+  | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
+
+/** The projects, as far as launching asks. */
+export interface Projects {
+  standing(project: string, domain: string): Promise<ProjectStanding>;
+}
+
+/** A registered version of a launch plan, active or not. */
+export type LaunchPlanFacts = {
+  readonly id: Identifier;
+  readonly spec: LaunchPlanSpec;
+  readonly expectedInputs: ParameterMap;
+  readonly read: StreamPlace;
+};
+
+/** What is registered; `undefined` for a version that is not. Messages are shared: never changed by who asks. */
+export interface Definitions {
+  launchPlan(id: Identifier): Promise<LaunchPlanFacts | undefined>;
+  workflow(id: Identifier): Promise<{ readonly interface: TypedInterface | undefined } | undefined>;
+  task(id: Identifier): Promise<CompiledTask | undefined>;
+}
+
+/** The matchable attributes that a new execution is configured with, the most specific first. */
+export interface ExecutionConfigs {
+  of(target: {
+    readonly project: string;
+    readonly domain: string;
+    readonly workflow: string;
+    readonly launchPlan: string;
+  }): Promise<readonly { readonly config: WorkflowExecutionConfig; readonly read: StreamPlace }[]>;
+}
+
+/** Makes a task launchable by itself. */
+export interface SingleTasks {
+  /**
+   * Registers the generated workflow and launch plan `.flytegen.<task>` of the task's version, unless they are there.
+   *
+   * @returns the id of the workflow, whose compiled closure is as readable as any other.
+   */
+  singleTask(task: CompiledTask): Promise<Identifier>;
+}
