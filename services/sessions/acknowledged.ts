@@ -1,0 +1,29 @@
+import type { Acknowledged } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+
+const REMEMBERED_STREAMS = 20_000;
+
+/** What a stream's name begins with, up to its second part: `execution-flytesnacks:development:`; else up to the dash. */
+export const prefixOf = (stream: string): string => {
+  const second = stream.indexOf(':', stream.indexOf(':') + 1);
+  return stream.slice(0, (second < 0 ? stream.indexOf('-') : second) + 1);
+};
+
+/** Remembers the positions that were acknowledged: the latest 20,000 streams, and each prefix. */
+export const rememberAcknowledged = (): Acknowledged & {
+  note(stream: StreamName, prefix: string, at: bigint): void;
+} => {
+  const streams = new Map<StreamName, bigint>();
+  const prefixes = new Map<string, bigint>();
+  return {
+    ofStream: (stream) => streams.get(stream),
+    ofPrefix: (prefix) => prefixes.get(prefix),
+    note: (stream, prefix, at) => {
+      if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);
+      streams.delete(stream);
+      streams.set(stream, at);
+      const [oldest] = streams.size > REMEMBERED_STREAMS ? streams.keys() : [];
+      if (oldest !== undefined) streams.delete(oldest);
+    },
+  };
+};

@@ -1,0 +1,117 @@
+import { type EventMetadata, type NewEvent } from '../kernel/event.js';
+import type { Appended } from '../kernel/event-store.js';
+import { RevisionConflict } from '../kernel/fault.js';
+import { eventIds } from './event-id.js';
+import type { CommandTurn, InFlight, Live, Turn } from './live.js';
+
+const SCHEMA = 1;
+const MAX_ATTEMPTS = 20;
+
+const encode = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, events: readonly E[]): NewEvent[] => {
+  const { actor, commandId, correlationId, causationId, idempotencyKey } = turn.context;
+  live.recordedAtMs = Math.max(live.recordedAtMs, live.services.now());
+  const metadata: EventMetadata = {
+    recordedAtMs: live.recordedAtMs,
+    actor,
+    commandId,
+    schema: SCHEMA,
+    ...(correlationId !== undefined && { $correlationId: correlationId }),
+    ...(causationId !== undefined && { $causationId: causationId }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+  const json = JSON.stringify(metadata);
+  const ids = eventIds(commandId, events.length);
+  return ids.flatMap((id, index) => {
+    const event = events[index];
+    return event === undefined ? [] : [{ id, metadata: json, ...live.aggregate.codec.encode(event) }];
+  });
+};
+
+/**
+ * Sends events on their way and counts them in at once: what comes next is decided as if they were recorded.
+ *
+ * @param onFailure called when an append has failed and everything on its way has an answer.
+ */
+export const append = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
+  onFailure: (again: Turn<S, C, R>[]) => void,
+): void => {
+  const { folded, aggregate, services, stream } = live;
+  if (folded === undefined) return;
+  const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
+  const entry: InFlight<S, C, R> = { by: turn, refusal, followers: [], result: undefined };
+  const encoded = encode(live, turn, events);
+  for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
+  folded.revision += BigInt(events.length);
+  live.inFlight.push(entry);
+  services.store.append(stream, expected, encoded).then(
+    (appended) => settle(live, entry, { appended }, onFailure),
+    (error: unknown) => settle(live, entry, { error }, onFailure),
+  );
+};
+
+const settle = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  entry: InFlight<S, C, R>,
+  result: NonNullable<InFlight<S, C, R>['result']>,
+  onFailure: (again: Turn<S, C, R>[]) => void,
+): void => {
+  entry.result = result;
+  if ('error' in result) live.hasFailed = true;
+  if (!live.hasFailed) answerDurable(live);
+  else if (live.inFlight.every((each) => each.result !== undefined)) onFailure(sortOut(live));
+  if (live.inFlight.length === 0) live.onSettled?.();
+};
+
+const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
+  for (let first = live.inFlight[0]; first?.result !== undefined; first = live.inFlight[0]) {
+    if ('error' in first.result) return;
+    live.inFlight.shift();
+    answerEntry(live, first, first.result.appended);
+  }
+};
+
+const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<S, C, R>, appended: Appended): void => {
+  live.position = appended.position;
+  live.onDurable(appended);
+  answer(live, entry.by, entry.refusal, appended);
+  for (const { turn, refusal } of entry.followers) {
+    if (turn.kind === 'read') answerWhenDurable(live, turn, undefined);
+    else answer(live, turn, refusal, appended);
+  }
+};
+
+const answer = <S, C, E, R>(
+  { folded, aggregate }: Live<S, C, E, R>,
+  turn: Turn<S, C, R>,
+  refusal: R | undefined,
+  at: Appended,
+): void => {
+  if (turn.kind === 'read') turn.resolve(folded ?? { state: aggregate.decider.initial(), revision: -1n });
+  else turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
+};
+
+/** Answers once everything that the answer rests on is durable; at once when nothing is on its way. */
+export const answerWhenDurable = <S, C, E, R>(live: Live<S, C, E, R>, turn: Turn<S, C, R>, refusal?: R): void => {
+  const last = live.inFlight.at(-1);
+  if (last !== undefined) last.followers.push({ turn, refusal });
+  else answer(live, turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
+};
+
+/** Answers what became durable all the same, and gives back what has to be decided again, in order. */
+const sortOut = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
+  const entries = live.inFlight;
+  live.inFlight = [];
+  return entries.flatMap((entry) => {
+    const { by, result, followers } = entry;
+    if (result === undefined || 'appended' in result) {
+      if (result !== undefined) answerEntry(live, entry, result.appended);
+      return [];
+    }
+    const isAgain = result.error instanceof RevisionConflict && by.attempts < MAX_ATTEMPTS;
+    if (!isAgain) by.reject(result.error);
+    return [...(isAgain ? [{ ...by, attempts: by.attempts + 1 }] : []), ...followers.map(({ turn }) => turn)];
+  });
+};

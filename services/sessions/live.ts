@@ -1,0 +1,62 @@
+import type { Aggregate } from '../kernel/aggregate.js';
+import type { Appended, EventStore } from '../kernel/event-store.js';
+import type { PayloadStore } from '../kernel/payload-store.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+
+/** What sessions need of the process. */
+export type SessionServices = {
+  readonly store: EventStore;
+  readonly payloads: PayloadStore;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** A command that waits for its turn on the stream. */
+export type CommandTurn<Command, Refusal> = {
+  readonly kind: 'command';
+  readonly command: Command;
+  readonly context: CommandContext;
+  /** How often it was decided on a state that did not hold. */
+  readonly attempts: number;
+  readonly resolve: (outcome: Outcome<Refusal>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** Something that waits for its turn, and then for everything before it to be durable. */
+export type Turn<State, Command, Refusal> =
+  | CommandTurn<Command, Refusal>
+  | {
+      readonly kind: 'read';
+      readonly resolve: (folded: Folded<State>) => void;
+      readonly reject: (error: unknown) => void;
+    };
+
+/** An append on its way, and those whose answers rest on it. */
+export type InFlight<State, Command, Refusal> = {
+  readonly by: CommandTurn<Command, Refusal>;
+  readonly refusal: Refusal | undefined;
+  readonly followers: { readonly turn: Turn<State, Command, Refusal>; readonly refusal: Refusal | undefined }[];
+  result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
+};
+
+/** One live stream. */
+export type Live<State, Command, Event, Refusal> = {
+  readonly aggregate: Aggregate<State, Command, Event, Refusal>;
+  readonly stream: StreamName;
+  readonly services: SessionServices;
+  /** Called once for each append that has become durable. */
+  readonly onDurable: (appended: Appended) => void;
+  /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
+  folded: { state: State; revision: bigint } | undefined;
+  /** Of the last durable event; 0n before the first. */
+  position: bigint;
+  recordedAtMs: number;
+  /** Somebody is taking turns. */
+  isBusy: boolean;
+  /** An append has failed: nothing is decided until all that is on its way has an answer. */
+  hasFailed: boolean;
+  queue: Turn<State, Command, Refusal>[];
+  inFlight: InFlight<State, Command, Refusal>[];
+  onSettled: (() => void) | undefined;
+};

@@ -1,0 +1,143 @@
+import { metadataOf } from '../kernel/event.js';
+import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
+import { RpcError } from '../kernel/rpc.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
+import { answerWhenDurable, append } from './flight.js';
+import type { CommandTurn, Live, Turn } from './live.js';
+
+/** One live stream: its state with all that is queued, and the commands that wait. */
+export interface Session<State, Command, Refusal> {
+  handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;
+  read(): Promise<Folded<State>>;
+  /** Roughly, in bytes. */
+  size(): number;
+  isIdle(): boolean;
+}
+
+/**
+ * Opens a session on a stream. Commands are decided one after another on a state that has everything queued before
+ * them, so that they share a commit; an answer is given when all that it rests on is durable. When an append fails,
+ * the state is folded anew and what was decided on top of it is decided again.
+ */
+export const openSession = <State, Command, Event, Refusal>(
+  start: Pick<Live<State, Command, Event, Refusal>, 'aggregate' | 'stream' | 'services' | 'onDurable'>,
+): Session<State, Command, Refusal> => {
+  const live: Live<State, Command, Event, Refusal> = {
+    ...start,
+    folded: undefined,
+    position: 0n,
+    recordedAtMs: 0,
+    isBusy: false,
+    hasFailed: false,
+    queue: [],
+    inFlight: [],
+    onSettled: undefined,
+  };
+  const enqueue = (turn: Turn<State, Command, Refusal>): void => {
+    live.queue.push(turn);
+    if (!live.isBusy) void takeTurns(live);
+  };
+  return {
+    handle: (command, context) =>
+      new Promise((resolve, reject) => enqueue({ kind: 'command', command, context, attempts: 0, resolve, reject })),
+    read: () => new Promise((resolve, reject) => enqueue({ kind: 'read', resolve, reject })),
+    size: () => 200 + (live.folded === undefined ? 0 : live.aggregate.sizeOf(live.folded.state)),
+    isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,
+  };
+};
+
+const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<{ state: S; revision: bigint }> => {
+  const { decider, codec } = live.aggregate;
+  const folded = { state: decider.initial(), revision: -1n };
+  for await (const page of live.services.store.readStream(live.stream)) {
+    for (const event of page) {
+      const { schema, recordedAtMs } = metadataOf(event);
+      folded.state = decider.evolve(folded.state, codec.decode(event.type, event.data, schema));
+      folded.revision = event.revision;
+      live.position = event.position;
+      live.recordedAtMs = Math.max(live.recordedAtMs, recordedAtMs);
+    }
+  }
+  return folded;
+};
+
+/** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
+const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
+  live.isBusy = true;
+  try {
+    while (live.queue.length > 0 && !live.hasFailed) {
+      live.folded ??= await fold(live);
+      const turn = live.queue.shift();
+      const waiting = turn === undefined ? undefined : takeTurn(live, turn, live.folded.state);
+      if (waiting !== undefined) await waiting;
+    }
+  } catch (error) {
+    for (const turn of live.queue.splice(0)) turn.reject(error);
+  } finally {
+    live.isBusy = false;
+  }
+};
+
+const takeTurn = <S, C, E, R>(live: Live<S, C, E, R>, turn: Turn<S, C, R>, state: S): Promise<void> | undefined => {
+  if (turn.kind === 'read') {
+    answerWhenDurable(live, turn);
+    return undefined;
+  }
+  try {
+    return decide(live, turn, state)?.catch(turn.reject);
+  } catch (error) {
+    turn.reject(error);
+    return undefined;
+  }
+};
+
+/** Answers a promise only when the stream has to wait for something. */
+const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, state: S): Promise<void> | undefined => {
+  if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
+  const decision = live.aggregate.decider.decide(state, turn.command);
+  if (decision.kind === 'unsure') return recall(live, turn);
+  const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
+  const events = decision.events ?? [];
+  if (events.length === 0) {
+    answerWhenDurable(live, turn, refusal);
+    return undefined;
+  }
+  const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
+  if (large.length > 0) return moveThenAppend(live, turn, { events, refusal }, large);
+  append(live, turn, { events, refusal }, (again) => startAgain(live, again));
+  return undefined;
+};
+
+const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
+
+const recall = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
+  const { aggregate, services, stream } = live;
+  if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
+  if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
+  live.onSettled = undefined;
+  const command = await aggregate.recall(turn.command, services.store.readStream(stream));
+  live.queue.unshift({ ...turn, command });
+};
+
+const moveThenAppend = async <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  decided: { readonly events: readonly E[]; readonly refusal: R | undefined },
+  large: readonly Content[],
+): Promise<void> => {
+  const scope = live.aggregate.payloadScope(turn.command);
+  for (const part of large) {
+    const bytes = part.content.case === 'inline' ? part.content.value : new Uint8Array();
+    part.content = { case: 'ref', value: await live.services.payloads.put(scope, bytes) };
+  }
+  // Meanwhile an append before this one may have failed, and with it the ground of the decision.
+  if (live.folded === undefined || live.hasFailed) live.queue.unshift(turn);
+  else append(live, turn, decided, (again) => startAgain(live, again));
+};
+
+const startAgain = <S, C, E, R>(live: Live<S, C, E, R>, again: Turn<S, C, R>[]): void => {
+  live.folded = undefined;
+  live.hasFailed = false;
+  live.queue = [...again, ...live.queue];
+  if (!live.isBusy && live.queue.length > 0) void takeTurns(live);
+};

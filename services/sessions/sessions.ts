@@ -1,0 +1,53 @@
+import type { Aggregate } from '../kernel/aggregate.js';
+import type { Acknowledged, Sessions } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+import { prefixOf, rememberAcknowledged } from './acknowledged.js';
+import type { SessionServices } from './live.js';
+import { openSession, type Session } from './session.js';
+
+const MAX_CACHED_BYTES = 64 * 1024 * 1024;
+/** The cache is weighed after so many commands, not after each. */
+const WEIGH_EVERY = 1_024;
+
+type AnySession = Session<unknown, unknown, unknown>;
+
+/** Drops the least recently used sessions that wait for nothing, until the cache is within its bound. */
+const shrink = (sessions: Map<StreamName, AnySession>, maxBytes: number): void => {
+  let bytes = 0;
+  for (const session of sessions.values()) bytes += session.size();
+  for (const [stream, session] of sessions) {
+    if (bytes <= maxBytes) return;
+    if (!session.isIdle()) continue;
+    bytes -= session.size();
+    sessions.delete(stream);
+  }
+};
+
+/** Opens the live streams of this process. One per event store: they take what they have appended for granted. */
+export const openSessions = (
+  services: SessionServices & { readonly maxCachedBytes?: number },
+): Sessions & { readonly acknowledged: Acknowledged } => {
+  const maxBytes = services.maxCachedBytes ?? MAX_CACHED_BYTES;
+  const sessions = new Map<StreamName, AnySession>();
+  const acknowledged = rememberAcknowledged();
+  let commands = 0;
+
+  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
+    const prefix = prefixOf(stream);
+    // A stream has one category and so one aggregate: what is cached under its name has these types.
+    const known = sessions.get(stream) as Session<S, C, R> | undefined;
+    const onDurable = ({ position }: { position: bigint }): void => acknowledged.note(stream, prefix, position);
+    const session = known ?? openSession({ aggregate, stream, services, onDurable });
+    sessions.delete(stream);
+    sessions.set(stream, session);
+    commands = (commands + 1) % WEIGH_EVERY;
+    if (commands === 0) shrink(sessions, maxBytes);
+    return session;
+  };
+
+  return {
+    acknowledged,
+    handle: (aggregate, stream, command, context) => sessionOf(aggregate, stream).handle(command, context),
+    read: (aggregate, stream) => sessionOf(aggregate, stream).read(),
+  };
+};
