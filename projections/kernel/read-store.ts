@@ -30,7 +30,7 @@ export type StoredDocument = {
   readonly state?: Uint8Array;
 };
 
-/** What a query wants of one field. */
+/** What a query wants of one field. An empty field fits `= null`, and no condition with a value. */
 export type Condition =
   | { readonly field: string; readonly is: '=' | '<>' | '<' | '<=' | '>' | '>='; readonly value: FieldValue }
   | { readonly field: string; readonly is: 'in' | 'not in'; readonly values: readonly FieldValue[] }
@@ -43,11 +43,11 @@ export type Cursor = { readonly value: FieldValue; readonly key: string };
 /** One page of a collection. */
 export type Query = {
   readonly where: readonly Condition[];
-  /** Documents of one value are in the order of their keys, in the same direction; empty values come first. */
+  /** Documents of one value are in the order of their keys, in the same direction; empty values are the smallest. */
   readonly orderBy: { readonly field: string; readonly direction: 'ascending' | 'descending' };
   /** What follows this place. */
   readonly after?: Cursor;
-  /** Skip so many first; with `after`, from there. */
+  /** Skip so many first; not together with `after`. */
   readonly offset?: number;
   readonly limit: number;
 };
@@ -72,7 +72,10 @@ export type WriteBatch = {
     readonly from: Checkpoint | undefined;
     readonly to: Checkpoint;
   };
+  /** Streams to park from here on; one that is parked already keeps its position and takes the new reason. */
   readonly parked?: readonly ParkedStream[];
+  /** Parked streams that have been caught up. */
+  readonly resumed?: readonly string[];
 };
 
 /** A stream that a view cannot go on with, from the event at `position` on. */
@@ -89,11 +92,16 @@ export interface ReadStore {
   getMany(collection: Collection, keys: readonly string[]): Promise<readonly StoredDocument[]>;
 
   /**
-   * @throws {QueryTooSlow} when no page could be made in the time that a query has.
+   * @throws {QueryTooSlow} when no full page could be found in the time that a query has.
    */
   find(collection: Collection, query: Query): Promise<Found>;
 
-  /** The values of a field in order, each once: names without versions. Takes queries that sort by `field`. */
+  /**
+   * The values of a field in order, each once: names without versions. Takes queries that sort by `field`; of `after`
+   * only the value counts, and `offset` skips values.
+   *
+   * @throws {QueryTooSlow} as `find`.
+   */
   findDistinct(
     collection: Collection,
     field: string,
@@ -103,13 +111,18 @@ export interface ReadStore {
   checkpoint(name: string): Promise<Checkpoint | undefined>;
 
   /**
-   * Writes all of a batch or nothing.
+   * Writes all of a batch or nothing. A document that is stored with the same position or a later one stays as it is.
+   * A checkpoint that moves to where it was makes a part of a larger change, which its last part completes.
    *
    * @throws {CheckpointMoved} when the checkpoint is not what the batch was made from.
    */
   write(batch: WriteBatch): Promise<void>;
 
+  /** The parked streams, in the order of their positions. */
   parked(): Promise<readonly ParkedStream[]>;
+
+  /** Forgets every document, checkpoint and parked stream. */
+  clear(): Promise<void>;
 
   close(): Promise<void>;
 }

@@ -21,6 +21,7 @@ export type FaultCode =
   | 'corrupt-payload'
   | 'unknown-event'
   | 'checkpoint-moved'
+  | 'query-too-slow'
   | 'data-directory-in-use'
   | 'data-directory-unusable';
 
@@ -62,6 +63,11 @@ export class UnknownEvent extends Fault {
 /** Somebody else has moved the checkpoint; nothing was written. */
 export class CheckpointMoved extends Fault {
   readonly code = 'checkpoint-moved';
+}
+
+/** A query found no full page in the time that it has. */
+export class QueryTooSlow extends Fault {
+  readonly code = 'query-too-slow';
 }
 
 /** Another process writes to the data directory. */
