@@ -1,0 +1,78 @@
+import { type Cursor, DELIMITED, readLength, readTag, readVarint32, readVarint64, skipValue, textAt } from './wire.js';
+
+const MAX_GROUP_DEPTH = 100;
+/** Fields above this number are passed over. */
+const MAX_NUMBER = 31;
+
+/**
+ * Where the fields of one message stand in its bytes, by field number. The bytes are good: they have been checked, or
+ * are our own.
+ */
+export type Fields = {
+  readonly bytes: Uint8Array;
+  /** Where each value begins, after its length; 0 for an absent field, since a tag comes before any value. */
+  readonly starts: number[];
+  readonly ends: number[];
+  /** A bit for each field that is there. */
+  present: number;
+  /** A bit for each field that is there more than once. */
+  repeated: number;
+};
+
+/** Indexes the message that stands between two places. */
+export const fieldsOf = (bytes: Uint8Array, start: number, end: number): Fields => {
+  const fields: Fields = { bytes, starts: [], ends: [], present: 0, repeated: 0 };
+  const cursor: Cursor = { bytes, pos: start };
+  while (cursor.pos < end) {
+    const tag = readTag(cursor, end);
+    const number = tag >>> 3;
+    const valueEnd = (tag & 7) === DELIMITED ? readLength(cursor, end) : 0;
+    const valueStart = cursor.pos;
+    if (valueEnd > 0) cursor.pos = valueEnd;
+    else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    if (number <= MAX_NUMBER) note(fields, number, valueStart, cursor.pos);
+  }
+  return fields;
+};
+
+const note = (fields: Fields, number: number, start: number, end: number): void => {
+  const bit = 1 << number;
+  fields.repeated |= fields.present & bit;
+  fields.present |= bit;
+  fields.starts[number] = start;
+  fields.ends[number] = end;
+};
+
+/** The empty message. */
+export const NO_FIELDS: Fields = { bytes: new Uint8Array(), starts: [], ends: [], present: 0, repeated: 0 };
+
+export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
+
+/** The fields of a message in a message; of an absent one, none. */
+export const messageIn = ({ bytes, starts, ends }: Fields, number: number): Fields => {
+  const start = starts[number];
+  return start === undefined ? NO_FIELDS : fieldsOf(bytes, start, ends[number] ?? start);
+};
+
+export const textIn = ({ bytes, starts, ends }: Fields, number: number): string => {
+  const start = starts[number];
+  return start === undefined ? '' : textAt(bytes, start, ends[number] ?? start);
+};
+
+/** An unsigned number of 32 bits. */
+export const numberIn = ({ bytes, starts, ends }: Fields, number: number): number => {
+  const start = starts[number];
+  return start === undefined ? 0 : readVarint32({ bytes, pos: start }, ends[number] ?? start);
+};
+
+/** A signed number of 64 bits. */
+export const longIn = ({ bytes, starts, ends }: Fields, number: number): bigint => {
+  const start = starts[number];
+  return start === undefined ? 0n : readVarint64({ bytes, pos: start }, ends[number] ?? start);
+};
+
+/** The bytes of a field as they stand. */
+export const bytesIn = ({ bytes, starts, ends }: Fields, number: number): Uint8Array => {
+  const start = starts[number];
+  return start === undefined ? new Uint8Array() : bytes.subarray(start, ends[number] ?? start);
+};

@@ -1,0 +1,125 @@
+/** Protobuf wire types; groups are 3 and 4. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const DELIMITED = 2;
+export const START_GROUP = 3;
+export const END_GROUP = 4;
+export const FIXED32 = 5;
+
+const MAX_TAG_BYTES = 5;
+const MAX_VARINT_BYTES = 10;
+
+/** Bytes that are not a protobuf message. */
+export class Malformed extends Error {
+  /** Offset of the first byte that is wrong. */
+  readonly at: number;
+
+  constructor(what: string, at: number) {
+    super(what);
+    this.name = 'Malformed';
+    this.at = at;
+  }
+}
+
+/** A place in a message; the readers below move it. */
+export type Cursor = { readonly bytes: Uint8Array; pos: number };
+
+/** The low 32 bits of a varint; of a negative number all ten bytes are read. */
+export const readVarint32 = (cursor: Cursor, end: number): number => {
+  const { bytes } = cursor;
+  const start = cursor.pos;
+  let value = 0;
+  for (let at = start; at < end && at < start + MAX_VARINT_BYTES; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (at < start + MAX_TAG_BYTES) value |= (byte & 0x7f) << (7 * (at - start));
+    if (byte >= 0x80) continue;
+    cursor.pos = at + 1;
+    return value >>> 0;
+  }
+  throw new Malformed(end - start < MAX_VARINT_BYTES ? 'truncated number' : 'number of more than ten bytes', start);
+};
+
+/** All 64 bits of a varint, signed. */
+export const readVarint64 = (cursor: Cursor, end: number): bigint => {
+  const start = cursor.pos;
+  readVarint32(cursor, end);
+  let value = 0n;
+  for (let at = cursor.pos - 1; at >= start; at -= 1) value = (value << 7n) | BigInt((cursor.bytes[at] ?? 0) & 0x7f);
+  return BigInt.asIntN(64, value);
+};
+
+/** A tag is 32 bits in at most five bytes. */
+const isTagSized = ({ bytes, pos }: Cursor, start: number): boolean =>
+  pos - start < MAX_TAG_BYTES || (pos - start === MAX_TAG_BYTES && (bytes[start + 4] ?? 0) < 16);
+
+/** A field number and a wire type in one number, as they stand on the wire. */
+export const readTag = (cursor: Cursor, end: number): number => {
+  const start = cursor.pos;
+  const tag = readVarint32(cursor, end);
+  if (!isTagSized(cursor, start)) throw new Malformed('field number out of range', start);
+  if (tag >>> 3 === 0 || (tag & 7) > FIXED32) throw new Malformed('illegal tag', start);
+  return tag;
+};
+
+/** The end of a length-delimited value whose length stands at the cursor; the cursor moves to its beginning. */
+export const readLength = (cursor: Cursor, end: number): number => {
+  const start = cursor.pos;
+  const length = readVarint32(cursor, end);
+  if (length > end - cursor.pos) throw new Malformed('truncated', start);
+  return cursor.pos + length;
+};
+
+const skipFixed = (cursor: Cursor, end: number, size: number): void => {
+  if (size > end - cursor.pos) throw new Malformed('truncated', cursor.pos);
+  cursor.pos += size;
+};
+
+const skipGroup = (cursor: Cursor, end: number, number: number, depth: number): void => {
+  if (depth <= 0) throw new Malformed('nested too deep', cursor.pos);
+  for (;;) {
+    const start = cursor.pos;
+    const tag = readTag(cursor, end);
+    if ((tag & 7) === END_GROUP && tag >>> 3 === number) return;
+    if ((tag & 7) === END_GROUP) throw new Malformed('group that does not end', start);
+    skipValue(cursor, end, tag, depth - 1);
+  }
+};
+
+/** Moves past the value that follows a tag. Groups may be nested `depth` deep. */
+export const skipValue = (cursor: Cursor, end: number, tag: number, depth: number): void => {
+  const wireType = tag & 7;
+  if (wireType === VARINT) readVarint32(cursor, end);
+  else if (wireType === DELIMITED) cursor.pos = readLength(cursor, end);
+  else if (wireType === FIXED64) skipFixed(cursor, end, 8);
+  else if (wireType === FIXED32) skipFixed(cursor, end, 4);
+  else if (wireType === START_GROUP) skipGroup(cursor, end, tag >>> 3, depth);
+  else throw new Malformed('end of a group that never began', cursor.pos);
+};
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Longer strings go to the decoder: above this it is faster than one code after another. */
+const MAX_SHORT_BYTES = 64;
+
+/** Whether bytes are text without a character beyond ASCII. */
+const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
+  for (let at = start; at < end; at += 1) if ((bytes[at] ?? 0) >= 0x80) return false;
+  return true;
+};
+
+/** Text that is known to be UTF-8. */
+export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
+  if (start === end) return '';
+  const part = bytes.subarray(start, end);
+  if (end - start > MAX_SHORT_BYTES || !isAscii(bytes, start, end)) return strict.decode(part);
+  return String.fromCharCode.apply(undefined, part as unknown as number[]);
+};
+
+/** Throws unless the bytes are UTF-8. */
+export const checkText = (bytes: Uint8Array, start: number, end: number): void => {
+  if (isAscii(bytes, start, end)) return;
+  try {
+    strict.decode(bytes.subarray(start, end));
+  } catch {
+    throw new Malformed('invalid UTF-8', start);
+  }
+};
