@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const IN_MEMORY = /^(?:tmpfs|ramfs)$/u;
+
+/** Where a benchmark writes, and what a sync costs there. */
+export type Disk = { readonly directory: string; readonly fileSystem: string; readonly fsyncMs: number };
+
+const medianSyncMs = (directory: string): number => {
+  const file = join(directory, 'sync-probe');
+  const fd = openSync(file, 'w');
+  const block = Buffer.alloc(4_096, 1);
+  const took = Array.from({ length: 200 }, () => {
+    const start = performance.now();
+    writeSync(fd, block);
+    fdatasyncSync(fd);
+    return performance.now() - start;
+  });
+  closeSync(fd);
+  rmSync(file);
+  return took.sort((a, b) => a - b)[100] ?? Number.NaN;
+};
+
+/**
+ * Makes a fresh directory to measure in; `FLIGHTLOG_BENCH_DIRECTORY` says where.
+ *
+ * @throws when it is a file system in memory, where durable means nothing.
+ */
+export const openDisk = (): Disk => {
+  const parent = resolve(process.env['FLIGHTLOG_BENCH_DIRECTORY'] ?? tmpdir());
+  const fileSystem = execFileSync('stat', ['-f', '-c', '%T', parent], { encoding: 'utf8' }).trim();
+  if (IN_MEMORY.test(fileSystem)) {
+    throw new Error(`${parent} is a ${fileSystem}: set FLIGHTLOG_BENCH_DIRECTORY to a directory on a disk`);
+  }
+  const directory = mkdtempSync(join(parent, 'flightlog-bench-'));
+  return { directory, fileSystem, fsyncMs: medianSyncMs(directory) };
+};

@@ -1,0 +1,29 @@
+import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+
+/** The floor: a gRPC server of the same library that answers the bytes it was sent, in a process of its own. */
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+const server = new Server({ 'grpc.max_receive_message_length': -1 });
+server.addService(
+  {
+    echo: {
+      path: '/bench.Echo/Echo',
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    },
+  },
+  {
+    echo: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+      answer(null, call.request);
+    },
+  },
+);
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) throw error;
+  process.send?.({ address: `127.0.0.1:${port}` });
+});
+process.on('disconnect', () => process.exit(0));

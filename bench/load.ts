@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
+
+/**
+ * The load generator, a process of its own: prepared gRPC frames over bare HTTP/2, so many in flight, and what each
+ * was answered.
+ */
+export type LoadOrder = {
+  readonly address: string;
+  readonly path: string;
+  /** Requests one after another, each with its length in four bytes before it. */
+  readonly framesFile: string;
+  readonly from: number;
+  readonly count: number;
+  readonly inFlight: number;
+};
+
+export type LoadResult = {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** How often each gRPC status was answered. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly seconds: number;
+};
+
+const CONNECTIONS = 4;
+const GRPC_HEADER_BYTES = 5;
+
+/** Reads prepared requests and puts the gRPC header before each. */
+const readFrames = (file: string): Buffer[] => {
+  const bytes = readFileSync(file);
+  const frames: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = bytes.readUInt32BE(at);
+    const frame = Buffer.alloc(GRPC_HEADER_BYTES + length);
+    frame.writeUInt32BE(length, 1);
+    bytes.copy(frame, GRPC_HEADER_BYTES, at + 4, at + 4 + length);
+    frames.push(frame);
+    at += 4 + length;
+  }
+  return frames;
+};
+
+type Done = (status: string) => void;
+
+const send = (session: ClientHttp2Session, path: string, frame: Buffer, done: Done): void => {
+  const request = session.request({
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  let status = 'none';
+  request.on('response', (headers) => (status = String(headers['grpc-status'] ?? status)));
+  request.on('trailers', (headers) => (status = String(headers['grpc-status'] ?? status)));
+  request.on('error', () => (status = 'broken'));
+  request.on('close', () => done(status));
+  request.resume();
+  request.end(frame);
+};
+
+const percentile = (sorted: Float64Array, share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
+
+const run = async ({ address, path, framesFile, from, count, inFlight }: LoadOrder): Promise<LoadResult> => {
+  const frames = readFrames(framesFile).slice(from, from + count);
+  const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
+  const took = new Float64Array(frames.length);
+  const statuses: Record<string, number> = {};
+  const started = performance.now();
+  await new Promise<void>((resolve) => {
+    let next = 0;
+    let answered = 0;
+    const one = (): void => {
+      const index = next++;
+      const frame = frames[index];
+      const session = sessions[index % CONNECTIONS];
+      if (frame === undefined || session === undefined) return;
+      const start = performance.now();
+      send(session, path, frame, (status) => {
+        took[index] = performance.now() - start;
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        answered += 1;
+        if (answered === frames.length) resolve();
+        else one();
+      });
+    };
+    for (let at = 0; at < inFlight; at += 1) one();
+  });
+  const seconds = (performance.now() - started) / 1_000;
+  for (const session of sessions) session.close();
+  took.sort();
+  return {
+    perSecond: frames.length / seconds,
+    p50Ms: percentile(took, 0.5),
+    p99Ms: percentile(took, 0.99),
+    statuses,
+    seconds,
+  };
+};
+
+process.once('message', (order: LoadOrder) => {
+  void run(order).then((result) => process.send?.(result, () => process.exit(0)));
+});

@@ -1,0 +1,55 @@
+import { rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Bench, Figure } from './bench.js';
+import { creates } from './create.js';
+import { type Disk, openDisk } from './disk.js';
+import { ingestUnary } from './ingest-unary.js';
+import { lists } from './list.js';
+import { rebuild } from './rebuild.js';
+
+const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild];
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+const rounded = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2));
+
+const show = ({ name, perSecond, floor, notes }: Figure, target: number): void => {
+  const ratio = perSecond / floor.perSecond;
+  const verdict = target === 0 ? '' : ratio >= target ? ` (target ${target}: reached)` : ` (target ${target}: MISSED)`;
+  say(
+    `${name}: ${rounded(perSecond)}/s; ${floor.what} ${rounded(floor.perSecond)}/s; ratio ${ratio.toFixed(2)}${verdict}`,
+  );
+  say(
+    `  ${Object.entries(notes)
+      .map(([key, value]) => `${key} ${rounded(value)}`)
+      .join(', ')}`,
+  );
+};
+
+const runOne = async (
+  bench: Bench,
+  disk: Disk,
+  { count, profile }: { count: number; profile: boolean },
+): Promise<void> => {
+  const nodeArgs = profile ? ['--cpu-prof', '--cpu-prof-dir=cpu-profiles'] : [];
+  for (const figure of await bench.run({ disk, count, nodeArgs })) show(figure, bench.target);
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { count: { type: 'string', default: '60000' }, 'cpu-prof': { type: 'boolean', default: false } },
+});
+const wanted = positionals.length === 0 ? BENCHES : BENCHES.filter(({ name }) => positionals.includes(name));
+if (wanted.length === 0) {
+  say(`usage: npm run bench -- [${BENCHES.map(({ name }) => name).join('|')}] [--count N] [--cpu-prof]`);
+  process.exit(1);
+}
+const disk = openDisk();
+say(`${disk.fileSystem}, fsync p50 ${disk.fsyncMs.toFixed(2)} ms, Node ${process.versions.node}`);
+try {
+  for (const bench of wanted) await runOne(bench, disk, { count: Number(values.count), profile: values['cpu-prof'] });
+} finally {
+  rmSync(disk.directory, { recursive: true, force: true });
+}

@@ -1,0 +1,104 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { NodeExecutionEventRequestSchema } from '../proto/gen/platformidl/admin/event_pb.js';
+import { ExecutionCreateRequestSchema } from '../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { fixtureFolders } from '../test/support/fixtures.js';
+import { type GrpcClient } from '../test/support/grpc-client.js';
+
+/** Where the benchmarks' executions live. */
+export const PROJECT = 'flytesnacks';
+export const DOMAIN = 'development';
+
+const PHASES = [NodeExecution_Phase.QUEUED, NodeExecution_Phase.RUNNING, NodeExecution_Phase.SUCCEEDED];
+/** Nodes of one round: no two events of a node are in flight together as long as fewer calls are. */
+const NODES_IN_A_ROUND = 1_024;
+
+/** Registers what the executions run. */
+export const registerHello = async (client: GrpcClient): Promise<void> => {
+  const hello = fixtureFolders().find(({ name }) => name === '01-hello');
+  for (const { service, method, bytes, kind } of hello?.entries ?? []) {
+    if (kind !== 'execution') await client.raw(`/flyteidl.service.${service}/${method}`, bytes);
+  }
+};
+
+/** Requests that create executions of that name and number. */
+export const createRequests = (prefix: string, count: number): Uint8Array[] =>
+  Array.from({ length: count }, (_, index) =>
+    toBinary(
+      ExecutionCreateRequestSchema,
+      create(ExecutionCreateRequestSchema, {
+        project: PROJECT,
+        domain: DOMAIN,
+        name: `${prefix}-${index}`,
+        spec: {
+          launchPlan: {
+            resourceType: ResourceType.LAUNCH_PLAN,
+            project: PROJECT,
+            domain: DOMAIN,
+            name: 'hello.hello',
+            version: 'v1',
+          },
+          metadata: { principal: 'bench' },
+        },
+      }),
+    ),
+  );
+
+const nodeEvent = (execution: string, node: string, phase: NodeExecution_Phase, atMs: number): Uint8Array =>
+  toBinary(
+    NodeExecutionEventRequestSchema,
+    create(NodeExecutionEventRequestSchema, {
+      requestId: `${execution}-${node}-${phase}`,
+      event: {
+        id: { nodeId: node, executionId: { project: PROJECT, domain: DOMAIN, name: execution } },
+        producerId: 'propeller',
+        phase,
+        occurredAt: timestampFromMs(atMs),
+        reportedAt: timestampFromMs(atMs + 3),
+        inputValue: { case: 'inputUri', value: `s3://bucket/metadata/propeller/${execution}/${node}/data/inputs.pb` },
+        ...(phase === NodeExecution_Phase.SUCCEEDED && {
+          outputResult: {
+            case: 'outputUri',
+            value: `s3://bucket/metadata/propeller/${execution}/${node}/data/0/outputs.pb`,
+          },
+        }),
+        deckUri: `s3://bucket/metadata/propeller/${execution}/${node}/data/0/deck.html`,
+        specNodeId: node,
+        nodeName: `a task with a name of the usual length, ${node}`,
+        retryGroup: '0',
+        eventVersion: 1,
+        targetEntity: {
+          resourceType: ResourceType.TASK,
+          project: PROJECT,
+          domain: DOMAIN,
+          name: 'hello.greet',
+          version: 'v1',
+        },
+      },
+    }),
+  );
+
+/**
+ * Node events over all executions: three for each node, rounds of nodes one after another.
+ *
+ * @returns about `count` requests, and how many nodes they end.
+ */
+export const nodeEvents = (executions: readonly string[], count: number): { requests: Uint8Array[]; nodes: number } => {
+  const nodes = Math.ceil(count / PHASES.length);
+  const requests: Uint8Array[] = [];
+  const start = Date.UTC(2026, 0, 1);
+  for (let first = 0; first < nodes; first += NODES_IN_A_ROUND) {
+    const round = Array.from({ length: Math.min(NODES_IN_A_ROUND, nodes - first) }, (_, index) => first + index);
+    for (const [step, phase] of PHASES.entries()) {
+      for (const node of round) {
+        const execution = executions[node % executions.length] ?? '';
+        requests.push(
+          nodeEvent(execution, `n${Math.floor(node / executions.length)}`, phase, start + node * 10 + step),
+        );
+      }
+    }
+  }
+  return { requests, nodes };
+};

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+
+/** Recorded requests of a public client: what the sandbox registers, and what the tests send. */
+const FIXTURES = new URL('../../../test/fixtures/', import.meta.url);
+const LAUNCHED = { folder: '14-pipeline', file: 'execute-01.create_request.pb' };
+
+type Entry = { readonly kind: string; readonly rpc: string; readonly file: string };
+type Manifest = { readonly entries: readonly Entry[] };
+type Index = readonly { readonly fixture: string }[];
+
+const REGISTERED = new Set(['task', 'workflow', 'launch_plan', 'launch_plan_update']);
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+const json = async <Shape>(path: string): Promise<Shape> =>
+  JSON.parse(await readFile(new URL(path, FIXTURES), 'utf8')) as Shape;
+
+/** Sends one recorded request; that it was there already is no failure. */
+const send = async (client: Client, rpc: string, path: string): Promise<void> => {
+  const bytes = await readFile(new URL(path, FIXTURES));
+  const call = promisify((done: (error: ServiceError | null) => void) => {
+    client.makeUnaryRequest(rpc, asIs, asIs, bytes, done);
+  });
+  await call().catch((error: unknown) => {
+    if ((error as ServiceError).code !== status.ALREADY_EXISTS) throw error;
+  });
+};
+
+/** What was registered and launched. */
+export type Samples = { readonly registered: number; readonly execution: string };
+
+/** Registers the sample tasks, workflows and launch plans, and launches one execution. */
+export const registerSamples = async (address: string): Promise<Samples> => {
+  const client = new Client(address, credentials.createInsecure());
+  let registered = 0;
+  try {
+    for (const { fixture } of await json<Index>('index.json')) {
+      const { entries } = await json<Manifest>(`${fixture}/manifest.json`);
+      for (const { kind, rpc, file } of entries.filter((entry) => REGISTERED.has(entry.kind))) {
+        await send(client, rpc, `${fixture}/${file}`);
+        registered += kind === 'launch_plan_update' ? 0 : 1;
+      }
+    }
+    await send(client, '/platformidl.service.AdminService/CreateExecution', `${LAUNCHED.folder}/${LAUNCHED.file}`);
+  } finally {
+    client.close();
+  }
+  return { registered, execution: 'flytesnacks/development/churn-v1' };
+};

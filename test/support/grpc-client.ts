@@ -1,0 +1,77 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+
+/** The answer to a call, whatever it was. */
+export type Answered = {
+  readonly code: keyof typeof status;
+  readonly message: string;
+  readonly bytes: Uint8Array;
+  /** Headers and trailers together. */
+  readonly metadata: Metadata;
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** A client of the interface over gRPC, raw or typed. */
+export type GrpcClient = {
+  /** Calls with bytes, under any name; never throws for a status. */
+  readonly raw: (path: string, request: Uint8Array, metadata?: Readonly<Record<string, string>>) => Promise<Answered>;
+  /** Calls an RPC; throws the status as a `ServiceError` unless it is OK. */
+  readonly call: <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+  ) => Promise<MessageShape<O>>;
+  readonly close: () => void;
+};
+
+export const grpcClient = (address: string): GrpcClient => {
+  const client = new Client(address, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+    'grpc.use_local_subchannel_pool': 1,
+  });
+  const raw: GrpcClient['raw'] = (path, request, headers = {}) =>
+    new Promise((resolve) => {
+      const sent = new Metadata();
+      for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+      const received = new Metadata();
+      let answer: Pick<Answered, 'code' | 'message' | 'bytes'> = { code: 'OK', message: '', bytes: new Uint8Array() };
+      const call = client.makeUnaryRequest(
+        path,
+        asIs,
+        asIs,
+        Buffer.from(request),
+        sent,
+        (error: ServiceError | null, value?: Buffer) => {
+          const code = status[error?.code ?? status.OK] as keyof typeof status;
+          answer = { code, message: error?.details ?? '', bytes: value ?? new Uint8Array() };
+        },
+      );
+      call.on('metadata', (metadata) => received.merge(metadata));
+      call.on('status', ({ metadata }) => {
+        received.merge(metadata);
+        setImmediate(() => resolve({ ...answer, metadata: received }));
+      });
+    });
+  return {
+    raw,
+    call: async (method, request) => {
+      const bytes = toBinary(method.input, create(method.input, request));
+      const answer = await raw(`/${method.parent.typeName}/${method.name}`, bytes);
+      if (answer.code === 'OK') return fromBinary(method.output, answer.bytes);
+      throw Object.assign(new Error(`${answer.code}: ${answer.message}`), {
+        code: status[answer.code],
+        details: answer.message,
+      });
+    },
+    close: () => client.close(),
+  };
+};

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { createInterface } from 'node:readline';
+
+const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+
+/** The one line that `serve` prints when it is ready. */
+export type Ready = {
+  readonly ready: true;
+  readonly grpc: string;
+  readonly http: string;
+  readonly data: string;
+  readonly logId: string;
+  readonly executions: number;
+};
+
+export type ServerProcess = {
+  readonly ready: Ready;
+  readonly child: ChildProcess;
+  /** What it has written to standard error so far. */
+  readonly log: () => string;
+  /** Asks it to stop, and answers its exit code. */
+  readonly stop: () => Promise<number | null>;
+  readonly kill: () => Promise<void>;
+};
+
+export type ServerOptions = {
+  readonly data: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeArgs?: readonly string[];
+};
+
+/** Starts `flightlog serve` as its users do, on free ports unless told otherwise, and waits until it is ready. */
+export const startServerProcess = async ({
+  data,
+  args = [],
+  env = {},
+  nodeArgs = [],
+}: ServerOptions): Promise<ServerProcess> => {
+  const ports = ['--grpc-port', '0', '--http-port', '0', '--log-level', 'warn'].filter((_, at, all) => {
+    const flag = all[at - (at % 2)] ?? '';
+    return !args.includes(flag);
+  });
+  const child = spawn(
+    process.execPath,
+    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...ports, ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    },
+  );
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const firstLine = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve);
+    void exited.then(([code, signal]) =>
+      reject(new Error(`the server ended with ${code ?? signal} before it was ready: ${log}`)),
+    );
+  });
+  const ready = JSON.parse(await firstLine) as Ready;
+  return {
+    ready,
+    child,
+    log: () => log,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return (await exited)[0];
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+};
