@@ -97,16 +97,12 @@ export interface ReadStore {
   find(collection: Collection, query: Query): Promise<Found>;
 
   /**
-   * The values of a field in order, each once: names without versions. Takes queries that sort by `field`; of `after`
-   * only the value counts, and `offset` skips values.
+   * The values of the field that the query sorts by, in order, each once, without empty ones: names without versions.
+   * Of `after` only the value counts, and `offset` skips values.
    *
    * @throws {QueryTooSlow} as `find`.
    */
-  findDistinct(
-    collection: Collection,
-    field: string,
-    query: Query,
-  ): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
+  findDistinct(collection: Collection, query: Query): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
 
   checkpoint(name: string): Promise<Checkpoint | undefined>;
 

@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { CheckpointMoved } from '../../services/kernel/fault.js';
+import type { Checkpoint, Collection, ParkedStream, ReadStore, WriteBatch } from '../kernel/read-store.js';
+import { type DocumentStatements, documentStatements } from './document-statements.js';
+import { faultOf, guarded } from './driver-faults.js';
+import { sqliteQueries } from './sqlite-queries.js';
+import { checkTables, makeBookkeeping, makeTables, tableOf } from './tables.js';
+import { writeStatements } from './write-statements.js';
+
+type Database = InstanceType<typeof DatabaseSync>;
+
+/** How to open a file of views. */
+export type SqliteReadStoreOptions = {
+  readonly directory: string;
+  /** One process at a time may write; any number may read beside it. */
+  readonly mode: 'read-write' | 'read-only';
+  /** The file's name in the directory; `views.db` by default. */
+  readonly file?: string;
+  /** `off`: a power cut may damage the file, for views that are still being built. By default it cannot. */
+  readonly sync?: 'off';
+  /** How long a query may look for its page, in milliseconds; 250 by default. */
+  readonly queryLimitMs?: number;
+  /** Called between the writes of a batch and its commit, for tests that stop the process there. */
+  readonly beforeCommit?: () => void;
+};
+
+/** The name of the file of views in a data directory. */
+export const VIEWS_FILE = 'views.db';
+
+// NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
+// together, and the log has them all.
+const open = ({ directory, mode, file = VIEWS_FILE, sync }: SqliteReadStoreOptions): Database => {
+  const isReadOnly = mode === 'read-only';
+  if (!isReadOnly) mkdirSync(directory, { recursive: true });
+  const db = new DatabaseSync(join(directory, file), { readOnly: isReadOnly, timeout: 5_000 });
+  db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
+  if (isReadOnly) return db;
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync ?? 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;`);
+  makeBookkeeping(db);
+  return db;
+};
+
+const allTables = (db: Database): readonly string[] =>
+  (db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all() as { name: string }[]).map(
+    ({ name }) => name,
+  );
+
+const inTransaction = (db: Database, work: () => void): void => {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+};
+
+/**
+ * Keeps views in a SQLite file, one table for each version of a collection. Reads and writes are synchronous under
+ * the port's promises: whoever may not be held up uses it on a thread of its own.
+ *
+ * @throws {DataDirectoryUnusable} when the file is damaged.
+ * @throws {StoreUnavailable} when it cannot be opened.
+ */
+export const sqliteReadStore = (options: SqliteReadStoreOptions): ReadStore => {
+  const db = opened(options);
+  const documents = new Map<string, DocumentStatements>();
+  const statementsOf = (collection: Collection): DocumentStatements => {
+    const table = tableOf(collection);
+    const known = documents.get(table) ?? documentStatements(db, collection);
+    documents.set(table, known);
+    return known;
+  };
+  const queries = sqliteQueries(db, options.queryLimitMs ?? 250);
+  const bookkeeping = writeStatements(db);
+
+  const write = ({ documents: changed, checkpoint, parked = [], resumed = [] }: WriteBatch): void => {
+    inTransaction(db, () => {
+      if (!bookkeeping.move(checkpoint.name, checkpoint.from, checkpoint.to))
+        throw new CheckpointMoved(`somebody else has moved the checkpoint ${checkpoint.name}`);
+      for (const { collection, document } of changed) statementsOf(collection).put(document);
+      for (const stream of parked) bookkeeping.park(stream);
+      for (const stream of resumed) bookkeeping.resume(stream);
+      options.beforeCommit?.();
+    });
+  };
+
+  const clear = (): void => {
+    inTransaction(db, () => {
+      for (const table of allTables(db)) db.exec(`DELETE FROM "${table}"`);
+    });
+  };
+
+  return {
+    prepare: (collections) => guarded(() => (options.mode === 'read-only' ? checkTables : makeTables)(db, collections)),
+    get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
+    getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
+    find: (collection, query) => guarded(() => queries.find(collection, query)),
+    findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
+    checkpoint: (name): Promise<Checkpoint | undefined> => guarded(() => bookkeeping.checkpoint(name)),
+    write: (batch) => guarded(() => write(batch)),
+    parked: (): Promise<readonly ParkedStream[]> => guarded(() => bookkeeping.parked()),
+    clear: () => guarded(clear),
+    close: () => guarded(() => db.isOpen && db.close()).then(() => undefined),
+  };
+};
+
+const opened = (options: SqliteReadStoreOptions): Database => {
+  try {
+    return open(options);
+  } catch (error) {
+    throw faultOf(error);
+  }
+};

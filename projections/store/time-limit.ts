@@ -1,0 +1,26 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import { QueryTooSlow } from '../../services/kernel/fault.js';
+
+/**
+ * Gives queries a limit of time. The driver cannot interrupt a statement, so a query that walks rows asks
+ * `within_time()` every now and then, which fails it when its time is up.
+ */
+export const timeLimit = (
+  db: InstanceType<typeof DatabaseSync>,
+  limitMs: number,
+): (<Result>(query: () => Result) => Result) => {
+  let endsAt = Infinity;
+  const isOver = (): boolean => performance.now() > endsAt;
+  db.function('within_time', { directOnly: true }, () => {
+    if (isOver()) throw new Error('the time of this query is up');
+    return 1;
+  });
+  return (query) => {
+    endsAt = performance.now() + limitMs;
+    try {
+      return query();
+    } catch (error) {
+      throw isOver() ? new QueryTooSlow(`no page was found within ${limitMs} ms`, error) : error;
+    }
+  };
+};

@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import { CheckpointMoved } from '../../services/kernel/fault.js';
+
+const runs: Collection = {
+  name: 'runs',
+  version: 1,
+  fields: { project: 'text', phase: 'text', createdAt: 'integer', weight: 'real', name: 'text' },
+  indexes: [
+    ['project', 'createdAt'],
+    ['project', 'phase', 'createdAt'],
+    ['project', 'name'],
+  ],
+};
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (value: Uint8Array | undefined): string => new TextDecoder().decode(value);
+
+type Fields = {
+  project: string;
+  phase?: string | null;
+  createdAt?: number | null;
+  weight?: number;
+  name?: string | null;
+};
+
+const run = (key: string, fields: Fields, position = 1n): StoredDocument => ({
+  key,
+  position,
+  fields: { phase: 'QUEUED', createdAt: 0, weight: 0.5, name: key, ...fields },
+  answer: bytes(`answer ${key}`),
+});
+
+const at = (position: bigint) => ({ logId: 'log', position });
+
+/** What every read store does. `open` makes an empty one, or opens the one that is in `directory` again. */
+export const readStoreContract = (
+  name: string,
+  open: () => Promise<{ store: ReadStore; reopen: () => Promise<ReadStore> }>,
+): void => {
+  describe(name, () => {
+    let store: ReadStore;
+    let reopen: () => Promise<ReadStore>;
+    let count = 0;
+
+    beforeAll(async () => {
+      ({ store, reopen } = await open());
+      await store.prepare([runs]);
+    });
+    afterAll(() => store.close());
+
+    const put = async (documents: readonly StoredDocument[], collection = runs): Promise<void> => {
+      count += 1;
+      await store.write({
+        documents: documents.map((document) => ({ collection, document })),
+        checkpoint: { name: `put ${count}`, from: undefined, to: at(1n) },
+      });
+    };
+    const query = (project: string, more: Partial<Query> = {}): Query => ({
+      where: [{ field: 'project', is: '=', value: project }],
+      orderBy: { field: 'createdAt', direction: 'ascending' },
+      limit: 100,
+      ...more,
+    });
+    const keys = async (asked: Query): Promise<string[]> =>
+      (await store.find(runs, asked)).elements.map((element) => text(element).replace('answer ', ''));
+    const keysWhere = (project: string, ...where: Condition[]): Promise<string[]> =>
+      keys(query(project, { where: [{ field: 'project', is: '=', value: project }, ...where] }));
+
+    it('gives back a document as it was written', async () => {
+      const document: StoredDocument = {
+        key: 'whole/ü',
+        position: 9_007_199_254_740_993n,
+        fields: { project: 'p', phase: null, createdAt: 2 ** 53 - 1, weight: 0.1, name: '' },
+        answer: bytes('a'),
+        element: bytes('e'),
+        state: new Uint8Array([0, 255]),
+      };
+      await put([document]);
+      expect(await store.get(runs, 'whole/ü')).toEqual(document);
+    });
+
+    it('leaves out the encodings that a document does not have', async () => {
+      await put([run('bare', { project: 'p' })]);
+      const bare = await store.get(runs, 'bare');
+      expect(bare).not.toHaveProperty('element');
+      expect(bare).not.toHaveProperty('state');
+    });
+
+    it('answers undefined for a key that is not there', async () => {
+      expect(await store.get(runs, 'nobody')).toBeUndefined();
+    });
+
+    it('gets the documents that exist among many keys', async () => {
+      await put([run('many 1', { project: 'many' }), run('many 2', { project: 'many' })]);
+      const found = await store.getMany(runs, ['many 2', 'many 3', 'many 1']);
+      expect(found.map(({ key }) => key).toSorted()).toEqual(['many 1', 'many 2']);
+    });
+
+    it('keeps the document that has seen more of the log', async () => {
+      await put([run('guard', { project: 'p', phase: 'RUNNING' }, 7n)]);
+      await put([run('guard', { project: 'p', phase: 'QUEUED' }, 6n)]);
+      await put([run('guard', { project: 'p', phase: 'QUEUED' }, 7n)]);
+      expect(await store.get(runs, 'guard')).toMatchObject({ position: 7n, fields: { phase: 'RUNNING' } });
+      await put([run('guard', { project: 'p', phase: 'FAILED' }, 8n)]);
+      expect(await store.get(runs, 'guard')).toMatchObject({ position: 8n, fields: { phase: 'FAILED' } });
+    });
+
+    it('keeps versions of a collection apart', async () => {
+      const next = { ...runs, version: 2 };
+      await store.prepare([next]);
+      await put([run('version', { project: 'p' })], next);
+      expect(await store.get(runs, 'version')).toBeUndefined();
+      expect(await store.get(next, 'version')).toBeDefined();
+    });
+
+    it('has no checkpoint before the first write, and then the one written', async () => {
+      expect(await store.checkpoint('first')).toBeUndefined();
+      await store.write({ documents: [], checkpoint: { name: 'first', from: undefined, to: at(2n ** 60n) } });
+      expect(await store.checkpoint('first')).toEqual({ logId: 'log', position: 2n ** 60n });
+    });
+
+    it('writes a part of a change with a checkpoint that stays where it is', async () => {
+      await store.write({ documents: [], checkpoint: { name: 'part', from: undefined, to: at(1n) } });
+      const document = run('part', { project: 'p' });
+      await store.write({
+        documents: [{ collection: runs, document }],
+        checkpoint: { name: 'part', from: at(1n), to: at(1n) },
+      });
+      expect(await store.get(runs, 'part')).toBeDefined();
+      expect(await store.checkpoint('part')).toEqual(at(1n));
+    });
+
+    it.each([
+      ['another position', at(2n)],
+      ['another log', { logId: 'other', position: 1n }],
+      ['none', undefined],
+    ])('writes nothing when the checkpoint is not the one that the batch was made from: %s', async (case_, from) => {
+      const name_ = `moved ${case_}`;
+      await store.write({ documents: [], checkpoint: { name: name_, from: undefined, to: at(1n) } });
+      const late = store.write({
+        documents: [{ collection: runs, document: run(name_, { project: 'p' }) }],
+        checkpoint: { name: name_, from, to: at(3n) },
+        parked: [{ stream: name_, position: 3n, reason: 'late' }],
+      });
+      await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
+      expect(await store.get(runs, name_)).toBeUndefined();
+      expect(await store.checkpoint(name_)).toEqual(at(1n));
+      expect((await store.parked()).map(({ stream }) => stream)).not.toContain(name_);
+    });
+
+    it('has what it had when it is opened again', async () => {
+      await put([run('again', { project: 'p' })]);
+      await store.write({ documents: [], checkpoint: { name: 'again', from: undefined, to: at(5n) } });
+      const second = await reopen();
+      await second.prepare([runs]);
+      expect(await second.get(runs, 'again')).toEqual(await store.get(runs, 'again'));
+      expect(await second.checkpoint('again')).toEqual(at(5n));
+      await second.close();
+    });
+
+    it('lists parked streams in the order of their positions until they are resumed', async () => {
+      const checkpoint = { name: 'parked', from: undefined, to: at(9n) };
+      const [b, a] = [
+        { stream: 'run-b', position: 9n, reason: 'unknown' },
+        { stream: 'run-a', position: 4n, reason: 'corrupt' },
+      ];
+      await store.write({ documents: [], checkpoint, parked: [b, a] });
+      expect(await store.parked()).toEqual([a, b]);
+      const again = { name: 'parked', from: at(9n), to: at(9n) };
+      await store.write({ documents: [], checkpoint: again, parked: [{ ...a, position: 6n, reason: 'still' }] });
+      expect(await store.parked()).toEqual([{ ...a, reason: 'still' }, b]);
+      await store.write({ documents: [], checkpoint: again, resumed: ['run-a', 'run-b'] });
+      expect(await store.parked()).toEqual([]);
+    });
+
+    it('finds elements, and answers where there is no element', async () => {
+      await put([
+        { ...run('element 1', { project: 'el' }), element: bytes('short') },
+        run('element 2', { project: 'el' }),
+      ]);
+      const found = await store.find(runs, query('el'));
+      expect(found.elements.map(text)).toEqual(['short', 'answer element 2']);
+      expect(found.next).toBeUndefined();
+    });
+
+    it('finds nothing where there is nothing', async () => {
+      expect(await store.find(runs, query('empty'))).toEqual({ elements: [] });
+    });
+
+    describe('conditions', () => {
+      beforeAll(() =>
+        put([
+          run('c1', { project: 'cond', phase: 'QUEUED', createdAt: 1, weight: 0.5, name: 'Alpha' }),
+          run('c2', { project: 'cond', phase: 'RUNNING', createdAt: 2, weight: 1.5, name: 'alphabet' }),
+          run('c3', { project: 'cond', phase: null, createdAt: 3, weight: 2.5, name: '100% _x' }),
+          run('c4', { project: 'cond', phase: 'FAILED', createdAt: 4, weight: 3.5, name: "it's" }),
+        ]),
+      );
+
+      const rows: [string, Condition, string[]][] = [
+        ['=', { field: 'phase', is: '=', value: 'RUNNING' }, ['c2']],
+        ['= empty', { field: 'phase', is: '=', value: null }, ['c3']],
+        ['<> leaves out empty fields', { field: 'phase', is: '<>', value: 'RUNNING' }, ['c1', 'c4']],
+        ['<> empty', { field: 'phase', is: '<>', value: null }, ['c1', 'c2', 'c4']],
+        ['<', { field: 'weight', is: '<', value: 1.5 }, ['c1']],
+        ['<=', { field: 'weight', is: '<=', value: 1.5 }, ['c1', 'c2']],
+        ['>', { field: 'createdAt', is: '>', value: 3 }, ['c4']],
+        ['>=', { field: 'createdAt', is: '>=', value: 3 }, ['c3', 'c4']],
+        ['> with text', { field: 'phase', is: '>', value: 'QUEUED' }, ['c2']],
+        ['in', { field: 'phase', is: 'in', values: ['FAILED', 'QUEUED', 'FAILED'] }, ['c1', 'c4']],
+        [
+          'in, with many values',
+          { field: 'createdAt', is: 'in', values: [...Array(50).keys()] },
+          ['c1', 'c2', 'c3', 'c4'],
+        ],
+        ['in nothing', { field: 'phase', is: 'in', values: [] }, []],
+        ['not in', { field: 'createdAt', is: 'not in', values: [1, 2] }, ['c3', 'c4']],
+        ['contains, case counts', { field: 'name', is: 'contains', value: 'alpha' }, ['c2']],
+        ['contains, signs stand for themselves', { field: 'name', is: 'contains', value: '% _' }, ['c3']],
+        ['contains a quote', { field: 'name', is: 'contains', value: "'" }, ['c4']],
+      ];
+      it.each(rows)('%s', async (_, condition, expected) => {
+        expect(await keysWhere('cond', condition)).toEqual(expected);
+      });
+
+      it('all hold together', async () => {
+        const both: Condition[] = [
+          { field: 'phase', is: 'in', values: ['FAILED', 'RUNNING'] },
+          { field: 'createdAt', is: '>=', value: 3 },
+        ];
+        expect(await keysWhere('cond', ...both)).toEqual(['c4']);
+        const never: Condition[] = [
+          { field: 'phase', is: '=', value: 'FAILED' },
+          { field: 'phase', is: '=', value: 'RUNNING' },
+        ];
+        expect(await keysWhere('cond', ...never)).toEqual([]);
+      });
+    });
+
+    describe('pages', () => {
+      const phases = ['QUEUED', 'RUNNING', 'FAILED'];
+      const documents = Array.from({ length: 60 }, (_, i) =>
+        run(`p${String(i).padStart(2, '0')}`, {
+          project: 'pages',
+          phase: phases[i % 3] ?? null,
+          createdAt: i % 7 === 0 ? null : Math.floor(i / 4),
+          name: `name ${i % 11}`,
+        }),
+      );
+      beforeAll(() => put(documents));
+
+      const inOrder = (field: string, isUp: boolean) =>
+        documents
+          .toSorted((a, b) => {
+            const [x, y] = [a.fields[field] ?? -1, b.fields[field] ?? -1];
+            const order = x < y ? -1 : x > y ? 1 : a.key < b.key ? -1 : 1;
+            return isUp ? order : -order;
+          })
+          .map(({ key, fields }) => ({ key, fields }));
+
+      const walk = async (asked: Query): Promise<string[]> => {
+        const seen: string[] = [];
+        for (let next = asked; ;) {
+          const found = await store.find(runs, next);
+          seen.push(...found.elements.map((element) => text(element).replace('answer ', '')));
+          if (!found.next) return seen;
+          expect(found.elements).toHaveLength(asked.limit);
+          const { offset: _, ...rest } = next;
+          next = { ...rest, after: found.next };
+        }
+      };
+
+      it('page by page, everything comes once and in order, whatever the order, filter and size', async () => {
+        const orders = fc.constantFrom('createdAt', 'name', 'weight');
+        const filters = fc.constantFrom<readonly string[]>([], ['QUEUED'], ['RUNNING', 'FAILED']);
+        const property = fc.asyncProperty(
+          orders,
+          fc.boolean(),
+          filters,
+          fc.record({ limit: fc.integer({ min: 1, max: 25 }), offset: fc.integer({ min: 0, max: 12 }) }),
+          async (field, isUp, wanted, { limit, offset }) => {
+            const where: Condition[] = [{ field: 'project', is: '=', value: 'pages' }];
+            if (wanted.length > 0) where.push({ field: 'phase', is: 'in', values: wanted });
+            const direction = isUp ? 'ascending' : 'descending';
+            const seen = await walk({ where, orderBy: { field, direction }, limit, ...(offset && { offset }) });
+            const expected = inOrder(field, isUp)
+              .filter(({ fields }) => wanted.length === 0 || wanted.includes(String(fields['phase'])))
+              .map(({ key }) => key);
+            expect(seen).toEqual(expected.slice(offset));
+          },
+        );
+        await fc.assert(property, { numRuns: 150 });
+      });
+
+      it('a full last page has no next', async () => {
+        const found = await store.find(runs, query('pages', { limit: 60 }));
+        expect(found.elements).toHaveLength(60);
+        expect(found.next).toBeUndefined();
+      });
+
+      it('skips and repeats nothing while documents are added', async () => {
+        const page = await store.find(
+          runs,
+          query('pages', { limit: 20, orderBy: { field: 'name', direction: 'descending' } }),
+        );
+        await put([run('p99', { project: 'pages', name: 'name 999', phase: 'ADDED' })]);
+        const next = await store.find(
+          runs,
+          query('pages', {
+            limit: 20,
+            orderBy: { field: 'name', direction: 'descending' },
+            ...(page.next && { after: page.next }),
+          }),
+        );
+        const expected = inOrder('name', false).map(({ key }) => `answer ${key}`);
+        expect([...page.elements, ...next.elements].map(text)).toEqual(expected.slice(0, 40));
+      });
+    });
+
+    describe('values of a field', () => {
+      beforeAll(() =>
+        put(
+          ['b', 'a', 'c', 'a', null, 'b', 'd'].map((phase, i) =>
+            run(`v${i}`, { project: 'values', phase: i === 6 ? 'FAILED' : 'QUEUED', name: phase }),
+          ),
+        ),
+      );
+      const names = (more: Partial<Query>) =>
+        store.findDistinct(runs, query('values', { orderBy: { field: 'name', direction: 'ascending' }, ...more }));
+
+      it('come once each, in order, without empty ones', async () => {
+        expect(await names({})).toEqual({ values: ['a', 'b', 'c', 'd'], hasMore: false });
+      });
+
+      it('come backwards too', async () => {
+        const orderBy = { field: 'name', direction: 'descending' } as const;
+        expect(await names({ orderBy, limit: 3 })).toEqual({ values: ['d', 'c', 'b'], hasMore: true });
+      });
+
+      it('come page by page, by place and by offset', async () => {
+        expect(await names({ limit: 2 })).toEqual({ values: ['a', 'b'], hasMore: true });
+        expect(await names({ limit: 2, after: { value: 'b', key: '' } })).toEqual({
+          values: ['c', 'd'],
+          hasMore: false,
+        });
+        expect(await names({ limit: 2, offset: 1 })).toEqual({ values: ['b', 'c'], hasMore: true });
+        expect(await names({ limit: 2, offset: 9 })).toEqual({ values: [], hasMore: false });
+      });
+
+      it('honour conditions', async () => {
+        const project: Condition = { field: 'project', is: '=', value: 'values' };
+        expect(await names({ where: [project, { field: 'phase', is: 'in', values: ['FAILED', 'X'] }] })).toEqual({
+          values: ['d'],
+          hasMore: false,
+        });
+      });
+    });
+
+    it('forgets everything when it is cleared', async () => {
+      await put([run('forgotten', { project: 'p' })]);
+      await store.clear();
+      expect(await store.get(runs, 'forgotten')).toBeUndefined();
+      expect(await store.checkpoint('first')).toBeUndefined();
+    });
+  });
+};

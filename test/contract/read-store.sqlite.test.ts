@@ -1,0 +1,56 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Collection } from '../../projections/kernel/read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
+import { readStoreContract } from './read-store.contract.js';
+
+const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-views-'));
+
+readStoreContract('the SQLite read store', () => {
+  const directory = newDirectory();
+  return Promise.resolve({
+    store: sqliteReadStore({ directory, mode: 'read-write' }),
+    reopen: () => Promise.resolve(sqliteReadStore({ directory, mode: 'read-only' })),
+  });
+});
+
+const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
+
+it('gives up on a query that finds no page in its time', async () => {
+  const store = sqliteReadStore({ directory: newDirectory(), mode: 'read-write', queryLimitMs: 0 });
+  await store.prepare([things]);
+  const documents = Array.from({ length: 200 }, (_, i) => ({
+    collection: things,
+    document: { key: `t${i}`, position: 1n, fields: { size: i }, answer: new Uint8Array() },
+  }));
+  await store.write({ documents, checkpoint: { name: 'c', from: undefined, to: { logId: 'l', position: 1n } } });
+  const orderBy = { field: 'size', direction: 'ascending' } as const;
+  const walk = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
+  await expect(walk).rejects.toBeInstanceOf(QueryTooSlow);
+  expect((await store.find(things, { where: [], orderBy, limit: 10 })).elements).toHaveLength(10);
+  await store.close();
+});
+
+it('says that views of another shape are to be rebuilt', async () => {
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write' });
+  await store.prepare([things]);
+  await store.close();
+  const next = sqliteReadStore({ directory, mode: 'read-write' });
+  const prepared = next.prepare([{ ...things, fields: { size: 'integer', color: 'text' } }]);
+  await expect(prepared).rejects.toThrow(/things.*rebuild the views/u);
+  await next.close();
+});
+
+it('says that damaged views are to be rebuilt', () => {
+  const directory = newDirectory();
+  writeFileSync(join(directory, 'views.db'), 'not a database, but long enough to be taken for one '.repeat(100));
+  expect(() => sqliteReadStore({ directory, mode: 'read-write' })).toThrow(DataDirectoryUnusable);
+});
+
+it('opens nothing for reading where there is nothing', () => {
+  expect(() => sqliteReadStore({ directory: newDirectory(), mode: 'read-only' })).toThrow(StoreUnavailable);
+});
