@@ -1,0 +1,139 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  EngineReported_Entity,
+  EngineReportedSchema,
+  ExecutionCreatedSchema,
+  ExecutionExpiredSchema,
+  OpenEntitiesSchema,
+} from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import type { Content } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/event-store.js';
+
+/**
+ * What the views must show, worked out from the bytes of the log by the rules of the contract alone. It shares nothing
+ * with the projections but the generated messages, so that an error in one does not hide in the other.
+ */
+export type ModelExecution = {
+  phase: number;
+  startedAtMs?: number;
+  endedAtMs?: number;
+  readonly nodes: Map<string, ModelNode>;
+  readonly tasks: Map<string, ModelTask>;
+};
+export type ModelNode = {
+  phase: number;
+  readonly createdAtMs: number;
+  startedAtMs?: number;
+  deckUri: string;
+  isParent: boolean;
+  isDynamic: boolean;
+  isArray: boolean;
+  readonly parent: string;
+};
+export type ModelTask = { phase: number; readonly createdAtMs: number; startedAtMs?: number; reasons: number };
+
+const WORKFLOW = { queued: 1, running: 2, ended: new Set([4, 6, 7, 8]), aborting: 9 };
+const NODE = { running: 2, aborted: 6 };
+const TASK = { running: 2, aborted: 4 };
+
+const ms = (time: Timestamp | undefined): number => (time === undefined ? 0 : timestampMs(time));
+const earliest = (known: number | undefined, time: number): number => Math.min(known ?? Infinity, time);
+
+/** `node/project:domain:name:version/attempt`. */
+export const taskKey = (node: string, id: Identifier | undefined, attempt: number): string =>
+  `${node}/${id?.project}:${id?.domain}:${id?.name}:${id?.version}/${attempt}`;
+
+/** Brings in bytes that are kept beside the log. */
+export type ReadContent = (content: Content) => Promise<Uint8Array>;
+
+const read = async <Desc extends DescMessage>(
+  schema: Desc,
+  content: Content | undefined,
+  bytesOf: ReadContent,
+): Promise<MessageShape<Desc>> => fromBinary(schema, content === undefined ? new Uint8Array() : await bytesOf(content));
+
+const close = async (execution: ModelExecution, closed: Content | undefined, bytesOf: ReadContent): Promise<void> => {
+  const open = await read(OpenEntitiesSchema, closed, bytesOf);
+  for (const id of open.nodeIds) {
+    const node = execution.nodes.get(id);
+    if (node !== undefined) node.phase = NODE.aborted;
+  }
+  for (const { nodeId, taskId, retryAttempt } of open.tasks) {
+    const task = execution.tasks.get(taskKey(nodeId, taskId, retryAttempt));
+    if (task !== undefined) task.phase = TASK.aborted;
+  }
+};
+
+const reported = async (execution: ModelExecution, data: Uint8Array, bytesOf: ReadContent): Promise<void> => {
+  const report = fromBinary(EngineReportedSchema, data);
+  if (report.entity === EngineReported_Entity.WORKFLOW) {
+    const event = await read(WorkflowExecutionEventSchema, report.message, bytesOf);
+    if (!report.samePhase) execution.phase = event.phase;
+    if (event.phase === WORKFLOW.running) execution.startedAtMs = earliest(execution.startedAtMs, ms(event.occurredAt));
+    if (WORKFLOW.ended.has(event.phase) && !report.samePhase) {
+      execution.endedAtMs = ms(event.occurredAt);
+      await close(execution, report.closed, bytesOf);
+    }
+  } else if (report.entity === EngineReported_Entity.NODE) {
+    const event = await read(NodeExecutionEventSchema, report.message, bytesOf);
+    const node = execution.nodes.get(report.nodeId) ?? {
+      phase: event.phase,
+      createdAtMs: ms(event.occurredAt),
+      deckUri: '',
+      isParent: false,
+      isDynamic: false,
+      isArray: false,
+      parent: event.parentNodeMetadata?.nodeId ?? '',
+    };
+    if (!report.samePhase) node.phase = event.phase;
+    if (event.phase === NODE.running) node.startedAtMs = earliest(node.startedAtMs, ms(event.occurredAt));
+    if (event.deckUri !== '') node.deckUri = event.deckUri;
+    node.isParent ||= event.isParent;
+    node.isDynamic ||= event.isDynamic;
+    node.isArray ||= event.isArray;
+    execution.nodes.set(report.nodeId, node);
+  } else {
+    const event = await read(TaskExecutionEventSchema, report.message, bytesOf);
+    const key = taskKey(report.nodeId, report.taskId, report.retryAttempt);
+    const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: 0 };
+    if (!report.samePhase) task.phase = event.phase;
+    if (event.phase === TASK.running) task.startedAtMs = earliest(task.startedAtMs, ms(event.occurredAt));
+    task.reasons += event.reasons.length;
+    execution.tasks.set(key, task);
+  }
+};
+
+/** Folds the whole log into executions, by `project/domain/name`. */
+export const modelOf = async (log: EventLog, bytesOf: ReadContent): Promise<Map<string, ModelExecution>> => {
+  const byStream = new Map<string, ModelExecution>();
+  const byId = new Map<string, ModelExecution>();
+  const apply = async ({ stream, type, data }: RecordedEvent): Promise<void> => {
+    if (type === 'ExecutionCreated') {
+      const { id } = fromBinary(ExecutionCreatedSchema, data);
+      const execution: ModelExecution = { phase: WORKFLOW.queued, nodes: new Map(), tasks: new Map() };
+      byStream.set(stream, execution);
+      byId.set(`${id?.project}/${id?.domain}/${id?.name}`, execution);
+    }
+    const execution = byStream.get(stream);
+    if (execution === undefined) return;
+    if (type === 'TerminationRequested') execution.phase = WORKFLOW.aborting;
+    if (type === 'EngineReported') await reported(execution, data, bytesOf);
+    if (type === 'ExecutionExpired') {
+      const { phase, closed } = fromBinary(ExecutionExpiredSchema, data);
+      execution.phase = phase;
+      await close(execution, closed, bytesOf);
+    }
+  };
+  for await (const { events } of log.readLog({ after: 0n, filter: { categories: ['execution'] } })) {
+    for (const event of events) await apply(event);
+  }
+  return byId;
+};
