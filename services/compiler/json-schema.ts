@@ -1,0 +1,92 @@
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+
+type Schema = JsonObject;
+
+const isSchema = (value: JsonValue | undefined): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const schemaAt = (schema: Schema, keyword: string): Schema | undefined => {
+  const value = Object.hasOwn(schema, keyword) ? schema[keyword] : undefined;
+  return isSchema(value) ? value : undefined;
+};
+
+/** One side of a comparison: the whole document is needed for its references. */
+type Side = { readonly root: Schema; readonly schema: Schema };
+
+/** References chain at most this far; a longer chain is a circle. */
+const MAX_REFERENCES = 32;
+
+const referred = (root: Schema, pointer: string): Schema | undefined =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<Schema | undefined>(
+      (schema, part) => schema && schemaAt(schema, part.replaceAll('~1', '/').replaceAll('~0', '~')),
+      root,
+    );
+
+const dereferenced = ({ root, schema }: Side): Side => {
+  let found = schema;
+  for (let step = 0; step < MAX_REFERENCES; step += 1) {
+    const pointer = found['$ref'];
+    const next = typeof pointer === 'string' && pointer.startsWith('#/') ? referred(root, pointer) : undefined;
+    if (next === undefined) break;
+    found = next;
+  }
+  return { root, schema: found };
+};
+
+const alternatives = ({ root, schema }: Side): readonly Side[] | undefined => {
+  const variants = schema['anyOf'] ?? schema['oneOf'];
+  return Array.isArray(variants) ? variants.filter(isSchema).map((each) => ({ root, schema: each })) : undefined;
+};
+
+const sameJson = (a: JsonValue | undefined, b: JsonValue | undefined): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
+
+/** Pairs that were compared or are being compared: a schema can refer to itself. */
+type Seen = Map<Schema, Map<Schema, boolean>>;
+
+const below = (a: Side, b: Side, keyword: string, seen: Seen): boolean => {
+  const inA = schemaAt(a.schema, keyword);
+  const inB = schemaAt(b.schema, keyword);
+  return !inA || !inB || offers({ root: a.root, schema: inA }, { root: b.root, schema: inB }, seen);
+};
+
+const hasProperties = (a: Side, b: Side, seen: Seen): boolean => {
+  const properties = schemaAt(a.schema, 'properties') ?? {};
+  return Object.entries(schemaAt(b.schema, 'properties') ?? {}).every(([name, wanted]) => {
+    const given = schemaAt(properties, name);
+    if (given === undefined || !isSchema(wanted)) return false;
+    return offers({ root: a.root, schema: given }, { root: b.root, schema: wanted }, seen);
+  });
+};
+
+const compared = (a: Side, b: Side, seen: Seen): boolean => {
+  const fromAny = alternatives(a);
+  const toAny = alternatives(b);
+  if (fromAny) return fromAny.every((each) => offers(each, b, seen));
+  if (toAny) return toAny.some((each) => offers(a, each, seen));
+  const { type, enum: values } = b.schema;
+  if (type !== undefined && !sameJson(a.schema['type'], type)) return false;
+  if (values !== undefined && !sameJson(a.schema['enum'], values)) return false;
+  return hasProperties(a, b, seen) && below(a, b, 'items', seen) && below(a, b, 'additionalProperties', seen);
+};
+
+const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
+  const [a, b] = [dereferenced(given), dereferenced(wanted)];
+  const known = seen.get(a.schema)?.get(b.schema);
+  if (known !== undefined) return known;
+  const results = seen.get(a.schema) ?? new Map<Schema, boolean>();
+  seen.set(a.schema, results.set(b.schema, true));
+  const result = compared(a, b, seen);
+  results.set(b.schema, result);
+  return result;
+};
+
+/**
+ * Whether what `given` describes has every field that `wanted` describes, with the same types. Keywords that narrow
+ * values (lengths, ranges, patterns, additional properties being forbidden) do not count.
+ */
+export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
+  offers({ root: given, schema: given }, { root: wanted, schema: wanted }, new Map());

@@ -1,0 +1,43 @@
+import { create } from '@bufbuild/protobuf';
+
+import { type CompiledTask, CompiledTaskSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { Container, K8sPod, TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { type CompileError, type Problem, problem, required } from './compile-error.js';
+import { identifierText } from './identifier-key.js';
+import { podContainers } from './pod.js';
+import { taskResourcesProblem } from './task-resources.js';
+
+export type CompiledTaskOrErrors = { readonly task: CompiledTask } | { readonly errors: readonly CompileError[] };
+
+/** RFC 1123: what Kubernetes takes as the name of a container. */
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const hasVariables = ({ interface: typed }: TaskTemplate): boolean =>
+  [typed?.inputs, typed?.outputs].some((map) => Object.keys(map?.variables ?? {}).length > 0);
+
+const containerProblems = (template: TaskTemplate, { image, command, args }: Container): readonly Problem[] => [
+  ...(image === '' ? [required('image of the container')] : []),
+  ...(hasVariables(template) && command.length === 0 && args.length === 0
+    ? [required('command or args of a container with inputs or outputs')]
+    : []),
+];
+
+const podProblems = ({ podSpec }: K8sPod): readonly Problem[] =>
+  (podSpec ? (podContainers(podSpec) ?? []) : [])
+    .filter(({ name }) => typeof name !== 'string' || !DNS_LABEL.test(name))
+    .map(({ name }) => problem('InvalidValue', `container name ${JSON.stringify(name)} is not a DNS-1123 label`));
+
+const targetProblems = (template: TaskTemplate): readonly Problem[] => {
+  const { target } = template;
+  if (target.case === 'container') return containerProblems(template, target.value);
+  return target.case === 'k8sPod' ? podProblems(target.value) : [];
+};
+
+/** The compile step of a task: what an engine could not run is refused. */
+export const compileTask = (template: TaskTemplate): CompiledTaskOrErrors => {
+  const resources = taskResourcesProblem(template, {});
+  const found = [...targetProblems(template), ...(resources === undefined ? [] : [problem('InvalidValue', resources)])];
+  if (found.length === 0) return { task: create(CompiledTaskSchema, { template }) };
+  const nodeId = template.id === undefined ? '' : identifierText(template.id);
+  return { errors: found.map((each) => ({ ...each, nodeId })) };
+};

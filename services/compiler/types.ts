@@ -1,0 +1,52 @@
+import { create } from '@bufbuild/protobuf';
+
+import type { VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  type LiteralType,
+  LiteralTypeSchema,
+  SimpleType,
+  UnionTypeSchema,
+} from '../../proto/gen/platformidl/core/types_pb.js';
+
+const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+
+/** Shared: nobody writes into a type. */
+export const NONE = simple(SimpleType.NONE);
+export const INTEGER = simple(SimpleType.INTEGER);
+export const FLOAT = simple(SimpleType.FLOAT);
+export const STRING = simple(SimpleType.STRING);
+export const BOOLEAN = simple(SimpleType.BOOLEAN);
+export const DATETIME = simple(SimpleType.DATETIME);
+export const DURATION = simple(SimpleType.DURATION);
+export const BINARY = simple(SimpleType.BINARY);
+export const ERROR = simple(SimpleType.ERROR);
+export const STRUCT = simple(SimpleType.STRUCT);
+
+export const collectionOf = (value: LiteralType): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'collectionType', value } });
+
+export const mapOf = (value: LiteralType): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'mapValueType', value } });
+
+export const unionOf = (variants: LiteralType[]): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'unionType', value: create(UnionTypeSchema, { variants }) } });
+
+export const isSimple = ({ type }: LiteralType, value: SimpleType): boolean =>
+  type.case === 'simple' && type.value === value;
+
+/** What a collection, or a map, holds; `undefined` for other types. */
+export const innerOf = ({ type }: LiteralType, kind: 'collectionType' | 'mapValueType'): LiteralType | undefined =>
+  type.case === kind ? type.value : undefined;
+
+export const variantsOf = ({ type }: LiteralType): readonly LiteralType[] | undefined =>
+  type.case === 'unionType' ? type.value.variants : undefined;
+
+/** An input of such a type need not be given. */
+export const isOptional = (type: LiteralType): boolean =>
+  variantsOf(type)?.some((variant) => isSimple(variant, SimpleType.NONE)) ?? false;
+
+/** Variables by name. A map, because names are the client's and an object has names of its own. */
+export type Types = ReadonlyMap<string, LiteralType>;
+
+export const typesOf = (variables: VariableMap | undefined): Types =>
+  new Map(Object.entries(variables?.variables ?? {}).map(([name, { type }]) => [name, type ?? NONE]));
