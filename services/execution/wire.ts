@@ -42,7 +42,9 @@ export const readVarint32 = (cursor: Cursor, end: number): number => {
 /** All 64 bits of a varint, signed. */
 export const readVarint64 = (cursor: Cursor, end: number): bigint => {
   const start = cursor.pos;
-  readVarint32(cursor, end);
+  const low = readVarint32(cursor, end);
+  if (cursor.pos - start < MAX_TAG_BYTES) return BigInt(low);
+  if (cursor.pos - start === MAX_TAG_BYTES) return BigInt(low + ((cursor.bytes[start + 4] ?? 0) >>> 4) * 2 ** 32);
   let value = 0n;
   for (let at = cursor.pos - 1; at >= start; at -= 1) value = (value << 7n) | BigInt((cursor.bytes[at] ?? 0) & 0x7f);
   return BigInt.asIntN(64, value);

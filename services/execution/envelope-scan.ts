@@ -1,0 +1,155 @@
+import { type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import {
+  NodeExecutionEventRequestSchema,
+  TaskExecutionEventRequestSchema,
+  WorkflowExecutionEventRequestSchema,
+} from '../../proto/gen/platformidl/admin/event_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import { shortHash } from '../kernel/hash.js';
+import { missing, RpcError } from '../kernel/rpc.js';
+import type { Entity } from './engine-report.js';
+import { type Envelope, Repeated, type Scanned, scanNode, scanTask, scanWorkflow } from './envelope.js';
+import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
+import { wireCheck } from './wire-check.js';
+import { DELIMITED, readLength, readTag, skipValue } from './wire.js';
+
+/** Where an entity's event has what, by field number. */
+type Layout = {
+  readonly entity: Entity;
+  readonly request: DescMessage;
+  readonly event: DescMessage;
+  /** Bits of the fields that may stand more than once. */
+  readonly lists: number;
+  /** Bits of the fields of which only the last counts. */
+  readonly oneofs: readonly number[];
+  readonly scan: (event: Fields) => Scanned;
+};
+
+const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
+
+const layouts: Readonly<Record<Entity, Layout>> = {
+  workflow: {
+    entity: 'workflow',
+    request: WorkflowExecutionEventRequestSchema,
+    event: WorkflowExecutionEventSchema,
+    lists: 0,
+    oneofs: [bits(5, 6, 7)],
+    scan: scanWorkflow,
+  },
+  node: {
+    entity: 'node',
+    request: NodeExecutionEventRequestSchema,
+    event: NodeExecutionEventSchema,
+    lists: 0,
+    oneofs: [bits(5, 20), bits(6, 7, 15), bits(8, 14)],
+    scan: scanNode,
+  },
+  task: {
+    entity: 'task',
+    request: TaskExecutionEventRequestSchema,
+    event: TaskExecutionEventSchema,
+    lists: bits(6, 21),
+    oneofs: [bits(8, 19), bits(9, 10, 17)],
+    scan: scanTask,
+  },
+};
+
+const EVENT = 2;
+
+const concat = (parts: readonly Uint8Array[]): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+};
+
+/** All occurrences of the event one after another, which is what merging them means on the wire. */
+const mergedEvent = (request: Uint8Array): Uint8Array => {
+  const parts: Uint8Array[] = [];
+  const cursor = { bytes: request, pos: 0 };
+  while (cursor.pos < request.length) {
+    const tag = readTag(cursor, request.length);
+    if (tag !== ((EVENT << 3) | DELIMITED)) {
+      skipValue(cursor, request.length, tag, 100);
+      continue;
+    }
+    const end = readLength(cursor, request.length);
+    parts.push(request.subarray(cursor.pos, end));
+    cursor.pos = end;
+  }
+  return concat(parts);
+};
+
+const eventOf = (request: Uint8Array): Uint8Array => {
+  const fields = fieldsOf(request, 0, request.length);
+  if (!has(fields, EVENT)) throw missing('event');
+  return (fields.repeated & bits(EVENT)) === 0 ? bytesIn(fields, EVENT) : mergedEvent(request);
+};
+
+/** At most one field of a oneof is there. */
+const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
+
+const scan = (layout: Layout, event: Uint8Array): Scanned => {
+  const fields = fieldsOf(event, 0, event.length);
+  const isPlain =
+    (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => isChosen(fields.present & mask));
+  if (!isPlain) throw new Repeated();
+  return layout.scan(fields);
+};
+
+/** Bytes that repeat what should stand once are read as protobuf reads them, and scanned as it would write them. */
+const scanAny = (layout: Layout, event: Uint8Array): Scanned => {
+  try {
+    return scan(layout, event);
+  } catch (error) {
+    if (!(error instanceof Repeated)) throw error;
+    return scan(layout, toBinary(layout.event, fromBinary(layout.event, event)));
+  }
+};
+
+const tooLarge = (bytes: number, maxBytes: number): RpcError =>
+  new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${bytes} > ${maxBytes})`);
+
+/** Field by field, because a spread costs more than the whole scan. */
+const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
+  entity,
+  execution: scanned.execution,
+  nodeId: scanned.nodeId,
+  taskId: scanned.taskId,
+  retryAttempt: scanned.retryAttempt,
+  phase: scanned.phase,
+  phaseVersion: scanned.phaseVersion,
+  occurredAt: scanned.occurredAt,
+  producerId: scanned.producerId,
+  parentNodeId: scanned.parentNodeId,
+  parentTask: scanned.parentTask,
+  child: scanned.child,
+  message,
+  messageHash: shortHash(message),
+});
+
+/**
+ * Makes a scan of event requests: the whole request is checked, and only what a decision needs is read.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field, or RESOURCE_EXHAUSTED for outputs above the limit.
+ */
+export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
+  const layout = layouts[entity];
+  const check = wireCheck(layout.request, 'request');
+  return (request) => {
+    const wrong = check(request);
+    if (wrong !== undefined) throw new RpcError('INVALID_ARGUMENT', wrong);
+    const message = eventOf(request);
+    const scanned = scanAny(layout, message);
+    if (scanned.outputBytes > maxOutputBytes) throw tooLarge(scanned.outputBytes, maxOutputBytes);
+    return envelope(entity, scanned, message);
+  };
+};
