@@ -20,9 +20,11 @@ const mix = (hash: number): number => {
 export const shortHash = (bytes: Uint8Array): bigint => {
   let a = 0x9e3779b9 ^ bytes.length;
   let b = 0x243f6a88;
-  for (const byte of bytes) {
+  // Counted, and kept to 32 bits, because an iterator or a float makes it four times as slow.
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
     a = Math.imul(a ^ byte, 0x01000193);
-    b = Math.imul(b ^ byte, 0x5bd1e995) + 0x27d4eb2f;
+    b = (Math.imul(b ^ byte, 0x5bd1e995) + 0x27d4eb2f) | 0;
   }
   return (BigInt(mix(a ^ b)) << 32n) | BigInt(mix(b + Math.imul(a, 31)));
 };
