@@ -21,7 +21,7 @@ export const shortHash = (bytes: Uint8Array): bigint => {
   let a = 0x9e3779b9 ^ bytes.length;
   let b = 0x243f6a88;
   // Counted, and kept to 32 bits, because an iterator or a float makes it four times as slow.
-  for (let at = 0; at < bytes.length; at += 1) {
+  for (let at = 0, end = bytes.length; at < end; at += 1) {
     const byte = bytes[at] ?? 0;
     a = Math.imul(a ^ byte, 0x01000193);
     b = (Math.imul(b ^ byte, 0x5bd1e995) + 0x27d4eb2f) | 0;
