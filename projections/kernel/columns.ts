@@ -28,3 +28,7 @@ export type Columns = {
   /** By name. A name with a prefix, such as `launch_plan.name`, is a column of another entity, copied here. */
   readonly byName: Readonly<Record<string, Column>>;
 };
+
+/** The column of a name, if there is one. */
+export const columnNamed = ({ byName }: Columns, name: string): Column | undefined =>
+  Object.hasOwn(byName, name) ? byName[name] : undefined;

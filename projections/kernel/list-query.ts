@@ -1,5 +1,9 @@
-import type { Columns } from './columns.js';
-import type { Collection, Condition, FieldValue, ReadStore } from './read-store.js';
+import { QueryTooSlow } from '../../services/kernel/fault.js';
+import { RpcError } from '../../services/kernel/rpc.js';
+import { columnNamed, type Columns } from './columns.js';
+import { conditionsOf } from './filter.js';
+import type { Collection, Condition, FieldValue, Query, ReadStore } from './read-store.js';
+import { startOf, tokenOf } from './token.js';
 
 /** What every list request has; the generated request messages fit as they are. */
 export type ListRequest = {
@@ -39,23 +43,76 @@ export type ListPage = { readonly elements: readonly Uint8Array[]; readonly toke
 /** One page of names. */
 export type NamePage = { readonly values: readonly FieldValue[]; readonly token: string };
 
+const DEFAULT_LIMIT = 100;
+
+/** More than any list has. */
+const MAX_LIMIT = 2 ** 32;
+
+const DIRECTIONS = ['descending', 'ascending'] as const;
+
+const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['orderBy'] => {
+  if (!sortBy) return order;
+  const column = columnNamed(columns, sortBy.key);
+  if (!column || column.sort === false || sortBy.key.includes('.'))
+    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key}'`);
+  const direction = DIRECTIONS[sortBy.direction];
+  if (!direction) throw new RpcError('INVALID_ARGUMENT', `invalid sort order specified: ${sortBy.direction}`);
+  return { field: column.field, direction };
+};
+
+const whereOf = (scope: Scope, filters: readonly Condition[]): readonly Condition[] => {
+  const named = new Set(filters.map(({ field }) => field));
+  const unlessNamed = (scope.unlessNamed ?? []).filter(({ field }) => !named.has(field));
+  const unlessFiltered = filters.length === 0 ? (scope.unlessFiltered ?? []) : [];
+  return [...scope.where, ...unlessNamed, ...unlessFiltered, ...filters];
+};
+
+const limitOf = ({ limitZero }: Listed, { limit }: ListRequest): number =>
+  limit || (limitZero === 'all' ? MAX_LIMIT : DEFAULT_LIMIT);
+
+const queryOf = (listed: Listed, scope: Scope, request: ListRequest): Query => {
+  const filters = conditionsOf(listed.columns, request.filters);
+  const orderBy = orderOf(listed, request);
+  const start = startOf(orderBy, request.token, listed.rpc);
+  return { where: whereOf(scope, filters), orderBy, ...start, limit: limitOf(listed, request) };
+};
+
+const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {
+  const asked = [filters && `filters ${filters}`, sortBy && `sort key '${sortBy.key}'`].filter(Boolean).join(' and ');
+  return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${asked || 'this offset'} takes too long: narrow it down`);
+};
+
+const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promise<Result>): Promise<Result> => {
+  try {
+    return await found;
+  } catch (error) {
+    throw error instanceof QueryTooSlow ? tooSlow(listed, request) : error;
+  }
+};
+
 /**
  * Answers a list request with a page of a collection.
  *
  * @throws {RpcError} INVALID_ARGUMENT for a filter, sort or token that cannot be; DEADLINE_EXCEEDED, naming the
  * filter, when the page would take too long to find.
  */
-export const listPage = async (_listed: Listed, _scope: Scope, _request: ListRequest): Promise<ListPage> =>
-  Promise.reject(new Error('to be filled in'));
+export const listPage = async (listed: Listed, scope: Scope, request: ListRequest): Promise<ListPage> => {
+  const query = queryOf(listed, scope, request);
+  const { elements, next } = await inTime(listed, request, listed.store.find(listed.collection, query));
+  return { elements, token: next ? tokenOf(query.orderBy, next) : '' };
+};
 
 /**
- * Answers a request for names: the values of one field in order, each once, filters honoured.
+ * Answers a request for names: the values of the field that the list is ordered by, each once, filters honoured.
+ * The request can turn the order round, and name no other.
  *
  * @throws {RpcError} as `listPage`.
  */
-export const listNames = async (
-  _listed: Listed,
-  _field: string,
-  _scope: Scope,
-  _request: ListRequest,
-): Promise<NamePage> => Promise.reject(new Error('to be filled in'));
+export const listNames = async (listed: Listed, scope: Scope, request: ListRequest): Promise<NamePage> => {
+  const query = queryOf(listed, scope, request);
+  if (query.orderBy.field !== listed.order.field)
+    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${request.sortBy?.key ?? ''}'`);
+  const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
+  const last = values.at(-1);
+  return { values, token: hasMore && last !== undefined ? tokenOf(query.orderBy, { value: last, key: '' }) : '' };
+};

@@ -14,6 +14,9 @@ type In = Extract<Condition, { is: 'in' | 'not in' }>;
 /** More values than this are not worth a walk each. */
 const MAX_ALTERNATIVES = 16;
 
+/** Skipping more rows than this takes long enough to need a limit. */
+const MAX_SKIP = 1_000;
+
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);
 
 const isSplittable = (condition: Condition): condition is In =>
@@ -40,7 +43,7 @@ const alternativesOf = (index: readonly string[], where: readonly Condition[]): 
 };
 
 /** Chooses the longest index that has the order of a query once its scope is bound. */
-export const planOf = (collection: Collection, query: Pick<Query, 'where' | 'orderBy'>): Plan => {
+export const planOf = (collection: Collection, query: Query): Plan => {
   const sort = query.orderBy.field;
   const [index] = collection.indexes
     .filter((each) => fits(each, query.where, sort))
@@ -51,5 +54,6 @@ export const planOf = (collection: Collection, query: Pick<Query, 'where' | 'ord
     (each.is === '=' && index.includes(each.field)) || (COMPARISONS.has(each.is) && each.field === sort);
   const isNarrow = (where: readonly Condition[]): boolean =>
     where.every(isServed) && where.filter((each) => each.is === '=').length < index.length;
-  return { index, alternatives, walks: !alternatives.every(isNarrow) };
+  const isFar = (query.offset ?? 0) > MAX_SKIP;
+  return { index, alternatives, walks: isFar || !alternatives.every(isNarrow) };
 };

@@ -1,0 +1,31 @@
+/** The entities that filters know by name: the word before a field, and the short name in messages. */
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['task', 't'],
+  ['workflow', 'w'],
+  ['launch_plan', 'l'],
+  ['execution', 'e'],
+  ['node_execution', 'ne'],
+  ['task_execution', 'te'],
+  ['entities', 'nen'],
+  ['named_entity_metadata', 'nem'],
+  ['project', 'p'],
+  ['signal', 's'],
+  ['admin_tag', 'at'],
+  ['execution_admin_tag', 'eat'],
+  ['execution_tag', 'et'],
+]);
+
+/** Which other entities the filters of a list may name. */
+const JOINABLE: Readonly<Record<string, readonly string[]>> = {
+  execution: ['launch_plan', 'workflow', 'task', 'admin_tag', 'execution_tag'],
+  launch_plan: ['workflow'],
+  node_execution: ['execution'],
+  task_execution: ['task', 'execution', 'node_execution'],
+  entities: ['named_entity_metadata'],
+};
+
+/** The short name of an entity in messages; `undefined` for a word that names none. */
+export const entityCode = (word: string): string | undefined => CODES.get(word);
+
+/** Whether the filters of a list of one entity may name another. */
+export const isJoinable = (entity: string, other: string): boolean => JOINABLE[entity]?.includes(other) ?? false;

@@ -1,0 +1,268 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { Columns } from '../../../projections/kernel/columns.js';
+import { conditionsOf } from '../../../projections/kernel/filter.js';
+import { listMessage } from '../../../projections/kernel/list-message.js';
+import { type Listed, listNames, listPage, type ListRequest } from '../../../projections/kernel/list-query.js';
+import { startOf, tokenOf } from '../../../projections/kernel/token.js';
+import type { Collection } from '../../../projections/kernel/read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import { ProjectSchema, ProjectsSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { QueryTooSlow } from '../../../services/kernel/fault.js';
+
+const columns: Columns = {
+  entity: 'execution',
+  code: 'e',
+  byName: {
+    phase: { field: 'phase', kind: 'text' },
+    state: { field: 'state', kind: 'number' },
+    name: { field: 'name', kind: 'text' },
+    started_at: { field: 'startedAt', kind: 'time' },
+    duration: { field: 'durationMicros', kind: 'duration' },
+    closure: { field: 'closure', kind: 'text', filter: false, sort: false },
+    'launch_plan.name': { field: 'launchPlan', kind: 'text' },
+  },
+};
+
+const refusal = (message: string) => ({ code: 'INVALID_ARGUMENT', message });
+
+describe('filters', () => {
+  it.each([
+    ['', []],
+    ['eq(phase,RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
+    ['eq(phase, RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
+    ['ne(name,a(b))', [{ field: 'name', is: '<>', value: 'a(b)' }]],
+    ['eq(name,a) and so on', [{ field: 'name', is: '=', value: 'a' }]],
+    ['eq(execution.state,0)', [{ field: 'state', is: '=', value: 0 }]],
+    ['eq(launch_plan.name,a.b)', [{ field: 'launchPlan', is: '=', value: 'a.b' }]],
+    ['contains(name,A_%)', [{ field: 'name', is: 'contains', value: 'A_%' }]],
+    ['value_in(phase,A)', [{ field: 'phase', is: 'in', values: ['A'] }]],
+    ['value_in(state,0;1)', [{ field: 'state', is: 'in', values: [0, 1] }]],
+    ['gt(duration,1.5)', [{ field: 'durationMicros', is: '>', value: 1_500_000 }]],
+    ['gte(duration,1h1m30s)', [{ field: 'durationMicros', is: '>=', value: 3_690_000_000 }]],
+    ['lt(duration,250ms)', [{ field: 'durationMicros', is: '<', value: 250_000 }]],
+    ['lt(started_at,1970-01-01T00:00:01.0000025Z)', [{ field: 'startedAt', is: '<', value: 1_000_002 }]],
+    ['lte(started_at,1970-01-01t00:00:00-01:00)', [{ field: 'startedAt', is: '<=', value: 3_600_000_000 }]],
+    [
+      'eq(state,0)+ne(phase,X)',
+      [
+        { field: 'state', is: '=', value: 0 },
+        { field: 'phase', is: '<>', value: 'X' },
+      ],
+    ],
+  ])('%s', (filters, expected) => {
+    expect(conditionsOf(columns, filters)).toEqual(expected);
+  });
+
+  it.each([
+    ['phase', "invalid value for filters: 'phase' is not function(field,value)"],
+    ['eq(phase)', "invalid value for filters: 'eq(phase)' is not function(field,value)"],
+    ['eq(phase,)', "invalid value for filters: 'eq(phase,)' lacks a part"],
+    ['eq(phase,A)+', "invalid value for filters: '' is not function(field,value)"],
+    ['eq(a,b,c)', "'e.a,b' is invalid filter"],
+    ['eq(nothing,1)', "'e.nothing' is invalid filter"],
+    ['eq(toString,1)', "'e.toString' is invalid filter"],
+    ['eq(closure,1)', "'e.closure' is invalid filter"],
+    ['eq(execution.nothing,1)', "'e.nothing' is invalid filter"],
+    ['eq(cat.name,1)', "'e.cat.name' is invalid filter"],
+    ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
+    [
+      'eq(task.name,1)',
+      "invalid value for filters: 'task.name' is a field of another entity, which is not supported yet",
+    ],
+    ['like(name,1)', 'unrecognized filter function: like'],
+    ['xeq(name,1)', 'unrecognized filter function: xeq'],
+    ['not_like(name,1)', 'invalid value for filters: function not_like is not supported yet'],
+    ['value_not_in(name,1)', 'invalid value for filters: function value_not_in is not supported yet'],
+    ['eq(phase,A;B)', 'invalid value for phase: eq takes one value'],
+    ['contains(state,1)', 'invalid value for state: contains takes a field of text'],
+    ['eq(state,one)', "invalid value for state: 'one' is not a whole number"],
+    ['gt(duration,soon)', 'invalid value for duration: Failed to parse duration [soon]'],
+    ['gt(started_at,yesterday)', "invalid value for started_at: 'yesterday' is not a timestamp as RFC 3339 has it"],
+    [
+      'gt(started_at,2023-02-30T00:00:00Z)',
+      "invalid value for started_at: '2023-02-30T00:00:00Z' is not a timestamp as RFC 3339 has it",
+    ],
+    [
+      'gt(started_at,2023-02-03T25:00:00Z)',
+      "invalid value for started_at: '2023-02-03T25:00:00Z' is not a timestamp as RFC 3339 has it",
+    ],
+    [`eq(name,${'x'.repeat(40_000)})`, 'invalid value for filters: longer than 32768 characters'],
+  ])('%s is refused', (filters, message) => {
+    expect(() => conditionsOf(columns, filters)).toThrow(expect.objectContaining(refusal(message)));
+  });
+
+  it('any text is conditions or INVALID_ARGUMENT', () => {
+    const text = fc
+      .array(fc.constantFrom('eq', '(', ')', ',', '+', ';', 'name', 'state', '.', ' ', '1', '∂'))
+      .map((all) => all.join(''));
+    const attempt = (filters: string): unknown => {
+      try {
+        return conditionsOf(columns, filters);
+      } catch (error) {
+        return error;
+      }
+    };
+    fc.assert(
+      fc.property(text, (filters) => {
+        const result = attempt(filters);
+        if (!Array.isArray(result)) expect(result).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      }),
+    );
+  });
+});
+
+describe('tokens', () => {
+  const order = { field: 'createdAt', direction: 'descending' } as const;
+  const cursors = fc.record({ value: fc.oneof(fc.string(), fc.integer(), fc.constant(null)), key: fc.string() });
+
+  it('stand for the place that they were made of', () => {
+    fc.assert(
+      fc.property(cursors, (cursor) =>
+        expect(startOf(order, tokenOf(order, cursor), 'List')).toEqual({ after: cursor }),
+      ),
+    );
+  });
+
+  it('are never all digits', () => {
+    fc.assert(
+      fc.property(cursors, (cursor) => {
+        expect(tokenOf(order, cursor)).not.toMatch(/^\d*$/u);
+      }),
+    );
+  });
+
+  it('may be decimal offsets', () => {
+    expect(startOf(order, '200', 'List')).toEqual({ offset: 200 });
+    expect(startOf(order, '', 'List')).toEqual({});
+  });
+
+  it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])('%s is refused', (token) => {
+    expect(() => startOf(order, token, 'ListExecutions')).toThrow(
+      expect.objectContaining(refusal(`invalid pagination token ${token} for ListExecutions`)),
+    );
+  });
+
+  it('of another order are refused', () => {
+    const token = tokenOf({ ...order, direction: 'ascending' }, { value: 1, key: 'a' });
+    expect(() => startOf(order, token, 'List')).toThrow(/invalid pagination token/u);
+  });
+});
+
+describe('lists', () => {
+  const collection: Collection = {
+    name: 'runs',
+    version: 1,
+    fields: { phase: 'text', state: 'integer', name: 'text', startedAt: 'integer', durationMicros: 'integer' },
+    indexes: [['startedAt'], ['name']],
+  };
+  const store = sqliteReadStore({ directory: mkdtempSync(join(tmpdir(), 'flightlog-list-')), mode: 'read-write' });
+  const listed: Listed = {
+    rpc: 'ListExecutions',
+    store,
+    collection,
+    columns,
+    order: { field: 'startedAt', direction: 'descending' },
+  };
+  const scope = { where: [], unlessNamed: [{ field: 'state', is: '=', value: 0 }] } as const;
+  const request = (more: Partial<ListRequest>): ListRequest => ({ limit: 0, token: '', filters: '', ...more });
+
+  beforeAll(async () => {
+    await store.prepare([collection]);
+    const documents = Array.from({ length: 250 }, (_, i) => ({
+      collection,
+      document: {
+        key: `run ${String(i).padStart(3, '0')}`,
+        position: 1n,
+        fields: { phase: i % 2 ? 'RUNNING' : 'QUEUED', state: i < 240 ? 0 : 1, name: `n${i % 12}`, startedAt: i },
+        answer: Buffer.from(String(i)),
+      },
+    }));
+    await store.write({ documents, checkpoint: { name: 'c', from: undefined, to: { logId: 'l', position: 1n } } });
+  });
+  afterAll(() => store.close());
+
+  const numbers = async (more: Partial<ListRequest>, of = listed) => {
+    const page = await listPage(of, scope, request(more));
+    return { ...page, numbers: page.elements.map((element) => Number(Buffer.from(element).toString())) };
+  };
+
+  it('have 100 elements when the limit is 0, and an opaque token', async () => {
+    const page = await numbers({});
+    expect(page.numbers).toHaveLength(100);
+    expect(page.numbers[0]).toBe(239);
+    expect(page.token).not.toMatch(/^\d*$/u);
+  });
+
+  it('have everything when a limit of 0 means all', async () => {
+    expect((await numbers({}, { ...listed, limitZero: 'all' })).numbers).toHaveLength(240);
+  });
+
+  it('go on with an opaque token from a page that an offset reached, to a last page without token', async () => {
+    const second = await numbers({ limit: 100, token: '100' });
+    expect(second.numbers[0]).toBe(139);
+    const third = await numbers({ limit: 40, token: second.token });
+    expect(third.numbers[0]).toBe(39);
+    expect(third.token).toBe('');
+  });
+
+  it('drop a default that a filter names', async () => {
+    expect((await numbers({ filters: 'eq(state,1)' })).numbers).toHaveLength(10);
+  });
+
+  it('drop the defaults that hold without filters only', async () => {
+    const hidden = { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] } as const;
+    expect((await listPage(listed, hidden, request({ limit: 300 }))).elements).toHaveLength(240);
+    expect((await listPage(listed, hidden, request({ limit: 300, filters: 'ne(name,x)' }))).elements).toHaveLength(250);
+  });
+
+  it('sort as asked', async () => {
+    expect((await numbers({ sortBy: { key: 'started_at', direction: 1 } })).numbers[0]).toBe(0);
+  });
+
+  it.each([
+    [{ key: 'nothing', direction: 0 }, "invalid sort key 'nothing'"],
+    [{ key: '', direction: 0 }, "invalid sort key ''"],
+    [{ key: 'closure', direction: 0 }, "invalid sort key 'closure'"],
+    [{ key: 'launch_plan.name', direction: 0 }, "invalid sort key 'launch_plan.name'"],
+    [{ key: 'started_at', direction: 2 }, 'invalid sort order specified: 2'],
+  ])('refuse to sort by %o', async (sortBy, message) => {
+    await expect(numbers({ sortBy })).rejects.toMatchObject(refusal(message));
+  });
+
+  it('name the filter when a page takes too long', async () => {
+    const slow = { ...store, find: () => Promise.reject(new QueryTooSlow('late')) };
+    await expect(numbers({ filters: 'contains(name,x)' }, { ...listed, store: slow })).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: 'ListExecutions with filters contains(name,x) takes too long: narrow it down',
+    });
+  });
+
+  it('of names have each once, page by page', async () => {
+    const names: Listed = { ...listed, order: { field: 'name', direction: 'ascending' } };
+    const first = await listNames(names, scope, request({ limit: 10 }));
+    expect(first.values).toEqual(['n0', 'n1', 'n10', 'n11', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7']);
+    const second = await listNames(names, scope, request({ limit: 10, token: first.token }));
+    expect(second).toEqual({ values: ['n8', 'n9'], token: '' });
+    const down = await listNames(names, scope, request({ limit: 1, sortBy: { key: 'name', direction: 0 } }));
+    expect(down.values).toEqual(['n9']);
+    const sortBy = { key: 'started_at', direction: 0 };
+    await expect(listNames(names, scope, request({ sortBy }))).rejects.toMatchObject(
+      refusal("invalid sort key 'started_at'"),
+    );
+  });
+});
+
+it('a list message is the concatenation of its elements', () => {
+  const projects = ['a', 'b'.repeat(200), ''].map((id) => create(ProjectSchema, { id, name: id }));
+  const elements = projects.map((project) => toBinary(ProjectSchema, project));
+  for (const token of ['', 'next']) {
+    const message = listMessage({ elements: 1, token: 2 }, elements, token);
+    expect(message).toEqual(toBinary(ProjectsSchema, create(ProjectsSchema, { projects, token })));
+    expect(fromBinary(ProjectsSchema, message).token).toBe(token);
+  }
+});
