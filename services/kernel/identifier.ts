@@ -1,0 +1,58 @@
+import { missing, RpcError } from './rpc.js';
+
+/** The number in `core.ResourceType` of each kind of thing that is registered in versions. */
+const RESOURCE_TYPES = { TASK: 1, WORKFLOW: 2, LAUNCH_PLAN: 3 } as const;
+const NAMES = new Map<number, string>([
+  [0, 'unspecified'],
+  ...Object.entries(RESOURCE_TYPES).map(([name, value]) => [value, name.toLowerCase()] as const),
+  [4, 'dataset'],
+]);
+
+/** A kind of thing that is registered in versions. */
+export type Kind = keyof typeof RESOURCE_TYPES;
+
+/** One version of a registered thing. The shape of `core.Identifier`, without what is never stored. */
+export type Version = {
+  readonly resourceType: (typeof RESOURCE_TYPES)[Kind];
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  readonly version: string;
+};
+
+/** An identifier as it was sent. */
+export type SentIdentifier = Omit<Version, 'resourceType'> & { readonly resourceType: number };
+
+const PARTS = ['project', 'domain', 'name', 'version'] as const;
+
+const text = ({ project, domain, name, version }: Omit<SentIdentifier, 'resourceType'>): string =>
+  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} ` +
+  `name:${JSON.stringify(name)} version:${JSON.stringify(version)}`;
+
+/**
+ * The version that an identifier names, when it is complete.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming what is missing, or the resource type when it is another one.
+ */
+export const versionOf = (kind: Kind, id: SentIdentifier | undefined): Version => {
+  if (id === undefined) throw missing('id');
+  const resourceType = RESOURCE_TYPES[kind];
+  if (id.resourceType !== resourceType) {
+    const got = NAMES.get(id.resourceType) ?? String(id.resourceType);
+    throw new RpcError(
+      'INVALID_ARGUMENT',
+      `unexpected resource type ${got} for identifier [${text(id)}], expected ${kind.toLowerCase()} instead`,
+    );
+  }
+  const empty = PARTS.find((part) => id[part] === '');
+  if (empty !== undefined) throw missing(empty);
+  return { resourceType, project: id.project, domain: id.domain, name: id.name, version: id.version };
+};
+
+/** The identifier with its resource type filled in, for requests that may leave it out. */
+export const withResourceType = (kind: Kind, id: SentIdentifier | undefined): SentIdentifier | undefined =>
+  id?.resourceType === 0 ? { ...id, resourceType: RESOURCE_TYPES[kind] } : id;
+
+/** There is no such version. */
+export const absent = (kind: Kind, id: Omit<SentIdentifier, 'resourceType'>): RpcError =>
+  new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier resource_type:${kind} ${text(id)}`);

@@ -1,0 +1,30 @@
+import { invalid, missing } from './rpc.js';
+
+type Recipients = { readonly recipientsEmail: readonly string[] };
+
+/** The shape of `admin.Notification`. */
+export type NotificationRule = {
+  /** Numbers of `core.WorkflowExecution.Phase`. */
+  readonly phases: readonly number[];
+  readonly type:
+    | { readonly case: 'email' | 'pagerDuty' | 'slack'; readonly value: Recipients }
+    | { readonly case: undefined; readonly value?: undefined };
+};
+
+/** SUCCEEDED, FAILED, ABORTED and TIMED_OUT: only the end of an execution is told. */
+const TERMINAL = new Set([4, 6, 7, 8]);
+
+const assertNotification = ({ phases, type }: NotificationRule): void => {
+  if (type.case === undefined) throw invalid('notification type');
+  if (type.value.recipientsEmail.length === 0) throw missing('recipients');
+  if (type.value.recipientsEmail.includes('')) throw missing('recipient');
+  if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');
+};
+
+/**
+ * Makes sure that every notification has a channel, recipients and only phases that end an execution.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming what is wrong.
+ */
+export const assertNotifications = (notifications: readonly NotificationRule[]): void =>
+  notifications.forEach(assertNotification);

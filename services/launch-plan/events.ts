@@ -1,0 +1,31 @@
+import {
+  type LaunchPlanActivated,
+  LaunchPlanActivatedSchema,
+  type LaunchPlanDeactivated,
+  LaunchPlanDeactivatedSchema,
+  type LaunchPlanRegistered,
+  LaunchPlanRegisteredSchema,
+} from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import type { Version } from '../kernel/identifier.js';
+import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { type StreamName, streamName } from '../kernel/stream.js';
+
+/** The category of the streams, `launchPlan-{project}:{domain}:{name}`: one for all versions of a name. */
+export const LAUNCH_PLAN_CATEGORY = 'launchPlan';
+
+export type LaunchPlanEvent =
+  | { readonly type: 'LaunchPlanRegistered'; readonly data: LaunchPlanRegistered }
+  | { readonly type: 'LaunchPlanActivated'; readonly data: LaunchPlanActivated }
+  | { readonly type: 'LaunchPlanDeactivated'; readonly data: LaunchPlanDeactivated };
+
+/** What names a launch plan, whatever its version. */
+export type LaunchPlanName = Pick<Version, 'project' | 'domain' | 'name'>;
+
+export const launchPlanStream = ({ project, domain, name }: LaunchPlanName): StreamName =>
+  streamName(LAUNCH_PLAN_CATEGORY, [project, domain, name]);
+
+export const launchPlanCodec = messageCodec<LaunchPlanEvent>({
+  LaunchPlanRegistered: eventShape(LaunchPlanRegisteredSchema, ({ spec }) => [spec]),
+  LaunchPlanActivated: eventShape(LaunchPlanActivatedSchema),
+  LaunchPlanDeactivated: eventShape(LaunchPlanDeactivatedSchema),
+});
