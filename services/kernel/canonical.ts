@@ -1,4 +1,4 @@
-import { clone, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import { clone, type DescField, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { reflect, type ReflectMap, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 const byKey = ([a]: [unknown, unknown], [b]: [unknown, unknown]): number => (String(a) < String(b) ? -1 : 1);
@@ -9,9 +9,16 @@ const sortMap = (map: ReflectMap): void => {
   for (const [key, value] of entries) map.set(key, value);
 };
 
+/** A `google.protobuf.Struct` is plain JSON in its message, and is handed out as a copy: so it is put back. */
+const sortField = (message: ReflectMessage, field: DescField & { fieldKind: 'message' }): void => {
+  const inner = message.get(field);
+  sortMaps(inner);
+  message.set(field, inner);
+};
+
 const sortMaps = (message: ReflectMessage): void => {
   for (const field of message.fields.filter((each) => message.isSet(each))) {
-    if (field.fieldKind === 'message') sortMaps(message.get(field));
+    if (field.fieldKind === 'message') sortField(message, field);
     if (field.fieldKind === 'list' && field.listKind === 'message') sortEach(message.get(field));
     if (field.fieldKind === 'map') sortMap(message.get(field));
     if (field.fieldKind === 'map' && field.mapKind === 'message') sortEach(message.get(field).values());
