@@ -1,0 +1,30 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+
+import { RpcError } from '../kernel/rpc.js';
+import { wireFault } from './wire-check.js';
+
+const undecodable = (type: DescMessage, fault: string): RpcError =>
+  new RpcError('INVALID_ARGUMENT', `cannot decode ${type.name}: ${fault}`);
+
+/**
+ * Makes sure that bytes are a message of a type, for handlers that take them undecoded and record them whole.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field and the place.
+ */
+export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
+  const fault = wireFault(type, bytes);
+  if (fault !== undefined) throw undecodable(type, fault);
+};
+
+/**
+ * Decodes a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field and the place.
+ */
+export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array): MessageShape<Type> => {
+  try {
+    return fromBinary(type, bytes);
+  } catch (cause) {
+    throw undecodable(type, wireFault(type, bytes) ?? (cause instanceof Error ? cause.message : 'not a message'));
+  }
+};

@@ -1,0 +1,126 @@
+import {
+  type handleBidiStreamingCall,
+  type handleServerStreamingCall,
+  logVerbosity,
+  Server,
+  ServerCredentials,
+  type ServerInterceptor,
+  ServerInterceptingCall,
+  setLogVerbosity,
+  status,
+} from '@grpc/grpc-js';
+import type { DescMethod } from '@bufbuild/protobuf';
+
+import { Health } from '../../proto/gen/grpc/health/v1/health_pb.js';
+import type { Hosting, Listening } from './exchange.js';
+import { healthService } from './grpc-health.js';
+import { grpcError, unaryHandler } from './grpc-unary.js';
+import { type Endpoint, unimplemented } from './routes.js';
+import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
+import { failureOf } from './status.js';
+
+const raw = (bytes: Buffer): Buffer => bytes;
+
+const TYPES: Readonly<Record<DescMethod['methodKind'], string>> = {
+  unary: 'unary',
+  server_streaming: 'serverStream',
+  client_streaming: 'clientStream',
+  bidi_streaming: 'bidi',
+};
+
+const pathOf = (method: DescMethod, callersPackage: string): string =>
+  `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
+
+type StreamHandler = handleServerStreamingCall<Buffer, Buffer> & handleBidiStreamingCall<Buffer, Buffer>;
+
+/** Streams of the interface are the agents', which are not built; a route takes one message. */
+const streamHandler =
+  (endpoint: Endpoint, callersPackage: string): StreamHandler =>
+  (call) =>
+    void call.emit('error', grpcError(failureOf(unimplemented(endpoint)), callersPackage));
+
+/** What the library says of a request that never became a message, by its first words, and what the caller is told. */
+const reworded: readonly (readonly [RegExp, status, string])[] = [
+  [
+    /^Received message that decompresses to a size larger than (\d+)/,
+    status.RESOURCE_EXHAUSTED,
+    'message larger than max ($1)',
+  ],
+  [/^Failed to decompress message/, status.INVALID_ARGUMENT, 'cannot decompress the message'],
+  [/^Received no request message/, status.INVALID_ARGUMENT, 'no whole message in the request'],
+  [/^Received a second request message/, status.INVALID_ARGUMENT, 'more than one message in the request'],
+  [/^Invalid grpc-timeout/, status.INVALID_ARGUMENT, 'invalid value for grpc-timeout'],
+];
+
+const rewordedBy = (details: string): { code: status; details: string } | undefined => {
+  for (const [pattern, code, text] of reworded) {
+    const match = pattern.exec(details);
+    if (match) return { code, details: text.replace('$1', match[1] ?? '') };
+  }
+  return undefined;
+};
+
+/** Gives the library's own refusals the status that they deserve: INTERNAL is only for a bug of ours. */
+const reword: ServerInterceptor = (_method, call) =>
+  new ServerInterceptingCall(call, {
+    sendStatus: (sent, next) => next(sent.code === status.OK ? sent : { ...sent, ...rewordedBy(sent.details) }),
+  });
+
+const register = (server: Server, hosting: Hosting): void => {
+  for (const endpoint of hosting.routes) {
+    for (const name of PACKAGES) {
+      const type = TYPES[endpoint.method.methodKind];
+      const handler = type === 'unary' ? unaryHandler(endpoint, name, hosting) : streamHandler(endpoint, name);
+      server.register(pathOf(endpoint.method, name), handler, raw, raw, type);
+    }
+  }
+};
+
+const listen = (server: Server, { host, port }: Hosting): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error) reject(new Error(`gRPC cannot listen on ${address}: ${error.message}`, { cause: error }));
+      else resolve(bound);
+    });
+  });
+
+const shutDown = (server: Server, drainMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), drainMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    if (drainMs <= 0) server.forceShutdown();
+  });
+
+/**
+ * Serves every RPC of the interface over gRPC, under both package names from the same handlers, and the health check.
+ *
+ * Requests reach the handlers undecoded, so that bytes that are no message are the caller's mistake and not ours. Pings
+ * without calls are answered, however often they come.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
+  setLogVerbosity(logVerbosity.NONE); // what the library has to say reaches us as errors
+  const server = new Server({
+    'grpc.max_receive_message_length': hosting.maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.enable_channelz': 0,
+    interceptors: [reword],
+  });
+  register(server, hosting);
+  const health = healthService(hosting.isReady ?? (() => true));
+  server.register(pathOf(Health.method.check, OWN_PACKAGE), health.check, raw, raw, 'unary');
+  server.register(pathOf(Health.method.watch, OWN_PACKAGE), health.watch, raw, raw, 'serverStream');
+  const port = await listen(server, hosting);
+  return {
+    port,
+    close: ({ drainMs }) => {
+      health.leave();
+      return shutDown(server, drainMs);
+    },
+  };
+};

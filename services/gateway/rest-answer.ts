@@ -1,0 +1,111 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import { type Answer, RpcError, type StatusCode } from '../kernel/rpc.js';
+import { type OpenCall, openCall, requestIdOf } from './call.js';
+import { type Hosting, run } from './exchange.js';
+import { logFailure } from './log.js';
+import type { Bindings } from './rest-bindings.js';
+import { timeoutMs, within } from './rest-deadline.js';
+import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
+import { address, type Addressed, readRequest, requestBytes } from './rest-request.js';
+import { type Endpoint, unimplemented } from './routes.js';
+import { failureOf, statuses } from './status.js';
+
+/** A header by its name, or as gRPC metadata that is sent along as a header. */
+const header = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name] ?? request.headers[`grpc-metadata-${name}`];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } => {
+  const read = requestDialect(request.headers['content-type']);
+  return { read, write: answerDialect(request.headers.accept, read) };
+};
+
+const send = (reply: FastifyReply, dialect: Dialect, body: Uint8Array | string): void => {
+  void reply.header('content-type', dialect.mediaType).send(typeof body === 'string' ? body : Buffer.from(body));
+};
+
+const sendPosition = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
+  if (call?.position === undefined) return;
+  const token = positions.format(call.position);
+  void reply.headers({ 'flightlog-position': token, 'grpc-metadata-flightlog-position': token });
+};
+
+/** A text as a header can carry it: one line of printable ASCII. */
+const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 1_000);
+
+/** Answers a request that has failed: the status as HTTP has it, and `google.rpc.Status` in the caller's dialect. */
+export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): StatusCode => {
+  const failure = failureOf(thrown);
+  void reply.status(statuses[failure.code].http);
+  if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
+  const { write } = dialectsOf(request);
+  send(reply, write, write.writeFailure(failure));
+  return failure.code;
+};
+
+type Exchange = { readonly request: FastifyRequest; readonly addressed: Addressed; readonly call: OpenCall };
+
+const handle = ({ request, addressed, call }: Exchange): Promise<Answer<DescMessage>> => {
+  const { binding } = addressed.match;
+  const { route } = binding.endpoint;
+  if (!route) throw unimplemented(binding.endpoint);
+  const message = readRequest(request, addressed, dialectsOf(request).read);
+  return route.takes === 'bytes'
+    ? run(route, requestBytes(binding, message), call)
+    : route.handle(message as never, call);
+};
+
+const open = (request: FastifyRequest, reply: FastifyReply, hosting: Hosting, isOver: () => boolean): OpenCall => {
+  const isCancelled = () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished);
+  const requestId = requestIdOf(header(request, 'x-request-id'));
+  return openCall({ header: (name) => header(request, name), isCancelled }, requestId, hosting.positions);
+};
+
+/** Answers one request of the interface: finds its RPC, reads it, asks the route, writes what it answers. */
+export const answerRequest = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bindings, hosting }: { readonly bindings: Bindings; readonly hosting: Hosting },
+): Promise<void> => {
+  const startedAt = performance.now();
+  const done: { endpoint?: Endpoint; call?: OpenCall } = {};
+  let code: StatusCode | 'OK' = 'OK';
+  try {
+    const addressed = address(request, bindings);
+    const { endpoint } = addressed.match.binding;
+    done.endpoint = endpoint;
+    const timeout = timeoutMs(header(request, 'grpc-timeout'));
+    const call = open(request, reply, hosting, () => performance.now() - startedAt >= (timeout ?? Infinity));
+    done.call = call;
+    const answer = await within(timeout, handle({ request, addressed, call }));
+    const { write } = dialectsOf(request);
+    const body = write.write(endpoint.method.output, answer);
+    sendPosition(reply, call, hosting);
+    void reply.header('grpc-metadata-content-type', 'application/grpc');
+    send(reply, write, body);
+  } catch (thrown) {
+    const requestId = done.call?.requestId ?? requestIdOf(header(request, 'x-request-id'));
+    logFailure(hosting.logger, thrown, { requestId, rpc: done.endpoint?.name ?? 'none' });
+    sendPosition(reply, done.call, hosting);
+    code = sendFailure(request, reply, thrown);
+  }
+  if (done.endpoint) hosting.onAnswered?.(done.endpoint, code, performance.now() - startedAt);
+};
+
+/** What a request that never became one is answered, by the code that the web framework gives its errors. */
+export const requestFault = (error: unknown, maxBytes: number): unknown => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${maxBytes} bytes)`);
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
+    case 'FST_ERR_BAD_URL':
+      return new RpcError('INVALID_ARGUMENT', 'malformed path');
+    default:
+      return error;
+  }
+};

@@ -1,0 +1,75 @@
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+import type { Hosting, Listening } from './exchange.js';
+import { logFailure } from './log.js';
+import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
+import { bindingTable, readBindings } from './rest-bindings.js';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+// As the media type of RFC 9110: what is not one is treated as if it were not there.
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
+
+type Probe = (hosting: Hosting) => number;
+
+/** Paths that are no RPC: what they answer, whatever the verb and whoever asks. */
+const probes: Readonly<Record<string, Probe>> = {
+  '/healthcheck': () => 200,
+  '/healthz': () => 200,
+  '/readyz': ({ isReady }) => (isReady?.() === false ? 503 : 200),
+};
+
+const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
+    if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
+    done();
+  });
+};
+
+const open = (hosting: Hosting): FastifyInstance => {
+  const app = fastify({
+    bodyLimit: hosting.maxMessageBytes,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    forceCloseConnections: 'idle',
+    // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
+    rewriteUrl: () => '/',
+  });
+  takeBodiesAsTheyAre(app);
+  const bindings = bindingTable(readBindings(hosting.routes));
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const probe = probes[request.originalUrl.split('?', 1)[0] ?? ''];
+    if (probe) return reply.status(probe(hosting)).send();
+    await answerRequest(request, reply, { bindings, hosting });
+    return reply;
+  };
+  app.all('/', answer);
+  app.setNotFoundHandler(answer);
+  app.setErrorHandler((error, request, reply) => {
+    const thrown = requestFault(error, hosting.maxMessageBytes);
+    logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
+    sendFailure(request, reply, thrown);
+  });
+  return app;
+};
+
+const close = async (app: FastifyInstance, drainMs: number): Promise<void> => {
+  const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
+  await app.close();
+  clearTimeout(timer);
+};
+
+/**
+ * Serves every RPC that has an HTTP binding over REST: JSON in both spellings, or the messages as bytes. The bindings
+ * are read out of the descriptors at start.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
+  const app = open(hosting);
+  await app.listen({ host: hosting.host, port: hosting.port });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address ? address.port : hosting.port;
+  return { port, close: ({ drainMs }) => close(app, drainMs) };
+};

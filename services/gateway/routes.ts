@@ -1,0 +1,66 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import {
+  AgentMetadataService,
+  AsyncAgentService,
+  SyncAgentService,
+} from '../../proto/gen/platformidl/service/agent_pb.js';
+import { AuthMetadataService } from '../../proto/gen/platformidl/service/auth_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
+import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
+import { type Route, RpcError } from '../kernel/rpc.js';
+
+/** Every service of the interface. */
+export const services: readonly DescService[] = [
+  AdminService,
+  DataProxyService,
+  SignalService,
+  AuthMetadataService,
+  IdentityService,
+  SyncAgentService,
+  AsyncAgentService,
+  AgentMetadataService,
+];
+
+/** One RPC of the interface, and what answers it where that is built. */
+export type Endpoint = {
+  readonly method: DescMethod;
+  /** `AdminService.GetTask`: what logs and texts call it. */
+  readonly name: string;
+  readonly route: Route | undefined;
+};
+
+/** Every RPC of every service, once. */
+export type RouteTable = readonly Endpoint[];
+
+const nameOf = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
+
+/**
+ * Joins the routes of all slices with all services of the interface.
+ *
+ * @throws {Error} when two routes answer one RPC, or a route answers one that the interface does not have.
+ */
+export const routeTable = (routes: readonly Route[]): RouteTable => {
+  const unused = new Map<DescMethod, Route>();
+  for (const route of routes) {
+    if (unused.has(route.method)) throw new Error(`${nameOf(route.method)} has two routes`);
+    unused.set(route.method, route);
+  }
+  const table = services.flatMap((service) =>
+    service.methods.map((method): Endpoint => {
+      const route = unused.get(method);
+      unused.delete(method);
+      return { method, name: nameOf(method), route };
+    }),
+  );
+  for (const method of unused.keys()) throw new Error(`${nameOf(method)} is not an RPC of the interface`);
+  return table;
+};
+
+const AGENTS = 'services of agents need an agent, and this release has no configuration for one yet';
+
+/** What an RPC without a route answers. */
+export const unimplemented = ({ method, name }: Endpoint): RpcError =>
+  new RpcError('UNIMPLEMENTED', `${name} is not built yet${method.parent.name.includes('Agent') ? `: ${AGENTS}` : ''}`);

@@ -1,0 +1,30 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
+
+import { StatusSchema, type Status } from '../../proto/gen/google/rpc/status_pb.js';
+import type { StatusDetail } from '../kernel/rpc.js';
+import { type Failure, statuses } from './status.js';
+
+/** The package of the interface's own descriptors. */
+export const OWN_PACKAGE = 'platformidl';
+
+/** The packages that a caller may use for the same services and messages. */
+export const PACKAGES = [OWN_PACKAGE, 'flyteidl'] as const;
+
+const pack = (detail: StatusDetail, callersPackage: string): Any => {
+  const typeName = detail.schema.typeName.replace(/^platformidl(?=\.)/, callersPackage);
+  const value = toBinary(detail.schema, detail.message);
+  return create(AnySchema, { typeUrl: `type.googleapis.com/${typeName}`, value });
+};
+
+/** A failure as `google.rpc.Status`, its details named as the caller's package names them. */
+export const rpcStatus = (failure: Failure, callersPackage: string): Status =>
+  create(StatusSchema, {
+    code: statuses[failure.code].number,
+    message: failure.message,
+    details: failure.details.map((detail) => pack(detail, callersPackage)),
+  });
+
+/** The same, encoded. */
+export const rpcStatusBytes = (failure: Failure, callersPackage: string): Uint8Array =>
+  toBinary(StatusSchema, rpcStatus(failure, callersPackage));

@@ -1,0 +1,69 @@
+import { Fault, type FaultCode } from '../kernel/fault.js';
+import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
+
+/** Each status that is ever answered: its number over gRPC, and what it is over HTTP. */
+export const statuses: Readonly<Record<StatusCode, { readonly number: number; readonly http: number }>> = {
+  CANCELLED: { number: 1, http: 499 },
+  INVALID_ARGUMENT: { number: 3, http: 400 },
+  DEADLINE_EXCEEDED: { number: 4, http: 504 },
+  NOT_FOUND: { number: 5, http: 404 },
+  ALREADY_EXISTS: { number: 6, http: 409 },
+  PERMISSION_DENIED: { number: 7, http: 403 },
+  RESOURCE_EXHAUSTED: { number: 8, http: 429 },
+  FAILED_PRECONDITION: { number: 9, http: 400 },
+  ABORTED: { number: 10, http: 409 },
+  UNIMPLEMENTED: { number: 12, http: 501 },
+  INTERNAL: { number: 13, http: 500 },
+  UNAVAILABLE: { number: 14, http: 503 },
+  UNAUTHENTICATED: { number: 16, http: 401 },
+};
+
+/** What a caller is told: never a stack, never a path of this machine. */
+export type Failure = {
+  readonly code: StatusCode;
+  readonly message: string;
+  readonly details: readonly StatusDetail[];
+};
+
+const INTERNAL_ERROR = 'internal error';
+
+/**
+ * What a fault of the machinery becomes.
+ *
+ * The text of an append that is too large has the words by which engines tell a message that can never pass from a
+ * server that is busy (they send the second again, for ever).
+ */
+export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'message'>>> = {
+  'revision-conflict': { code: 'ABORTED', message: 'the entity changed while the request was decided: send it again' },
+  'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: more than one append can hold' },
+  'store-unavailable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
+  'outcome-unknown': { code: 'DEADLINE_EXCEEDED', message: 'the store has not answered: it may be recorded or not' },
+  'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
+  'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
+  'unknown-event': { code: 'UNAVAILABLE', message: 'the entity was written by a newer release and is parked' },
+  'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
+  'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
+  'data-directory-in-use': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
+  'data-directory-unusable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
+};
+
+/** The longest text of a status, in bytes of UTF-8. */
+export const MAX_MESSAGE_BYTES = 32_000;
+
+/** Cuts a text to a number of UTF-8 bytes, between characters; what is not well-formed is replaced. */
+export const cutText = (text: string, maxBytes: number): string => {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return bytes.toString();
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--; // never inside a character
+  return bytes.toString('utf8', 0, end);
+};
+
+/** What a thrown value becomes for the caller. Anything unforeseen is a bug of ours, and says nothing about itself. */
+export const failureOf = (thrown: unknown): Failure => {
+  if (thrown instanceof RpcError) {
+    return { code: thrown.code, message: cutText(thrown.message, MAX_MESSAGE_BYTES), details: thrown.details };
+  }
+  if (thrown instanceof Fault) return { ...faultAnswers[thrown.code], details: [] };
+  return { code: 'INTERNAL', message: INTERNAL_ERROR, details: [] };
+};
