@@ -1,18 +1,12 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Message } from '@bufbuild/protobuf';
-import { createRegistry, fromBinary, toJson } from '@bufbuild/protobuf';
-import { file_platformidl_eventlog_execution } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { file_platformidl_eventlog_launch_plan } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
-import { file_platformidl_eventlog_project } from '../../proto/gen/platformidl/eventlog/project_pb.js';
-import { file_platformidl_eventlog_task } from '../../proto/gen/platformidl/eventlog/task_pb.js';
-import { file_platformidl_eventlog_workflow } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { EventLog } from '../kernel/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { streamName, type StreamName } from '../kernel/stream.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
 import { CannotStart } from './ports.js';
+import { readable } from './readable.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = {
@@ -21,21 +15,6 @@ export type LogCatFlags = {
   readonly from: bigint;
   readonly limit?: number;
   readonly follow: boolean;
-};
-
-const registry = createRegistry(
-  file_platformidl_eventlog_execution,
-  file_platformidl_eventlog_launch_plan,
-  file_platformidl_eventlog_project,
-  file_platformidl_eventlog_task,
-  file_platformidl_eventlog_workflow,
-);
-
-const dataOf = (event: RecordedEvent): unknown => {
-  const schema = registry.getMessage(`platformidl.eventlog.${event.type}`);
-  if (schema === undefined) return Buffer.from(event.data).toString('base64');
-  const message: Message = fromBinary(schema, event.data);
-  return toJson(schema, message, { registry });
 };
 
 const lineOf = (event: RecordedEvent): string => {
@@ -47,7 +26,7 @@ const lineOf = (event: RecordedEvent): string => {
     type: event.type,
     recordedAt: new Date(metadata.recordedAtMs).toISOString(),
     actor: metadata.actor,
-    data: dataOf(event),
+    data: readable(event.type, event.data),
   });
 };
 

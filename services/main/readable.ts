@@ -1,0 +1,75 @@
+import {
+  createRegistry,
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  type JsonValue,
+  toJson,
+} from '@bufbuild/protobuf';
+import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  EngineReported_Entity,
+  file_platformidl_eventlog_execution,
+  OpenEntitiesSchema,
+} from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { file_platformidl_eventlog_launch_plan } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_project } from '../../proto/gen/platformidl/eventlog/project_pb.js';
+import { file_platformidl_eventlog_task } from '../../proto/gen/platformidl/eventlog/task_pb.js';
+import { file_platformidl_eventlog_workflow } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+
+const registry = createRegistry(
+  file_platformidl_eventlog_execution,
+  file_platformidl_eventlog_launch_plan,
+  file_platformidl_eventlog_project,
+  file_platformidl_eventlog_task,
+  file_platformidl_eventlog_workflow,
+);
+
+const REPORTS: Readonly<Record<string, DescMessage>> = {
+  [EngineReported_Entity[EngineReported_Entity.WORKFLOW]]: WorkflowExecutionEventSchema,
+  [EngineReported_Entity[EngineReported_Entity.NODE]]: NodeExecutionEventSchema,
+  [EngineReported_Entity[EngineReported_Entity.TASK]]: TaskExecutionEventSchema,
+};
+
+/** What the bytes in a field are; `undefined` where they are left as they are. */
+const contentOf = (field: string, data: JsonObject): DescMessage | undefined => {
+  if (field === 'message') return REPORTS[String(data['entity'])];
+  return CONTENTS[field];
+};
+
+const CONTENTS: Readonly<Record<string, DescMessage>> = {
+  closed: OpenEntitiesSchema,
+  inputs: LiteralMapSchema,
+  userInputs: LiteralMapSchema,
+  spec: LaunchPlanSpecSchema,
+};
+
+const COMPILED: Readonly<Record<string, DescMessage>> = {
+  TaskRegistered: CompiledTaskSchema,
+  WorkflowRegistered: CompiledWorkflowClosureSchema,
+};
+
+const opened = (schema: DescMessage | undefined, value: JsonValue): JsonValue => {
+  const inline = typeof value === 'object' && value !== null && !Array.isArray(value) ? value['inline'] : undefined;
+  if (schema === undefined || typeof inline !== 'string') return value;
+  return toJson(schema, fromBinary(schema, Buffer.from(inline, 'base64')), { registry });
+};
+
+/** An event's data for people: in the interface's JSON, with the messages that it carries opened. */
+export const readable = (type: string, data: Uint8Array): JsonValue => {
+  const schema = registry.getMessage(`platformidl.eventlog.${type}`);
+  if (schema === undefined) return Buffer.from(data).toString('base64');
+  const json = toJson(schema, fromBinary(schema, data), { registry }) as JsonObject;
+  const open = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
+    field,
+    opened(field === 'compiled' ? COMPILED[type] : contentOf(field, json), value),
+  ];
+  return Object.fromEntries(Object.entries(json).map(open));
+};
