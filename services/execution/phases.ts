@@ -5,6 +5,13 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Entity } from './engine-report.js';
 
+type Numbers<Phases> = Readonly<Record<Exclude<keyof Phases, number>, number>>;
+
+/** The phases as the plain numbers that they are on the wire. */
+export const WORKFLOW: Numbers<typeof WorkflowExecution_Phase> = WorkflowExecution_Phase;
+export const NODE: Numbers<typeof NodeExecution_Phase> = NodeExecution_Phase;
+export const TASK: Numbers<typeof TaskExecution_Phase> = TaskExecution_Phase;
+
 const names: Readonly<Record<Entity, Readonly<Record<number, string>>>> = {
   workflow: WorkflowExecution_Phase,
   node: NodeExecution_Phase,
@@ -15,21 +22,9 @@ const maskOf = (...phases: readonly number[]): number => phases.reduce((mask, ph
 
 /** Bit masks of the phases that nothing leaves. A task that may be retried has not ended. */
 const terminal: Readonly<Record<Entity, number>> = {
-  workflow: maskOf(
-    WorkflowExecution_Phase.SUCCEEDED,
-    WorkflowExecution_Phase.FAILED,
-    WorkflowExecution_Phase.ABORTED,
-    WorkflowExecution_Phase.TIMED_OUT,
-  ),
-  node: maskOf(
-    NodeExecution_Phase.SUCCEEDED,
-    NodeExecution_Phase.FAILED,
-    NodeExecution_Phase.ABORTED,
-    NodeExecution_Phase.SKIPPED,
-    NodeExecution_Phase.TIMED_OUT,
-    NodeExecution_Phase.RECOVERED,
-  ),
-  task: maskOf(TaskExecution_Phase.SUCCEEDED, TaskExecution_Phase.ABORTED, TaskExecution_Phase.FAILED),
+  workflow: maskOf(WORKFLOW.SUCCEEDED, WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT),
+  node: maskOf(NODE.SUCCEEDED, NODE.FAILED, NODE.ABORTED, NODE.SKIPPED, NODE.TIMED_OUT, NODE.RECOVERED),
+  task: maskOf(TASK.SUCCEEDED, TASK.ABORTED, TASK.FAILED),
 };
 
 export const isPhase = (entity: Entity, phase: number): boolean => names[entity][phase] !== undefined;

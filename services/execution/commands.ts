@@ -1,0 +1,55 @@
+import type { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { Envelope, ExecutionId } from './envelope.js';
+
+/** What the stream says about an event whose phase was recorded before. */
+export type Recollection = {
+  /** How many events the stream had when it was read. */
+  readonly asOf: number;
+  /** The same content was recorded for the same entity, attempt, phase and version. */
+  readonly isRepetition: boolean;
+};
+
+/** Starts the stream. The request has been resolved: what it comes to is in the command. */
+export type CreateExecution = {
+  readonly type: 'CreateExecution';
+  readonly id: ExecutionId;
+  readonly created: ExecutionCreated;
+};
+
+/** An engine says which phase an execution, a node or a task has reached. */
+export type ReportPhase = {
+  readonly type: 'ReportPhase';
+  readonly id: ExecutionId;
+  readonly envelope: Envelope;
+  /** False when the event names a child execution that does not exist. */
+  readonly isChildKnown: boolean;
+  /** Set once the aggregate was unsure and has read the stream. */
+  readonly recollection?: Recollection;
+};
+
+export type TerminateExecution = {
+  readonly type: 'TerminateExecution';
+  readonly id: ExecutionId;
+  readonly cause: string;
+  readonly principal: string;
+};
+
+/** The engine has not ended a terminated execution in time. */
+export type ExpireTermination = {
+  readonly type: 'ExpireTermination';
+  readonly id: ExecutionId;
+  /** How long the engine was given, in milliseconds. */
+  readonly afterMs: number;
+};
+
+export type UpdateExecution = {
+  readonly type: 'UpdateExecution';
+  readonly id: ExecutionId;
+  readonly state: ExecutionState;
+  /** Absent leaves the tags as they are. */
+  readonly tags: readonly string[] | undefined;
+  readonly principal: string;
+};
+
+export type ExecutionCommand = CreateExecution | ReportPhase | TerminateExecution | ExpireTermination | UpdateExecution;

@@ -1,0 +1,200 @@
+import { ExecutionState as Archival } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { EngineReport, Instant, TaskId } from './engine-report.js';
+import type { ExecutionEvent } from './events.js';
+import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
+
+/** Changes when what is folded from the same events changes. */
+export const STATE_VERSION = 1;
+
+/** One content that was recorded. Contents of different times are different. */
+export type Recorded = { readonly hash: bigint; readonly at: number; readonly version: number };
+
+/** What is remembered of anything that engines report phases of. */
+export type Reported = {
+  phase: number;
+  /** A bit for each phase that an engine has reported. */
+  seen: number;
+  /** The contents of the current phase. */
+  recorded: Recorded[];
+  /** The current phase was entered before, and `recorded` lacks the contents of then. */
+  hasForgotten: boolean;
+  /** ABORTED because the execution ended, which the engine's own word may replace once. */
+  isInferred: boolean;
+};
+
+export type TaskState = Reported & {
+  readonly id: TaskId;
+  readonly attempt: number;
+  /** The version last seen of the current phase. */
+  version: number;
+  /** The highest version of each phase; absent for a phase that was not seen. */
+  readonly highest: (number | undefined)[];
+};
+
+export type NodeState = Reported & { tasks: TaskState[] };
+
+/** What decisions need of an execution; changed in place by `evolve`. */
+export type ExecutionState = Reported & {
+  exists: boolean;
+  /** How many events have been folded. */
+  events: number;
+  /** The producer that the execution belongs to; empty until one that is not the default takes it. */
+  cluster: string;
+  /** The producer of the last QUEUED. */
+  queuedBy: string | undefined;
+  abort: { readonly cause: string; readonly principal: string } | undefined;
+  archival: Archival;
+  tags: readonly string[];
+  readonly nodes: Map<string, NodeState>;
+  /** One object for each task, shared by all of its attempts. */
+  readonly taskIds: Map<string, TaskId>;
+  tasks: number;
+};
+
+const unreported = (): Reported => ({ phase: 0, seen: 0, recorded: [], hasForgotten: false, isInferred: false });
+
+export const initialState = (): ExecutionState => ({
+  ...unreported(),
+  exists: false,
+  events: 0,
+  cluster: '',
+  queuedBy: undefined,
+  abort: undefined,
+  archival: Archival.EXECUTION_ACTIVE,
+  tags: [],
+  nodes: new Map(),
+  taskIds: new Map(),
+  tasks: 0,
+});
+
+/** Comparable as a number, to the microsecond. */
+export const instantKey = ({ seconds, nanos }: Instant): number => Number(seconds) * 1e6 + Math.floor(nanos / 1e3);
+
+export const isSameTask = (a: TaskId, b: TaskId): boolean =>
+  a.name === b.name && a.version === b.version && a.project === b.project && a.domain === b.domain;
+
+/** Searched from the latest: engines report attempts in order. */
+export const findTask = (node: NodeState | undefined, id: TaskId, attempt: number): TaskState | undefined =>
+  node?.tasks.findLast((task) => task.attempt === attempt && isSameTask(task.id, id));
+
+/** The producer that stands for "no cluster of its own". */
+export const isDefaultProducer = (producer: string): boolean => producer === '' || producer === 'propeller';
+
+/** More contents of one phase than this are not remembered, but looked up in the stream. */
+const MAX_RECORDED = 64;
+
+const enter = (reported: Reported, phase: number): void => {
+  if (reported.phase === phase && !reported.isInferred) return;
+  reported.hasForgotten = (reported.seen & (1 << phase)) !== 0;
+  reported.recorded = [];
+  reported.phase = phase;
+  reported.isInferred = false;
+};
+
+const note = (reported: Reported, report: EngineReport): void => {
+  enter(reported, report.phase);
+  reported.seen |= 1 << report.phase;
+  if (reported.recorded.length >= MAX_RECORDED) {
+    reported.recorded.shift();
+    reported.hasForgotten = true;
+  }
+  reported.recorded.push({ hash: report.messageHash, at: instantKey(report.occurredAt), version: report.phaseVersion });
+};
+
+const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
+  const key = JSON.stringify([id.project, id.domain, id.name, id.version]);
+  const known = state.taskIds.get(key);
+  if (known === undefined) state.taskIds.set(key, id);
+  return known ?? id;
+};
+
+const nodeOf = (state: ExecutionState, id: string): NodeState => {
+  const known = state.nodes.get(id);
+  if (known !== undefined) return known;
+  const node: NodeState = { ...unreported(), tasks: [] };
+  state.nodes.set(id, node);
+  return node;
+};
+
+const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: number): TaskState => {
+  const task: TaskState = { ...unreported(), id: sharedId(state, id), attempt, version: 0, highest: [] };
+  node.tasks.push(task);
+  state.tasks += 1;
+  return task;
+};
+
+const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): void => {
+  const node = nodeOf(state, report.nodeId);
+  const task = findTask(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
+  const isSamePhase = task.seen !== 0 && !task.isInferred && task.phase === report.phase;
+  task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
+  task.highest[report.phase] = Math.max(task.highest[report.phase] ?? 0, report.phaseVersion);
+  note(task, report);
+};
+
+const abort = (reported: Reported, phase: number): void => {
+  enter(reported, phase);
+  reported.isInferred = true;
+};
+
+/** What has not ended is ABORTED with its execution. */
+const closeAll = (state: ExecutionState): void => {
+  for (const node of state.nodes.values()) {
+    if (!isTerminal('node', node.phase)) abort(node, NODE.ABORTED);
+    for (const task of node.tasks) if (!isTerminal('task', task.phase)) abort(task, TASK.ABORTED);
+  }
+};
+
+const evolveWorkflow = (state: ExecutionState, report: EngineReport): void => {
+  if (report.phase === WORKFLOW.QUEUED) state.queuedBy = report.producerId;
+  if (report.phase === WORKFLOW.QUEUED && !isDefaultProducer(report.producerId)) state.cluster = report.producerId;
+  note(state, report);
+  if (!report.samePhase && isTerminal('workflow', report.phase)) closeAll(state);
+};
+
+const evolveReport = (state: ExecutionState, report: EngineReport): void => {
+  if (report.entity === 'workflow') evolveWorkflow(state, report);
+  else if (report.entity === 'node') note(nodeOf(state, report.nodeId), report);
+  else if (report.taskId !== undefined) evolveTask(state, report, report.taskId);
+};
+
+/** What each event did. */
+const rows: { readonly [E in ExecutionEvent as E['type']]: (state: ExecutionState, data: E['data']) => void } = {
+  ExecutionCreated: (state, { spec }) => {
+    state.exists = true;
+    state.phase = WORKFLOW.QUEUED;
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send tags, and lists filter by them
+    state.tags = spec?.tags ?? [];
+  },
+  EngineReported: evolveReport,
+  TerminationRequested: (state, { cause, principal }) => {
+    enter(state, WORKFLOW.ABORTING);
+    state.abort = { cause, principal };
+  },
+  ExecutionExpired: (state, { phase }) => {
+    enter(state, phase);
+    closeAll(state);
+  },
+  ExecutionStateChanged: (state, change) => {
+    state.archival = change.state;
+  },
+  ExecutionTagged: (state, { tags }) => {
+    state.tags = tags;
+  },
+};
+
+export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
+  // The table's row for a type takes exactly the data of that type; the compiler cannot follow.
+  const row: (state: ExecutionState, data: never) => void = rows[event.type];
+  row(state, event.data as never);
+  state.events += 1;
+  return state;
+};
+
+const EMPTY_BYTES = 500;
+const NODE_BYTES = 300;
+const TASK_BYTES = 300;
+
+/** Roughly what a state takes, in bytes. */
+export const sizeOfState = (state: ExecutionState): number =>
+  EMPTY_BYTES + state.nodes.size * NODE_BYTES + state.tasks * TASK_BYTES;
