@@ -1,0 +1,18 @@
+import { fnv32 } from './ids.js';
+
+/** Numbers of [0, 1), the same for the same parts. */
+export type Draw = () => number;
+
+/** A stream of numbers that only the parts decide (mulberry32 over their hash). */
+export const drawFrom = (...parts: readonly (string | number)[]): Draw => {
+  let state = fnv32(parts.join('\u0000'));
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+};
+
+/** A whole number of [0, below). */
+export const drawInteger = (draw: Draw, below: number): number => Math.floor(draw() * below);

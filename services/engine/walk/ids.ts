@@ -1,0 +1,39 @@
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const LONGEST_ID = 20;
+const EXECUTION_NAME = /^[a-z][a-z0-9-]*$/;
+
+/** FNV-1a, 32 bits, over the UTF-8 bytes of a text. */
+export const fnv32 = (text: string): number => {
+  let value = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0;
+  return value;
+};
+
+const fnv64 = (text: string): bigint => {
+  let value = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n);
+  return value;
+};
+
+/** Base32 without padding of an integer of `bits` bits, most significant first. */
+const base32 = (value: bigint, bits: number): string => {
+  const digits = Math.ceil(bits / 5);
+  const aligned = value << BigInt(digits * 5 - bits);
+  return Array.from({ length: digits }, (_, index) =>
+    ALPHABET.charAt(Number((aligned >> BigInt((digits - 1 - index) * 5)) & 31n)),
+  ).join('');
+};
+
+/** The id of a node in its execution: that of the template at the top, joined with its parent's below. */
+export const uniqueNodeId = (parent: string, attempt: number, specNodeId: string): string => {
+  if (!parent) return specNodeId;
+  const joined = `${parent}-${attempt}-${specNodeId}`;
+  return joined.length <= LONGEST_ID ? joined : `f${base32(BigInt(fnv32(joined)), 32)}`;
+};
+
+/** The name of a child execution, the same whenever and by whomever the node is walked. */
+export const childExecutionName = (execution: string, ...parts: readonly (string | number)[]): string => {
+  const joined = [execution, ...parts].join('-');
+  const isShort = joined.length <= LONGEST_ID && EXECUTION_NAME.test(joined);
+  return isShort ? joined : `f${base32(fnv64(joined), 64)}`;
+};
