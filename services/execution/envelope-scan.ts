@@ -1,11 +1,6 @@
 import { type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import {
-  NodeExecutionEventRequestSchema,
-  TaskExecutionEventRequestSchema,
-  WorkflowExecutionEventRequestSchema,
-} from '../../proto/gen/platformidl/admin/event_pb.js';
-import {
   NodeExecutionEventSchema,
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
@@ -15,13 +10,11 @@ import { missing, RpcError } from '../kernel/rpc.js';
 import type { Entity } from './engine-report.js';
 import { type Envelope, Repeated, type Scanned, scanNode, scanTask, scanWorkflow } from './envelope.js';
 import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
-import { wireCheck } from './wire-check.js';
-import { DELIMITED, readLength, readTag, skipValue } from './wire.js';
+import { DELIMITED, Malformed, readLength, readTag, skipValue } from './wire.js';
 
 /** Where an entity's event has what, by field number. */
 type Layout = {
   readonly entity: Entity;
-  readonly request: DescMessage;
   readonly event: DescMessage;
   /** Bits of the fields that may stand more than once. */
   readonly lists: number;
@@ -35,7 +28,6 @@ const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, nu
 const layouts: Readonly<Record<Entity, Layout>> = {
   workflow: {
     entity: 'workflow',
-    request: WorkflowExecutionEventRequestSchema,
     event: WorkflowExecutionEventSchema,
     lists: 0,
     oneofs: [bits(5, 6, 7)],
@@ -43,7 +35,6 @@ const layouts: Readonly<Record<Entity, Layout>> = {
   },
   node: {
     entity: 'node',
-    request: NodeExecutionEventRequestSchema,
     event: NodeExecutionEventSchema,
     lists: 0,
     oneofs: [bits(5, 20), bits(6, 7, 15), bits(8, 14)],
@@ -51,7 +42,6 @@ const layouts: Readonly<Record<Entity, Layout>> = {
   },
   task: {
     entity: 'task',
-    request: TaskExecutionEventRequestSchema,
     event: TaskExecutionEventSchema,
     lists: bits(6, 21),
     oneofs: [bits(8, 19), bits(9, 10, 17)],
@@ -136,20 +126,27 @@ const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelo
   messageHash: shortHash(message),
 });
 
+const scanRequest = (layout: Layout, request: Uint8Array, maxOutputBytes: number): Envelope => {
+  const message = eventOf(request);
+  const scanned = scanAny(layout, message);
+  if (scanned.outputBytes > maxOutputBytes) throw tooLarge(scanned.outputBytes, maxOutputBytes);
+  return envelope(layout.entity, scanned, message);
+};
+
 /**
- * Makes a scan of event requests: the whole request is checked, and only what a decision needs is read.
+ * Makes a scan of event requests that reads only what a decision needs. It is not a check: bytes that pass may still
+ * hold a message that cannot be decoded, further in.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field, or RESOURCE_EXHAUSTED for outputs above the limit.
  */
 export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
   const layout = layouts[entity];
-  const check = wireCheck(layout.request, 'request');
   return (request) => {
-    const wrong = check(request);
-    if (wrong !== undefined) throw new RpcError('INVALID_ARGUMENT', wrong);
-    const message = eventOf(request);
-    const scanned = scanAny(layout, message);
-    if (scanned.outputBytes > maxOutputBytes) throw tooLarge(scanned.outputBytes, maxOutputBytes);
-    return envelope(entity, scanned, message);
+    try {
+      return scanRequest(layout, request, maxOutputBytes);
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      throw new RpcError('INVALID_ARGUMENT', `malformed ${entity} event: ${error.message} at byte ${error.at}`);
+    }
   };
 };

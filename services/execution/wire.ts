@@ -108,20 +108,17 @@ const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
   return true;
 };
 
-/** Text that is known to be UTF-8. */
-export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
-  if (start === end) return '';
-  const part = bytes.subarray(start, end);
-  if (end - start > MAX_SHORT_BYTES || !isAscii(bytes, start, end)) return strict.decode(part);
-  return String.fromCharCode.apply(undefined, part as unknown as number[]);
-};
-
-/** Throws unless the bytes are UTF-8. */
-export const checkText = (bytes: Uint8Array, start: number, end: number): void => {
-  if (isAscii(bytes, start, end)) return;
+const decodeStrictly = (part: Uint8Array, start: number): string => {
   try {
-    strict.decode(bytes.subarray(start, end));
+    return strict.decode(part);
   } catch {
     throw new Malformed('invalid UTF-8', start);
   }
+};
+
+export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
+  if (start === end) return '';
+  const part = bytes.subarray(start, end);
+  if (end - start > MAX_SHORT_BYTES || !isAscii(bytes, start, end)) return decodeStrictly(part, start);
+  return String.fromCharCode.apply(undefined, part as unknown as number[]);
 };
