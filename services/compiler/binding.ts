@@ -1,0 +1,153 @@
+import type { Binding, BindingData, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { isCastable } from './castability.js';
+import { type Problem, problem, required } from './compile-error.js';
+import { typeOfScalar, unified } from './literal-type.js';
+import { type Source, sourceOf } from './promise.js';
+import type { Scope } from './scope.js';
+import { collectionOf, innerOf, isOptional, mapOf, type Types, variantsOf } from './types.js';
+import { typeText } from './type-text.js';
+
+const mismatch = (given: LiteralType, wanted: LiteralType): Problem =>
+  problem('MismatchingTypes', `type ${typeText(given)} does not fit the expected type ${typeText(wanted)}`);
+
+const scalarSource = (scalar: Scalar): Source => {
+  const type = typeOfScalar(scalar);
+  return type ? { type } : { problem: problem('InvalidLiteralType', 'a constant has no value') };
+};
+
+const offloadedSource = (type: LiteralType | undefined): Source =>
+  type ? { type } : { problem: problem('InvalidLiteralType', 'an offloaded constant has no type') };
+
+const manySource = (
+  scope: Scope,
+  elements: readonly BindingData[],
+  wrap: (type: LiteralType) => LiteralType,
+): Source => {
+  const known: LiteralType[] = [];
+  for (const element of elements) {
+    const source = typeOfBinding(scope, element);
+    if (source === undefined || 'problem' in source) return source;
+    known.push(source.type);
+  }
+  return { type: wrap(unified(known)) };
+};
+
+/** The type that a binding has by itself, where nothing says what is expected. */
+export const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
+  switch (value.case) {
+    case 'promise':
+      return sourceOf(scope, value.value);
+    case 'scalar':
+      return scalarSource(value.value);
+    case 'collection':
+      return manySource(scope, value.value.bindings, collectionOf);
+    case 'map':
+      return manySource(scope, Object.values(value.value.bindings), mapOf);
+    case 'offloadedMetadata':
+      return offloadedSource(value.value.inferredType);
+    case undefined:
+      return { problem: required('a value of the binding') };
+  }
+};
+
+const illegalEnumValue = ({ value }: BindingData, { type }: LiteralType): Problem | undefined => {
+  if (type.case !== 'enumType' || value.case !== 'scalar' || value.value.value.case !== 'primitive') return undefined;
+  const primitive = value.value.value.value.value;
+  if (primitive.case !== 'stringValue' || type.value.values.includes(primitive.value)) return undefined;
+  return problem(
+    'IllegalEnumValue',
+    `${JSON.stringify(primitive.value.slice(0, 100))} is not one of the enum's values`,
+  );
+};
+
+const singleProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+  const source = typeOfBinding(scope, data);
+  if (source === undefined) return [];
+  if ('problem' in source) return [source.problem];
+  if (!isCastable(source.type, wanted)) return [mismatch(source.type, wanted)];
+  const illegal = illegalEnumValue(data, wanted);
+  return illegal ? [illegal] : [];
+};
+
+type Many = { readonly kind: 'collectionType' | 'mapValueType'; readonly elements: readonly BindingData[] };
+
+const manyOf = ({ value }: BindingData): Many | undefined => {
+  if (value.case === 'collection') return { kind: 'collectionType', elements: value.value.bindings };
+  return value.case === 'map' ? { kind: 'mapValueType', elements: Object.values(value.value.bindings) } : undefined;
+};
+
+const triedProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+  const known = scope.tried.get(data) ?? new Map<LiteralType, readonly Problem[]>();
+  const found = known.get(wanted) ?? bindingProblems(scope, data, wanted);
+  scope.tried.set(data, known.set(wanted, found));
+  return found;
+};
+
+/** A list or map is of one variant only; otherwise nobody could tell which one is meant. */
+const unionProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+  const fitting = (variantsOf(wanted) ?? []).filter((variant) => triedProblems(scope, data, variant).length === 0);
+  if (fitting.length === 1) return [];
+  const text = `fits ${fitting.length === 0 ? 'no variant' : 'more than one variant'} of ${typeText(wanted)}`;
+  return [problem(fitting.length === 0 ? 'IncompatibleBindingUnionValue' : 'AmbiguousBindingUnionValue', text)];
+};
+
+/** What stands against binding `data` to a variable of the type `wanted`. */
+export const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+  const many = manyOf(data);
+  if (many === undefined) return singleProblems(scope, data, wanted);
+  if (variantsOf(wanted)) return unionProblems(scope, data, wanted);
+  const inner = innerOf(wanted, many.kind);
+  if (inner !== undefined) return many.elements.flatMap((element) => bindingProblems(scope, element, inner));
+  const what = many.kind === 'collectionType' ? 'list' : 'map';
+  return [problem('MismatchingBindings', `a ${what} is bound where ${typeText(wanted)} is expected`)];
+};
+
+/** Runs `check` for each binding of a variable, and reports those that are bound twice. */
+export const eachBinding = (
+  scope: Scope,
+  nodeId: string,
+  bindings: readonly Binding[],
+  check: (name: string, data: BindingData) => readonly Problem[],
+): ReadonlySet<string> => {
+  const bound = new Set<string>();
+  for (const { var: name, binding } of bindings) {
+    const twice = bound.has(name) ? [problem('ParameterBoundMoreThanOnce', 'is bound more than once')] : [];
+    const found = binding ? check(name, binding) : [required('a binding')];
+    for (const { code, text } of [...twice, ...found])
+      scope.report(nodeId, { code, text: `variable ${name}: ${text}` });
+    bound.add(name);
+  }
+  return bound;
+};
+
+/** Checks that what is bound fits, and that all that is needed is bound. */
+export const checkBindings = (
+  scope: Scope,
+  { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },
+  wanted: Types,
+  mayLack: (type: LiteralType) => boolean = isOptional,
+): void => {
+  const bound = eachBinding(scope, id, inputs, (name, data) => {
+    const type = wanted.get(name);
+    return type ? bindingProblems(scope, data, type) : [problem('VariableNameNotFound', 'there is no such variable')];
+  });
+  for (const [name, type] of wanted) {
+    if (!bound.has(name) && !mayLack(type))
+      scope.report(id, problem('ParameterNotBound', `variable ${name} is not bound`));
+  }
+};
+
+/** The variables of a node whose interface is its own bindings. */
+export const boundTypes = (
+  scope: Scope,
+  { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },
+): Types => {
+  const types = new Map<string, LiteralType>();
+  eachBinding(scope, id, inputs, (name, data) => {
+    const source = typeOfBinding(scope, data);
+    if (source && 'type' in source) types.set(name, source.type);
+    return source && 'problem' in source ? [source.problem] : [];
+  });
+  return types;
+};

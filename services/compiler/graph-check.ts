@@ -1,0 +1,61 @@
+import type { Node, WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { checkBindings } from './binding.js';
+import { problem, type Report } from './compile-error.js';
+import { checkNode } from './node-check.js';
+import { alternativesOf, END, idInside, START, waitsFor } from './node-walk.js';
+import { topologicalOrder } from './order.js';
+import type { Library, Scope } from './scope.js';
+import { typesOf } from './types.js';
+
+/** Nobody reads a circle of a thousand nodes. */
+const MAX_SHOWN = 20;
+
+const idsOf = (node: Node, id: string): readonly string[] =>
+  node.target.case === 'branchNode'
+    ? [id, ...alternativesOf(node.target.value).flatMap((inner) => idsOf(inner, idInside(id, inner.id)))]
+    : [id];
+
+const checkIds = ({ nodes, failureNode }: WorkflowTemplate, report: Report): void => {
+  const seen = new Set([START, END]);
+  for (const id of [...nodes, ...(failureNode ? [failureNode] : [])].flatMap((node) => idsOf(node, node.id))) {
+    if (seen.has(id) && id !== '') report(id, problem('DuplicateId', `node id ${id} is used more than once`));
+    seen.add(id);
+  }
+};
+
+const reportCircle = (circle: readonly string[], report: Report): void => {
+  const shown = circle.length > MAX_SHOWN ? [...circle.slice(0, MAX_SHOWN), '…'] : circle;
+  report(circle[0] ?? START, problem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
+};
+
+const orderOf = (nodes: ReadonlyMap<string, Node>, report: Report): readonly string[] => {
+  const { sorted, circle } = topologicalOrder(new Map([...nodes].map(([id, node]) => [id, waitsFor(node)])));
+  if (circle === undefined) return sorted;
+  reportCircle(circle, report);
+  const done = new Set(sorted);
+  return [...sorted, ...[...nodes.keys()].filter((id) => !done.has(id))];
+};
+
+/** Checks one graph; what is wrong goes to `report`. */
+export const checkGraph = (template: WorkflowTemplate, library: Library, report: Report): void => {
+  if (template.nodes.length === 0) report(START, problem('NoNodesFound', 'the workflow has no nodes'));
+  checkIds(template, report);
+  const nodes = new Map(template.nodes.map((node) => [node.id, node]));
+  const inputs = typesOf(template.interface?.inputs);
+  const scope: Scope = {
+    template,
+    library,
+    inputs,
+    nodeIds: new Set(nodes.keys()),
+    outputs: new Map(),
+    tried: new Map(),
+    report,
+  };
+  for (const id of orderOf(nodes, report)) {
+    const node = nodes.get(id);
+    const outputs = node && checkNode(scope, node);
+    if (outputs) scope.outputs.set(id, outputs);
+  }
+  checkBindings(scope, { id: END, inputs: template.outputs }, typesOf(template.interface?.outputs), () => false);
+  if (template.failureNode) checkNode(scope, template.failureNode);
+};

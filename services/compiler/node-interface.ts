@@ -1,0 +1,132 @@
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import type {
+  ArrayNode,
+  GateNode,
+  Node,
+  TaskNode,
+  WorkflowNode,
+} from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { boundTypes } from './binding.js';
+import { type Problem, problem, required } from './compile-error.js';
+import { identifierText } from './identifier-key.js';
+import { isOwnLaunchPlan } from './requirements.js';
+import { type Interface, interfaceOf, type LaunchPlanInterface, type Scope } from './scope.js';
+import { collectionOf, isSimple, NONE, type Types, typesOf, unionOf, variantsOf } from './types.js';
+
+/** An interface, or why there is none. */
+type Found = Interface | Problem;
+
+const NOTHING: Types = new Map();
+
+const taskInterface = (scope: Scope, { reference }: TaskNode): Found => {
+  if (reference.value === undefined) return required('the reference of a task node');
+  const text = `task ${identifierText(reference.value)} is not registered`;
+  return scope.library.task(reference.value) ?? problem('TaskReferenceNotFound', text);
+};
+
+/** Inputs with a default are seen only where they are bound. */
+const launchPlanInterface = (node: Node, { expectedInputs, expectedOutputs }: LaunchPlanInterface): Interface => {
+  const bound = new Set(node.inputs.map(({ var: name }) => name));
+  const seen = Object.entries(expectedInputs?.parameters ?? {}).filter(
+    ([name, { behavior }]) => (behavior.case === 'required' && behavior.value) || bound.has(name),
+  );
+  return {
+    inputs: new Map(seen.map(([name, parameter]) => [name, parameter.var?.type ?? NONE])),
+    outputs: typesOf(expectedOutputs),
+  };
+};
+
+const launchPlanFound = (scope: Scope, node: Node, id: Identifier): Found => {
+  if (isOwnLaunchPlan(scope.template, id)) return interfaceOf(scope.template.interface);
+  const plan = scope.library.launchPlan(id);
+  if (plan) return launchPlanInterface(node, plan);
+  return problem('WorkflowReferenceNotFound', `launch plan ${identifierText(id)} is not registered`);
+};
+
+const workflowInterface = (scope: Scope, node: Node, { reference }: WorkflowNode): Found => {
+  if (reference.case === undefined) return required('the reference of a workflow node');
+  if (reference.case === 'launchplanRef') return launchPlanFound(scope, node, reference.value);
+  const text = `sub-workflow ${identifierText(reference.value)} is not among sub_workflows`;
+  return scope.library.subWorkflow(reference.value) ?? problem('WorkflowReferenceNotFound', text);
+};
+
+const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found => {
+  switch (condition.case) {
+    case 'approve': {
+      const types = boundTypes(scope, node);
+      return { inputs: types, outputs: types };
+    }
+    case 'signal': {
+      const { type, outputVariableName } = condition.value;
+      if (type?.type.case === undefined) return required('the type of a signal');
+      if (outputVariableName === '') return required('output_variable_name of a signal');
+      return { inputs: NOTHING, outputs: new Map([[outputVariableName, type]]) };
+    }
+    case 'sleep':
+      return { inputs: NOTHING, outputs: NOTHING };
+    case undefined:
+      return problem('NoConditionFound', 'a gate needs one of approve, signal and sleep');
+  }
+};
+
+/**
+ * Elements that fail leave a gap in the outputs. How many elements there are is not known here, so that a count of
+ * successes says nothing, unlike a ratio below one.
+ */
+const leavesGaps = ({ successCriteria }: ArrayNode): boolean =>
+  successCriteria.case === 'minSuccessRatio' && successCriteria.value < 1;
+
+const mapped = (
+  types: Types,
+  each: (type: Parameters<typeof collectionOf>[0]) => ReturnType<typeof collectionOf>,
+): Types => new Map([...types].map(([name, type]) => [name, each(type)]));
+
+const optional = (type: Parameters<typeof collectionOf>[0]): ReturnType<typeof collectionOf> => {
+  const variants = variantsOf(type);
+  if (variants === undefined) return unionOf([type, NONE]);
+  return variants.some((variant) => isSimple(variant, SimpleType.NONE)) ? type : unionOf([...variants, NONE]);
+};
+
+/** Of a list of runs: a list for each variable. Inputs that are bound are the same for all runs. */
+const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interface => {
+  const bound = new Set(array.boundInputs);
+  return {
+    inputs: new Map([...inputs].map(([name, type]) => [name, bound.has(name) ? type : collectionOf(type)])),
+    outputs: mapped(outputs, (type) => collectionOf(leavesGaps(array) ? optional(type) : type)),
+  };
+};
+
+/** Where the client has not said that the inner interface is the original, it has made lists of it already. */
+const arrayInterface = (scope: Scope, node: Node, array: ArrayNode): Found => {
+  if (array.node === undefined) return required('the node of an array node');
+  const inner = found(scope, { ...array.node, id: node.id, inputs: node.inputs });
+  if ('code' in inner) return inner;
+  return array.isOriginalSubNodeInterface === true ? listInterface(array, inner) : inner;
+};
+
+const found = (scope: Scope, node: Node): Found => {
+  const { target } = node;
+  switch (target.case) {
+    case 'taskNode':
+      return taskInterface(scope, target.value);
+    case 'workflowNode':
+      return workflowInterface(scope, node, target.value);
+    case 'gateNode':
+      return gateInterface(scope, node, target.value);
+    case 'arrayNode':
+      return arrayInterface(scope, node, target.value);
+    case 'branchNode':
+      return problem('InvalidValue', 'an array node cannot run a branch');
+    case undefined:
+      return required('the target of the node');
+  }
+};
+
+/** What a node that is not a branch takes and gives; `undefined` when it has none, and that is reported. */
+export const nodeInterface = (scope: Scope, node: Node): Interface | undefined => {
+  const result = found(scope, node);
+  if (!('code' in result)) return result;
+  scope.report(node.id, result);
+  return undefined;
+};

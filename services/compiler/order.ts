@@ -1,0 +1,51 @@
+/** Ids with all that they wait for before them, and one circle when there is any. */
+export type Order = { readonly sorted: readonly string[]; readonly circle?: readonly string[] };
+
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+const waitersOf = (graph: Graph): ReadonlyMap<string, readonly string[]> => {
+  const waiters = new Map<string, string[]>();
+  for (const [id, upstream] of graph) {
+    for (const each of upstream) {
+      const known = waiters.get(each);
+      if (known) known.push(id);
+      else waiters.set(each, [id]);
+    }
+  }
+  return waiters;
+};
+
+/** Everything in `stuck` waits for something in it, so going back always comes around. */
+const circleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] => {
+  const path = new Map<string, number>();
+  let [id] = stuck;
+  while (id !== undefined && !path.has(id)) {
+    path.set(id, path.size);
+    id = [...(graph.get(id) ?? [])].find((each) => stuck.has(each));
+  }
+  if (id === undefined) return [];
+  const around = [...path.keys()].slice(path.get(id)).reverse();
+  return [...around.slice(-1), ...around];
+};
+
+/**
+ * Sorts a graph, given as what each id waits for; ids that are waited for but not in it do not count.
+ * Loops only: a chain of ten thousand nodes is no deeper than one.
+ */
+export const topologicalOrder = (graph: Graph): Order => {
+  const waiters = waitersOf(graph);
+  const open = new Map(
+    [...graph].map(([id, upstream]) => [id, [...upstream].filter((each) => graph.has(each)).length]),
+  );
+  const sorted = [...open].filter(([, count]) => count === 0).map(([id]) => id);
+  for (const id of sorted) {
+    for (const waiter of waiters.get(id) ?? []) {
+      const left = (open.get(waiter) ?? 0) - 1;
+      open.set(waiter, left);
+      if (left === 0) sorted.push(waiter);
+    }
+  }
+  if (sorted.length === graph.size) return { sorted };
+  const done = new Set(sorted);
+  return { sorted, circle: circleIn(graph, new Set([...graph.keys()].filter((id) => !done.has(id)))) };
+};

@@ -1,0 +1,61 @@
+import type { OutputReference, PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
+import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { problem, type Problem } from './compile-error.js';
+import { START } from './node-walk.js';
+import type { Scope } from './scope.js';
+import { innerOf, isSimple, type Types } from './types.js';
+import { typeText } from './type-text.js';
+
+/** The type of what a binding takes from, or why there is none; `undefined` when the fault is another node's. */
+export type Source = { readonly type: LiteralType } | { readonly problem: Problem } | undefined;
+
+const INDEXED = /^\[\d+\]\.(.+)$/;
+
+/** `[2].o0` is an element of the list `o0`. */
+const outputType = (outputs: Types, name: string): LiteralType | undefined => {
+  const indexed = INDEXED.exec(name)?.[1];
+  const whole = indexed === undefined ? undefined : outputs.get(indexed);
+  return outputs.get(name) ?? (whole && innerOf(whole, 'collectionType'));
+};
+
+const fieldOf = ({ structure }: LiteralType, name: string): LiteralType | undefined =>
+  structure && Object.hasOwn(structure.dataclassType, name) ? structure.dataclassType[name] : undefined;
+
+const isUntypedStruct = (type: LiteralType): boolean =>
+  isSimple(type, SimpleType.STRUCT) && Object.keys(type.structure?.dataclassType ?? {}).length === 0;
+
+const step = (type: LiteralType, { value }: PromiseAttribute): LiteralType | undefined => {
+  // What is inside a struct without declared fields shows only at run time; it is a struct until then.
+  if (isUntypedStruct(type)) return type;
+  if (value.case === 'intValue') return innerOf(type, 'collectionType');
+  return value.case === 'stringValue' ? (innerOf(type, 'mapValueType') ?? fieldOf(type, value.value)) : undefined;
+};
+
+const walked = (from: LiteralType, promise: OutputReference): Source => {
+  let type = from;
+  for (const attribute of promise.attrPath) {
+    const next = step(type, attribute);
+    if (next === undefined)
+      return {
+        problem: problem(
+          'FieldNotFound',
+          `${promise.nodeId || START}.${promise.var}: ${typeText(type)} has no ${String(attribute.value.value)}`,
+        ),
+      };
+    type = next;
+  }
+  return { type };
+};
+
+/** The type that a promise stands for: an output of another node, an input of the workflow, or a part of one. */
+export const sourceOf = (scope: Scope, promise: OutputReference): Source => {
+  const nodeId = promise.nodeId || START;
+  if (nodeId !== START && !scope.nodeIds.has(nodeId))
+    return { problem: problem('NodeReferenceNotFound', `node ${nodeId} is not in the workflow`) };
+  const outputs = nodeId === START ? scope.inputs : scope.outputs.get(nodeId);
+  if (outputs === undefined) return undefined;
+  const type = outputType(outputs, promise.var);
+  if (type !== undefined) return walked(type, promise);
+  const what = nodeId === START ? 'the workflow has no input' : `node ${nodeId} has no output`;
+  return { problem: problem('VariableNameNotFound', `${what} ${promise.var}`) };
+};

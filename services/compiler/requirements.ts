@@ -1,0 +1,33 @@
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { keyOf } from './identifier-key.js';
+import { everyNode } from './node-walk.js';
+
+export type Requirements = { readonly tasks: readonly Identifier[]; readonly launchPlans: readonly Identifier[] };
+
+/** Each once, sorted. */
+const distinct = (ids: readonly Identifier[]): readonly Identifier[] =>
+  [...new Map(ids.map((id) => [keyOf(id), id]))].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, id]) => id);
+
+const taskReferences = (template: WorkflowTemplate): readonly Identifier[] =>
+  everyNode(template).flatMap(({ target }) => (target.case === 'taskNode' ? (target.value.reference.value ?? []) : []));
+
+/** A launch plan of the workflow's own id is made after it, so it cannot be looked up. */
+export const isOwnLaunchPlan = (template: WorkflowTemplate, id: Identifier): boolean =>
+  template.id !== undefined && keyOf(template.id) === keyOf(id);
+
+const launchPlanReferences = (template: WorkflowTemplate): readonly Identifier[] =>
+  everyNode(template).flatMap(({ target }) => {
+    const reference = target.case === 'workflowNode' ? target.value.reference : undefined;
+    if (reference?.case !== 'launchplanRef' || isOwnLaunchPlan(template, reference.value)) return [];
+    return [reference.value];
+  });
+
+/** What has to be looked up before a workflow can be compiled. */
+export const requirementsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[]): Requirements => {
+  const templates = [template, ...subWorkflows];
+  return {
+    tasks: distinct(templates.flatMap(taskReferences)),
+    launchPlans: distinct(templates.flatMap(launchPlanReferences)),
+  };
+};

@@ -1,0 +1,66 @@
+import { create } from '@bufbuild/protobuf';
+
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { ParameterMap, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  type Binding,
+  BindingSchema,
+  type RetryStrategy,
+  RetryStrategySchema,
+} from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import {
+  type Node,
+  NodeSchema,
+  type WorkflowTemplate,
+  WorkflowTemplateSchema,
+} from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { expectedInputs } from './launch-plan-inputs.js';
+
+/** A workflow around one task, and what a launch plan of it expects. */
+export type SingleTaskWorkflow = {
+  readonly template: WorkflowTemplate;
+  readonly expectedInputs: ParameterMap;
+  readonly expectedOutputs: VariableMap | undefined;
+};
+
+const DEFAULT_RETRIES = 3;
+
+/** Node ids become names in Kubernetes, which takes 63 characters of this kind. */
+const nodeIdOf = (taskName: string): string => taskName.slice(-63).replace(/[^A-Za-z0-9-]/g, '') || 'n0';
+
+/** A binding for each variable, sorted by name. */
+const bindings = (variables: VariableMap | undefined, nodeId: string): Binding[] =>
+  Object.keys(variables?.variables ?? {})
+    .sort()
+    .map((name) =>
+      create(BindingSchema, { var: name, binding: { value: { case: 'promise', value: { nodeId, var: name } } } }),
+    );
+
+const nodeOf = ({ id, interface: typed, metadata }: TaskTemplate): Node => {
+  const nodeId = nodeIdOf(id?.name ?? '');
+  const retries: RetryStrategy = metadata?.retries ?? create(RetryStrategySchema, { retries: DEFAULT_RETRIES });
+  return create(NodeSchema, {
+    id: nodeId,
+    metadata: { name: nodeId, retries },
+    inputs: bindings(typed?.inputs, ''),
+    target: { case: 'taskNode', value: { reference: id ? { case: 'referenceId', value: id } : { case: undefined } } },
+  });
+};
+
+/** The workflow, `.flytegen.<task>`, that runs a task by itself: its inputs go in, its outputs come out. */
+export const singleTaskWorkflow = (task: TaskTemplate): SingleTaskWorkflow => {
+  const { id, interface: typed } = task;
+  const node = nodeOf(task);
+  const { project = '', domain = '', name = '', version = '' } = id ?? {};
+  const workflowId = { resourceType: ResourceType.WORKFLOW, project, domain, name: `.flytegen.${name}`, version };
+  const template = create(WorkflowTemplateSchema, {
+    id: create(IdentifierSchema, workflowId),
+    ...(typed && { interface: typed }),
+    nodes: [node],
+    outputs: bindings(typed?.outputs, node.id),
+  });
+  const planned = { workflowInputs: typed?.inputs, defaultInputs: undefined, fixedInputs: undefined };
+  return { template, expectedInputs: expectedInputs(planned), expectedOutputs: typed?.outputs };
+};

@@ -1,0 +1,119 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type CompiledTask,
+  type CompiledWorkflow,
+  type CompiledWorkflowClosure,
+  CompiledWorkflowClosureSchema,
+  CompiledWorkflowSchema,
+} from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { type CompileError, distinctErrors, problem, type Report } from './compile-error.js';
+import { connectionsOf } from './connections.js';
+import { checkGraph } from './graph-check.js';
+import { identifierText, keyOf } from './identifier-key.js';
+import { laidOutTemplate } from './layout.js';
+import { everyNode } from './node-walk.js';
+import { topologicalOrder } from './order.js';
+import { requirementsOf } from './requirements.js';
+import { type Interface, interfaceOf, type LaunchPlanInterface, type Library } from './scope.js';
+
+/** A workflow to compile, and what `requirementsOf` asked for. Look-ups answer `undefined` for what is not registered. */
+export type CompileRequest = {
+  readonly template: WorkflowTemplate;
+  readonly subWorkflows: readonly WorkflowTemplate[];
+  readonly task: (id: Identifier) => CompiledTask | undefined;
+  readonly launchPlan: (id: Identifier) => LaunchPlanInterface | undefined;
+};
+
+export type CompiledOrErrors =
+  { readonly closure: CompiledWorkflowClosure } | { readonly errors: readonly CompileError[] };
+
+/** Thousands of nodes can refer to one task: its interface is read once. */
+const once = <Value>(lookUp: (id: Identifier) => Value): ((id: Identifier) => Value) => {
+  const known = new Map<string, Value>();
+  return (id) => {
+    const key = keyOf(id);
+    const value = known.has(key) ? (known.get(key) as Value) : lookUp(id);
+    known.set(key, value);
+    return value;
+  };
+};
+
+const libraryOf = ({ task, launchPlan, subWorkflows }: CompileRequest): Library => {
+  const templates = new Map(subWorkflows.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : [])));
+  const interfaceOfTask = (id: Identifier): Interface | undefined => {
+    const template = task(id)?.template;
+    return template && interfaceOf(template.interface);
+  };
+  const interfaceOfWorkflow = (id: Identifier): Interface | undefined => {
+    const template = templates.get(keyOf(id));
+    return template && interfaceOf(template.interface);
+  };
+  return { task: once(interfaceOfTask), launchPlan: once(launchPlan), subWorkflow: once(interfaceOfWorkflow) };
+};
+
+const nameOf = ({ id }: WorkflowTemplate): string => (id ? identifierText(id) : '');
+
+const subWorkflowKeys = (template: WorkflowTemplate): ReadonlySet<string> =>
+  new Set(
+    everyNode(template).flatMap(({ target }) => {
+      const reference = target.case === 'workflowNode' ? target.value.reference : undefined;
+      return reference?.case === 'subWorkflowRef' ? [keyOf(reference.value)] : [];
+    }),
+  );
+
+/** Sub-workflows are part of the graph: one that contains itself has no end. */
+const checkNesting = (templates: readonly WorkflowTemplate[], report: Report): void => {
+  const known = templates.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : []));
+  const { circle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
+  if (circle === undefined) return;
+  const names = circle.slice(0, 20).map((key) => (JSON.parse(key) as string[]).join(':'));
+  report('', problem('CycleDetected', `sub-workflows contain each other: ${names.join(' > ')}`));
+};
+
+const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: Report): void => {
+  const seen = new Set<string>();
+  for (const { id } of subWorkflows) {
+    const key = id ? keyOf(id) : '';
+    if (id === undefined) report('', problem('ValueRequired', 'the id of a sub-workflow is required'));
+    else if (seen.has(key)) report('', problem('DuplicateId', `sub-workflow ${identifierText(id)} is given twice`));
+    seen.add(key);
+  }
+};
+
+const errorsOf = (request: CompileRequest): readonly CompileError[] => {
+  const { template, subWorkflows } = request;
+  const errors: CompileError[] = [];
+  const report: Report = (nodeId, each) => void errors.push({ nodeId, ...each });
+  const library = libraryOf(request);
+  checkSubWorkflowIds(subWorkflows, report);
+  checkNesting([template, ...subWorkflows], report);
+  checkGraph(template, library, report);
+  for (const each of subWorkflows) {
+    checkGraph(each, library, (nodeId, { code, text }) => report(nodeId, problem(code, `${text}, in ${nameOf(each)}`)));
+  }
+  return distinctErrors(errors);
+};
+
+const compiled = (source: WorkflowTemplate): CompiledWorkflow => {
+  const template = laidOutTemplate(source);
+  return create(CompiledWorkflowSchema, { template, connections: connectionsOf(template) });
+};
+
+/**
+ * Compiles a workflow with all that it contains. Pure and deterministic: neither the order of map entries nor that of
+ * upstream ids in the request changes the closure, whose tasks are sorted. The request is not changed.
+ */
+export const compileWorkflow = (request: CompileRequest): CompiledOrErrors => {
+  const errors = errorsOf(request);
+  if (errors.length > 0) return { errors };
+  const { template, subWorkflows, task } = request;
+  const closure = create(CompiledWorkflowClosureSchema, {
+    primary: compiled(template),
+    subWorkflows: subWorkflows.map(compiled),
+    tasks: requirementsOf(template, subWorkflows).tasks.flatMap((id) => task(id) ?? []),
+  });
+  return { closure };
+};

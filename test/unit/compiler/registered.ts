@@ -1,0 +1,65 @@
+import { fromBinary } from '@bufbuild/protobuf';
+
+import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import {
+  type WorkflowCreateRequest,
+  WorkflowCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
+import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
+import { compileTask } from '../../../services/compiler/task.js';
+import { type CompiledOrErrors, compileWorkflow } from '../../../services/compiler/workflow.js';
+import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+
+/** What is registered so far, by kind and id. */
+export type Registered = {
+  readonly tasks: Map<string, CompiledTask>;
+  readonly workflows: Map<string, WorkflowTemplate>;
+  readonly launchPlans: Map<string, LaunchPlanInterface>;
+};
+
+const compiledTask = (bytes: Uint8Array): readonly [string, CompiledTask] => {
+  const { id, spec } = fromBinary(TaskCreateRequestSchema, bytes);
+  const result = compileTask({ ...spec!.template!, id: id! });
+  if ('errors' in result) throw new Error(result.errors.map(({ text }) => text).join('\n'));
+  return [keyOf(id!), result.task];
+};
+
+const launchPlan = (bytes: Uint8Array, { workflows }: Registered): readonly [string, LaunchPlanInterface] => {
+  const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
+  const typed = workflows.get(keyOf(spec!.workflowId!))!.interface;
+  const { defaultInputs, fixedInputs } = spec!;
+  const expected = expectedInputs({ workflowInputs: typed?.inputs, defaultInputs, fixedInputs });
+  return [keyOf(id!), { expectedInputs: expected, expectedOutputs: typed?.outputs }];
+};
+
+export const workflowRequest = (bytes: Uint8Array): WorkflowCreateRequest =>
+  fromBinary(WorkflowCreateRequestSchema, bytes);
+
+/** Compiles as registration does: under the id of the request. */
+export const compileRequest = ({ id, spec }: WorkflowCreateRequest, registered: Registered): CompiledOrErrors =>
+  compileWorkflow({
+    template: { ...spec!.template!, id: id! },
+    subWorkflows: spec!.subWorkflows,
+    task: (each) => registered.tasks.get(keyOf(each)),
+    launchPlan: (each) => registered.launchPlans.get(keyOf(each)),
+  });
+
+const register = (entry: FixtureEntry, registered: Registered): void => {
+  if (entry.kind === 'task') registered.tasks.set(...compiledTask(entry.bytes));
+  if (entry.kind === 'launch_plan') registered.launchPlans.set(...launchPlan(entry.bytes, registered));
+  if (entry.kind !== 'workflow') return;
+  const { id, spec } = workflowRequest(entry.bytes);
+  registered.workflows.set(keyOf(id!), spec!.template!);
+};
+
+/** Everything that the fixtures register, without what their workflows need to compile being checked. */
+export const registeredFixtures = (): Registered => {
+  const registered: Registered = { tasks: new Map(), workflows: new Map(), launchPlans: new Map() };
+  for (const { entries } of fixtureFolders()) for (const entry of entries) register(entry, registered);
+  return registered;
+};
