@@ -1,0 +1,109 @@
+import type { Worker } from 'node:worker_threads';
+import type { Appended } from '../kernel/event-store.js';
+import { DataDirectoryUnusable, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../kernel/fault.js';
+import { packAppends, type Append } from './append-batch.js';
+import type { Answer, FaultMessage, FromWriter } from './writer-messages.js';
+
+/** An append and who waits for its answer. */
+export type WaitingAppend = {
+  readonly append: Append;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (reason: Error) => void;
+};
+
+/** The serving thread's end of the way to the writer. */
+export type AppendQueue = {
+  /** Resolves when the writer has opened the log; rejects with why it could not. */
+  readonly ready: Promise<string>;
+  add(waiting: WaitingAppend): void;
+  /** Resolves when everything before it is answered and the writer has ended. */
+  close(): Promise<void>;
+};
+
+const FAULTS = {
+  'data-directory-unusable': DataDirectoryUnusable,
+  'outcome-unknown': OutcomeUnknown,
+  'store-unavailable': StoreUnavailable,
+} as const;
+
+const faultOf = ({ code, message, cause }: FaultMessage): Error => {
+  const Fault = code in FAULTS ? FAULTS[code as keyof typeof FAULTS] : StoreUnavailable;
+  return new Fault(message, cause === undefined ? undefined : new Error(cause));
+};
+
+/** Answers the appends of one transaction, in their order. */
+const settle = (waiting: readonly WaitingAppend[], answer: Answer): void => {
+  if (answer.type === 'failed') return waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
+  const { places, conflicts } = answer;
+  for (const [i, text] of conflicts) waiting[i]?.reject(new RevisionConflict(text));
+  // Those refused above are settled: resolving them does nothing.
+  waiting.forEach(({ resolve }, i) =>
+    resolve({ revision: BigInt(places[2 * i] ?? 0), position: BigInt(places[2 * i + 1] ?? 0) }),
+  );
+};
+
+/**
+ * Sends the appends of one turn of the event loop as one message, and hands out the answers, which come in the order of
+ * the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
+ */
+export const appendQueue = (writer: Worker): AppendQueue => {
+  let turn: WaitingAppend[] = [];
+  let sent: WaitingAppend[] = [];
+  let end: Error | undefined;
+
+  const flush = (): void => {
+    if (turn.length === 0) return;
+    const packed = packAppends(turn.map(({ append }) => append));
+    writer.postMessage(packed, [packed.buffer]);
+    sent = sent.concat(turn);
+    turn = [];
+  };
+
+  const answered = (answer: Answer): void => {
+    const count = answer.type === 'failed' ? answer.count : answer.places.length / 2;
+    const waiting = sent.slice(0, count);
+    sent = sent.slice(count);
+    settle(waiting, answer);
+  };
+
+  const fail = (cause: unknown): void => {
+    end ??= new StoreUnavailable('the log is closed', cause);
+    const unknown = new OutcomeUnknown('the writer of the log has ended before its answer', cause);
+    for (const { reject } of sent) reject(unknown);
+    for (const { reject } of turn) reject(end);
+    sent = [];
+    turn = [];
+  };
+
+  const ready = new Promise<string>((resolve, reject) => {
+    writer.once('message', (first: FromWriter) => {
+      if (first.type === 'ready') resolve(first.logId);
+      else if (first.type === 'failed') reject(faultOf(first.fault));
+      writer.on('message', answered);
+    });
+    writer.once('error', reject);
+  });
+  const ended = new Promise<void>((resolve) => {
+    let cause: unknown;
+    writer.on('error', (error) => (cause = error));
+    writer.once('exit', () => {
+      fail(cause);
+      resolve();
+    });
+  });
+
+  return {
+    ready,
+    add: (waiting) => {
+      if (end) return waiting.reject(end);
+      if (turn.length === 0) setImmediate(flush);
+      turn.push(waiting);
+    },
+    close: () => {
+      flush();
+      if (!end) writer.postMessage('close');
+      end ??= new StoreUnavailable('the log is closed');
+      return ended;
+    },
+  };
+};

@@ -1,0 +1,126 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
+import { isBusy, reasonOf } from './sqlite-fault.js';
+
+/** The right to write to a data directory; ends with the process at the latest. */
+export type DataDirectoryLock = {
+  /** Absolute. */
+  readonly directory: string;
+  release(): void;
+};
+
+/** Locks of this process, kept from the garbage collector, which would release them. */
+const held = new Set<DataDirectoryLock>();
+
+const PID_LOOKS = 20;
+const PID_PAUSE_MS = 25;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+const pidIn = (file: string): number | undefined => {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'));
+    return Number.isInteger(pid) && pid > 0 && isAlive(pid) ? pid : undefined;
+  } catch {
+    return undefined; // the holder has not written it yet
+  }
+};
+
+/** The holder writes its number just after it has the lock: one that came a moment too early looks again. */
+const holderOf = async (file: string, looks = PID_LOOKS): Promise<string> => {
+  const pid = pidIn(file);
+  if (pid !== undefined) return `process ${pid}`;
+  if (looks === 0) return 'another process';
+  await setTimeout(PID_PAUSE_MS);
+  return holderOf(file, looks - 1);
+};
+
+const syncFolder = (path: string): void => {
+  const folder = openSync(path, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+};
+
+/** Makes the directory, durably, with all that are above it. */
+const make = (directory: string): void => {
+  const first = mkdirSync(directory, { recursive: true });
+  if (first === undefined) return;
+  for (let path = directory; path !== dirname(first); path = dirname(path)) syncFolder(dirname(path));
+};
+
+const unusable = (directory: string, reason: string, cause: unknown): DataDirectoryUnusable =>
+  new DataDirectoryUnusable(`data directory ${directory} cannot be used: ${reason}`, cause);
+
+const prepare = (directory: string): void => {
+  try {
+    make(directory);
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unusable(directory, error instanceof Error ? error.message : String(error), error);
+  }
+};
+
+/**
+ * An exclusive transaction on an empty database: the operating system drops it with the process, however that ends.
+ *
+ * @returns `undefined` when another process has it.
+ */
+const exclusive = (directory: string, file: string): InstanceType<typeof DatabaseSync> | undefined => {
+  let db: InstanceType<typeof DatabaseSync> | undefined;
+  try {
+    db = new DatabaseSync(file);
+    db.exec('BEGIN EXCLUSIVE');
+    return db;
+  } catch (error) {
+    db?.close();
+    if (isBusy(error)) return undefined;
+    throw unusable(directory, `${file}: ${reasonOf(error)}`, error);
+  }
+};
+
+/**
+ * Takes the data directory for this process, and makes it where there is none. Who only reads needs no lock.
+ *
+ * @throws {DataDirectoryInUse} when another process has it.
+ * @throws {DataDirectoryUnusable} when it cannot be made or written.
+ */
+export const lockDataDirectory = async (path: string): Promise<DataDirectoryLock> => {
+  const directory = resolve(path);
+  prepare(directory);
+  const pidFile = join(directory, 'lock.pid');
+  const db = exclusive(directory, join(directory, 'lock.db'));
+  if (!db) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
+  const release = (): void => {
+    if (!held.delete(lock)) return;
+    rmSync(pidFile, { force: true });
+    db.close();
+  };
+  const lock: DataDirectoryLock = { directory, release };
+  held.add(lock);
+  try {
+    writeFileSync(pidFile, String(process.pid));
+  } catch (error) {
+    release();
+    throw unusable(directory, error instanceof Error ? error.message : String(error), error);
+  }
+  return lock;
+};

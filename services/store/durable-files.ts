@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** Folders that are remembered as durable, so that most writes sync one folder only. */
+const MAX_KNOWN_FOLDERS = 10_000;
+
+/** Files that are there whole and durably, or not at all. */
+export type DurableFiles = {
+  /** Makes the folder, and everything between it and the root, durable. */
+  folder(path: string): Promise<void>;
+  /** Writes beside, syncs, and moves into place; the folder is synced before it answers. */
+  write(path: string, bytes: Uint8Array): Promise<void>;
+  /** Makes the names in a folder durable. */
+  sync(folder: string): Promise<void>;
+};
+
+const sync = async (path: string): Promise<void> => {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Writes below a root that this process alone writes to; half-written files of an earlier one are removed first. */
+export const durableFiles = (root: string): DurableFiles => {
+  const known = new Set<string>();
+  const temporary = join(root, '.partial');
+  let prepared: Promise<void> | undefined;
+
+  const folder = async (path: string): Promise<void> => {
+    if (known.has(path)) return;
+    await mkdir(path, { recursive: true });
+    if (path.length > root.length) await folder(dirname(path));
+    await sync(dirname(path));
+    if (known.size >= MAX_KNOWN_FOLDERS) known.clear();
+    known.add(path);
+  };
+
+  const prepare = async (): Promise<void> => {
+    await rm(temporary, { recursive: true, force: true });
+    await mkdir(temporary, { recursive: true });
+  };
+
+  const writeBeside = async (path: string, bytes: Uint8Array): Promise<void> => {
+    const handle = await open(path, 'wx');
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  };
+
+  const write = async (path: string, bytes: Uint8Array): Promise<void> => {
+    prepared ??= prepare();
+    await prepared.catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    });
+    const partial = join(temporary, randomUUID());
+    try {
+      await writeBeside(partial, bytes);
+      await folder(dirname(path));
+      await rename(partial, path);
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+    await sync(dirname(path));
+  };
+
+  return { folder, write, sync };
+};

@@ -1,0 +1,101 @@
+import type { LogPage, EventFilter } from '../kernel/event-store.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import type { StreamName } from '../kernel/stream.js';
+import { kindsOf, type Kind } from './kinds.js';
+import { type Database, type Statement } from './log-schema.js';
+
+/** Rows of a page: more cost more each, because of the garbage that they make. */
+export const PAGE_ROWS = 200;
+
+/** A walk over hot events ends its page after so many, matching or not. */
+const WALK_ROWS = 2_000;
+
+/** Reads pages of rows over one connection. Numbers: a log has fewer than 2^53 events. */
+export type LogRows = {
+  head(): number;
+  /** The events of a stream from a revision on, at most so many. */
+  streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RecordedEvent[];
+  /** What follows `after` up to `upTo`, at most so many. */
+  logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
+};
+
+/** After the first position, up to the second. */
+type Range = { readonly after: number; readonly upTo: number };
+
+type EventRow = [
+  position: number,
+  stream: StreamName,
+  revision: number,
+  kind: number,
+  id: Uint8Array,
+  metadata: string,
+  data: Uint8Array,
+];
+
+const COLUMNS = 'e.position, s.name, e.revision, e.kind, e.id, e.metadata, e.data';
+
+const STREAM_SQL = (comparison: string, order: string): string => `
+  SELECT ${COLUMNS} FROM streams s CROSS JOIN events e ON e.stream = s.id
+  WHERE s.name = ? AND e.revision ${comparison} ? ORDER BY e.revision ${order} LIMIT ?`;
+
+const WALK_SQL = (condition: string): string => `
+  SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream
+  WHERE e.position > ? AND e.position <= ? ${condition} ORDER BY e.position LIMIT ?`;
+
+/** One ordered walk over the index for each kind, merged by position. */
+const RARE_SQL = (kinds: readonly Kind[]): string => `
+  SELECT ${COLUMNS} FROM (
+    ${kinds.map(({ id }) => `SELECT position FROM events WHERE rare_kind = ${id} AND position > ?1 AND position <= ?2`).join(' UNION ALL ')}
+    ORDER BY position LIMIT ?3
+  ) found CROSS JOIN events e ON e.position = found.position CROSS JOIN streams s ON s.id = e.stream
+  ORDER BY found.position`;
+
+const matches = (filter: EventFilter, kind: Kind): boolean =>
+  (filter.categories?.includes(kind.category) ?? true) && (filter.types?.includes(kind.type) ?? true);
+
+/** Reads over the connection; prepares each statement once. */
+export const logRows = (db: Database): LogRows => {
+  const kinds = kindsOf(db);
+  const prepared = new Map<string, Statement>();
+  const statement = (sql: string): Statement => {
+    const known = prepared.get(sql) ?? db.prepare(sql, { returnArrays: true });
+    prepared.set(sql, known);
+    return known;
+  };
+
+  const recorded = ([position, stream, revision, kind, id, metadata, data]: EventRow): RecordedEvent => {
+    if (!kinds.byId(kind)) kinds.refresh();
+    const type = kinds.byId(kind)?.type ?? '';
+    return { stream, revision: BigInt(revision), position: BigInt(position), id, type, data, metadata };
+  };
+  const rows = (sql: string, ...values: (string | number)[]): RecordedEvent[] =>
+    (statement(sql).all(...values) as unknown as EventRow[]).map(recorded);
+
+  const pageOf = (events: readonly RecordedEvent[], limit: number, upTo: number): LogPage => {
+    const last = events.length < limit ? undefined : events.at(-1);
+    return { events, position: last?.position ?? BigInt(upTo) };
+  };
+
+  const walk = ({ after, upTo }: Range, condition: string, limit: number): LogPage => {
+    const end = Math.min(upTo, after + WALK_ROWS);
+    return pageOf(rows(WALK_SQL(condition), after, end, limit), limit, end);
+  };
+
+  const filtered = (range: Range, filter: EventFilter, limit: number): LogPage => {
+    // After the head was read, so that every kind up to it is there.
+    kinds.refresh();
+    const chosen = [...kinds.all()].filter((kind) => matches(filter, kind));
+    if (chosen.some(({ isHot }) => isHot))
+      return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);
+    const found = chosen.length === 0 ? [] : rows(RARE_SQL(chosen), range.after, range.upTo, limit);
+    return pageOf(found, limit, range.upTo);
+  };
+
+  const head = db.prepare('SELECT max(position) FROM events', { returnArrays: true });
+  return {
+    head: () => (head.get() as unknown as [number | null])[0] ?? 0,
+    streamPage: (stream, from, direction, limit) =>
+      rows(direction === 'forwards' ? STREAM_SQL('>=', 'ASC') : STREAM_SQL('<=', 'DESC'), stream, from, limit),
+    logPage: (range, filter, limit) => (filter ? filtered(range, filter, limit) : walk(range, '', limit)),
+  };
+};

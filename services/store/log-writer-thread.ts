@@ -1,0 +1,76 @@
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
+import type { Fault } from '../kernel/fault.js';
+import { unpackAppends, type Append } from './append-batch.js';
+import { publishHead } from './log-head.js';
+import { openForWriting } from './log-schema.js';
+import { logWriter, type LogWriter } from './log-writer.js';
+import { openFault, writeFault } from './sqlite-fault.js';
+import type { Answer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
+
+/** One transaction takes what has arrived, up to so much: a longer one would only delay its first answers. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+const faultMessage = ({ code, message, cause }: Fault): FromWriter & { type: 'failed' } => ({
+  type: 'failed',
+  fault: { code, message, cause: cause instanceof Error ? cause.message : undefined },
+});
+
+const answerTo = (writer: LogWriter, path: string, appends: readonly Append[]): Answer => {
+  try {
+    const places = new Float64Array(appends.length * 2);
+    const conflicts: [index: number, text: string][] = [];
+    writer.commit(appends).forEach((placed, i) => {
+      if ('conflict' in placed) conflicts.push([i, placed.conflict]);
+      else places.set([placed.revision, placed.position], i * 2);
+    });
+    return { type: 'placed', places, conflicts };
+  } catch (error) {
+    return { ...faultMessage(writeFault(path, error)), count: appends.length };
+  }
+};
+
+const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterSettings): void => {
+  const { db, logId, head: headAtStart } = openForWriting(path, synchronous);
+  const writer = logWriter(db, hotTypes, headAtStart);
+  const post = (message: FromWriter, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+
+  const close = (): void => {
+    db.close();
+    port.close();
+  };
+
+  /** Everything that waits in the port shares the commit of the first. */
+  const commitFrom = (first: Uint8Array): ToWriter | undefined => {
+    const appends = unpackAppends(first);
+    let bytes = first.length;
+    let next: ToWriter | undefined;
+    while (bytes < MAX_BATCH_BYTES) {
+      next = (receiveMessageOnPort(port) as { message: ToWriter } | undefined)?.message;
+      if (!(next instanceof Uint8Array)) break;
+      bytes += next.length;
+      appends.push(...unpackAppends(next));
+      next = undefined;
+    }
+    const answer = answerTo(writer, path, appends);
+    publishHead(head, writer.head());
+    post(answer, answer.type === 'placed' ? [answer.places.buffer] : []);
+    return next;
+  };
+
+  port.on('message', (message: ToWriter) => {
+    const after = message instanceof Uint8Array ? commitFrom(message) : message;
+    if (after === 'close') close();
+  });
+  publishHead(head, headAtStart);
+  post({ type: 'ready', logId });
+};
+
+if (parentPort) {
+  const settings = workerData as WriterSettings;
+  try {
+    serve(parentPort, settings);
+  } catch (error) {
+    parentPort.postMessage(faultMessage(openFault(settings.path, error)));
+    parentPort.close();
+  }
+}

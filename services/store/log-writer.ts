@@ -1,0 +1,101 @@
+import type { NewEvent } from '../kernel/event.js';
+import { categoryOf } from '../kernel/stream.js';
+import type { Append, Placed } from './append-batch.js';
+import { failPoint } from './fail-point.js';
+import { kindsOf, type Kind, type Kinds } from './kinds.js';
+import { type Database } from './log-schema.js';
+import { placesOfIds } from './recorded-ids.js';
+import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
+
+/** An append that was refused, in words: its stream is not where it expected it. */
+export type Conflict = { readonly conflict: string };
+
+/** The one writer of a log. */
+export type LogWriter = {
+  /** Position of the last committed event. */
+  head(): number;
+  /**
+   * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
+   *
+   * @throws the error of the binding when the transaction failed: then nothing of it is recorded.
+   */
+  commit(appends: readonly Append[]): (Placed | Conflict)[];
+};
+
+type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number };
+
+/** What follows a transaction in memory, and is made anew after one that failed. */
+const memory = (db: Database, position: number): Memory => {
+  const kinds = kindsOf(db);
+  kinds.refresh();
+  return { kinds, heads: streamHeads(db), position };
+};
+
+const expectationOf = ({ expected }: Append): string =>
+  expected === 'no-stream' ? 'is expected not to exist' : `is expected at revision ${expected}`;
+
+const conflictOf = (append: Append, revision: number): Conflict => ({
+  conflict: `stream ${append.stream} ${expectationOf(append)} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`,
+});
+
+const isExpected = ({ expected }: Append, revision: number): boolean => {
+  if (expected === 'any') return true;
+  return expected === 'no-stream' ? revision === -1 : Number(expected) === revision;
+};
+
+/** Writes the log over its connection; `hotTypes` are those that a walk finds sooner than an index. */
+export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
+  const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
+  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const placeOf = placesOfIds(db);
+  let committed = head;
+  let now: Memory | undefined;
+
+  const kindOf = ({ kinds }: Memory, category: string, type: string): Kind | undefined => {
+    if (!kinds.named(category, type)) {
+      insertKind.run(category, type, hotTypes.includes(type) ? 1 : 0);
+      kinds.refresh();
+    }
+    return kinds.named(category, type);
+  };
+
+  const insert = (to: Memory, stream: StreamHead, category: string, event: NewEvent): void => {
+    const kind = kindOf(to, category, event.type);
+    const rareKind = kind?.isHot ? null : kind?.id;
+    to.position += 1;
+    stream.revision += 1;
+    const { id, metadata, data } = event;
+    insertEvent.run(to.position, stream.id, stream.revision, kind?.id, rareKind, id, metadata, data);
+  };
+
+  const place = (to: Memory, append: Append): Placed | Conflict => {
+    const known = to.heads.find(append.stream);
+    const earlier = known && placeOf(append, known);
+    if (earlier) return earlier;
+    const revision = known?.revision ?? -1;
+    if (earlier === null || !isExpected(append, revision)) return conflictOf(append, revision);
+    const stream = known ?? to.heads.create(append.stream);
+    const category = categoryOf(append.stream);
+    for (const event of append.events) insert(to, stream, category, event);
+    return { revision: stream.revision, position: to.position };
+  };
+
+  const commit = (appends: readonly Append[]): (Placed | Conflict)[] => {
+    try {
+      const to = (now ??= memory(db, committed));
+      db.exec('BEGIN IMMEDIATE');
+      const placed = appends.map((append) => place(to, append));
+      failPoint('before-commit');
+      db.exec('COMMIT');
+      committed = to.position;
+      failPoint('after-commit');
+      return placed;
+    } catch (error) {
+      now = undefined;
+      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite itself has done it when the disk was full
+      throw error;
+    }
+  };
+
+  return { head: () => committed, commit };
+};

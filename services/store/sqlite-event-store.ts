@@ -1,0 +1,75 @@
+import { Worker } from 'node:worker_threads';
+import { MAX_APPEND_BYTES, type Appended, type EventStore, type ExpectedRevision } from '../kernel/event-store.js';
+import type { NewEvent } from '../kernel/event.js';
+import { AppendTooLarge } from '../kernel/fault.js';
+import type { StreamName } from '../kernel/stream.js';
+import { appendQueue } from './append-queue.js';
+import { publishedTimes, sharedHead } from './log-head.js';
+import { logPath, type Synchronous } from './log-schema.js';
+import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
+import type { WriterSettings } from './writer-messages.js';
+
+/** Where the embedded log is, and how it is kept. */
+export type SqliteEventStoreOptions = {
+  /** Exists, and is locked by this process. */
+  readonly directory: string;
+  /** The types that make up the bulk of the log; a filter on others needs no walk over it. */
+  readonly hotTypes?: readonly string[];
+  /** `OFF` is for the test that shows what `FULL` is good for. */
+  readonly synchronous?: Synchronous;
+};
+
+/** The embedded log, with what its readers on other threads are given. */
+export type SqliteEventStore = EventStore & {
+  readonly readerSource: LogReaderSource;
+  /** Transactions since it was opened. */
+  commits(): number;
+};
+
+const sizeOf = (events: readonly NewEvent[]): number =>
+  events.reduce(
+    (bytes, { id, type, data, metadata }) =>
+      bytes + id.length + Buffer.byteLength(type) + data.length + Buffer.byteLength(metadata),
+    0,
+  );
+
+const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
+  if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);
+  if (events.some(({ id }) => id.length !== 16)) throw new RangeError(`an event id for ${stream} is not of 16 bytes`);
+  if (typeof expected === 'bigint' && expected < 0n)
+    throw new RangeError(`revision ${expected} of ${stream} cannot be`);
+  const bytes = sizeOf(events);
+  if (bytes > MAX_APPEND_BYTES)
+    throw new AppendTooLarge(`an append of ${bytes} bytes to ${stream} is above ${MAX_APPEND_BYTES}`);
+};
+
+/**
+ * Opens the log of a data directory, and makes it where there is none. Commits happen on a thread of its own.
+ *
+ * @throws {DataDirectoryUnusable} when the log cannot be used; it is left as it is then.
+ */
+export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promise<SqliteEventStore> => {
+  const { directory, hotTypes = ['EngineReported'], synchronous = 'FULL' } = options;
+  const head = sharedHead();
+  const settings: WriterSettings = { path: logPath(directory), synchronous, hotTypes, head };
+  const queue = appendQueue(new Worker(new URL('./log-writer-thread.js', import.meta.url), { workerData: settings }));
+  await queue.ready;
+  const readerSource: LogReaderSource = { head };
+  const reader = await sqliteLogReader({ directory, source: readerSource });
+
+  return {
+    ...reader,
+    readerSource,
+    commits: () => publishedTimes(head) - 1,
+    append: (stream, expected, events): Promise<Appended> =>
+      new Promise((resolve, reject) => {
+        checkAppend(stream, expected, events);
+        queue.add({ append: { stream, expected, events }, resolve, reject });
+      }),
+    close: async () => {
+      // The writer last: it is the one that folds the write-ahead log into the file.
+      await reader.close();
+      await queue.close();
+    },
+  };
+};

@@ -1,0 +1,51 @@
+import { DataDirectoryUnusable, OutcomeUnknown, StoreUnavailable, type Fault } from '../kernel/fault.js';
+
+/** Primary result codes of SQLite: https://www.sqlite.org/rescode.html */
+const REASONS: Readonly<Record<number, string>> = {
+  5: 'another program holds it locked',
+  8: 'it is read-only',
+  10: 'the disk answers with errors',
+  11: 'it is damaged',
+  13: 'the disk is full',
+  14: 'it cannot be opened',
+  26: 'it is damaged: this is not a log',
+};
+
+/** The result codes of a failed fsync, of a file and of its folder. What was to be synced may still be found later. */
+const FAILED_SYNCS: readonly number[] = [1034, 1290];
+
+/** Codes that the binding puts on its errors. */
+type SqliteError = { readonly sqliteCode?: number; readonly sqliteExtendedCode?: number };
+
+const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What is wrong with a file, in words. */
+export const reasonOf = (error: unknown): string => {
+  const reason = REASONS[codesOf(error).sqliteCode ?? -1];
+  return reason === undefined ? textOf(error) : `${reason} (${textOf(error)})`;
+};
+
+/** Whether this is SQLite's «busy»: somebody else holds the lock. */
+export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
+
+/** Whether this is SQLite's «cannot open». */
+export const isCannotOpen = (error: unknown): boolean => codesOf(error).sqliteCode === 14;
+
+/** The fault of a failed read. */
+export const readFault = (path: string, error: unknown): Fault =>
+  new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);
+
+/** The fault of a transaction that failed and is rolled back. */
+export const writeFault = (path: string, error: unknown): Fault => {
+  const text = `log ${path} cannot be written: ${reasonOf(error)}`;
+  const isUnknown = FAILED_SYNCS.includes(codesOf(error).sqliteExtendedCode ?? -1);
+  return isUnknown ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);
+};
+
+/** The fault of a file that could not be opened. */
+export const openFault = (path: string, error: unknown): Fault =>
+  error instanceof DataDirectoryUnusable
+    ? error
+    : new DataDirectoryUnusable(`log ${path} cannot be used: ${reasonOf(error)}`, error);

@@ -1,0 +1,55 @@
+import { setImmediate } from 'node:timers/promises';
+import type { LogPage, Subscription } from '../kernel/event-store.js';
+import type { LogHead } from './log-head.js';
+
+/** What a subscription reads: a page of what follows a position, up to another. */
+export type ReadPage = (after: number, upTo: number) => LogPage;
+
+type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
+
+/**
+ * Reads a log without end, one page after another. The page that reaches the head of the start, or an empty one where
+ * there was nothing to read, is the first one that is live.
+ */
+export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage: OnPage): Subscription => {
+  let isClosed = false;
+  let wake: () => void = () => undefined;
+  const close = (): void => {
+    isClosed = true;
+    wake();
+  };
+
+  const moved = (position: number): Promise<void> =>
+    new Promise((resolve) => {
+      wake = () => {
+        if (isClosed || head.position() > position) resolve();
+      };
+      wake();
+    });
+
+  const run = async (): Promise<void> => {
+    const start = head.position();
+    let position = after;
+    if (start <= after) await onPage({ events: [], position: BigInt(after) }, true);
+    while (!isClosed) {
+      await moved(position);
+      // Lets others have their turn: a handler that is always ready would keep them out.
+      await setImmediate();
+      if (closed()) break;
+      const page = read(position, head.position());
+      position = Number(page.position);
+      await onPage(page, position >= start);
+    }
+  };
+  const closed = (): boolean => isClosed;
+
+  const stopListening = head.onMove(() => wake());
+  const ended = run().finally(stopListening);
+  return {
+    ended,
+    close: async () => {
+      close();
+      await ended.catch(() => undefined); // said by `ended` itself
+    },
+  };
+};
