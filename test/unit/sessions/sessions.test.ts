@@ -1,0 +1,232 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Aggregate, Decision } from '../../../services/kernel/aggregate.js';
+import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
+import type { Content, PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { CommandContext, Sessions } from '../../../services/kernel/sessions.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { eventIds } from '../../../services/sessions/event-id.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+
+/** A purse: coins go in one by one, never above ten; notes of any size lie beside them. */
+type Coin = { readonly kind: 'coin' };
+type Note = { readonly kind: 'note'; readonly text: Content };
+type PurseEvent = Coin | Note;
+type PurseCommand =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'write'; readonly bytes: Uint8Array }
+  | { readonly kind: 'count'; readonly counted?: number };
+type PurseRefusal = { readonly kind: 'full' } | { readonly kind: 'counted'; readonly coins: number };
+type Purse = { coins: number };
+
+const decide = ({ coins }: Purse, command: PurseCommand): Decision<PurseEvent, PurseRefusal> => {
+  if (command.kind === 'write') {
+    return {
+      kind: 'accepted',
+      events: [{ kind: 'note', text: { content: { case: 'inline', value: command.bytes } } }],
+    };
+  }
+  if (command.kind === 'count') {
+    if (command.counted === undefined) return { kind: 'unsure' };
+    return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };
+  }
+  return coins < 10 ? { kind: 'accepted', events: [{ kind: 'coin' }] } : { kind: 'refused', refusal: { kind: 'full' } };
+};
+
+const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
+  category: 'purse',
+  decider: {
+    initial: () => ({ coins: 0 }),
+    evolve: (state, event) => {
+      if (event.kind === 'coin') state.coins += 1;
+      return state;
+    },
+    decide,
+  },
+  codec: {
+    encode: (event) =>
+      event.kind === 'coin'
+        ? { type: 'CoinAdded', data: new Uint8Array() }
+        : { type: 'NoteWritten', data: Buffer.from(event.text.content.case ?? '') },
+    decode: (type) =>
+      type === 'CoinAdded' ? { kind: 'coin' } : { kind: 'note', text: { content: { case: undefined } } },
+    contents: (event) => (event.kind === 'note' ? [event.text] : []),
+  },
+  payloadScope: () => 'purses',
+  sizeOf: () => 100,
+  recall: async (command, past) => {
+    let counted = 0;
+    for await (const page of past) counted += page.filter(({ type }) => type === 'CoinAdded').length;
+    return { ...command, counted };
+  },
+};
+
+const context = (): CommandContext => ({ actor: 'tester', commandId: randomUUID() });
+
+describe('a live stream', () => {
+  let directory: string;
+  let store: EventStore;
+  let payloads: PayloadStore;
+  let sessions: Sessions;
+  let stream: StreamName;
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-sessions-'));
+    store = await sqliteEventStore({ directory });
+    payloads = filePayloadStore({ directory });
+    sessions = openSessions({ store, payloads, now: () => 1_000 });
+    stream = streamName('purse', [randomUUID()]);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await payloads.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const recorded = async (): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) events.push(...page);
+    return events;
+  };
+  const add = (): Promise<unknown> => sessions.handle(purse, stream, { kind: 'add' }, context());
+
+  /** The store, but that the nth append from now on is answered by something else. */
+  const failing = (nth: number, fail: (append: () => Promise<never>) => Promise<never>): EventStore => {
+    let left = nth;
+    return {
+      ...store,
+      append: (...given) => {
+        left -= 1;
+        return left === 0 ? fail(() => store.append(...given) as Promise<never>) : store.append(...given);
+      },
+    };
+  };
+
+  it('records what it accepts, with who and when', async () => {
+    await expect(add()).resolves.toEqual({ kind: 'accepted', revision: 0n, position: 1n });
+    const [event] = await recorded();
+    expect(event?.type).toBe('CoinAdded');
+    expect(metadataOf(event!)).toMatchObject({ actor: 'tester', recordedAtMs: 1_000, schema: 1 });
+  });
+
+  it('decides commands that come together one after another, and refuses what is too much', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 25 }, add));
+    expect(outcomes.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(10);
+    expect(outcomes.at(-1)).toEqual({ kind: 'refused', refusal: { kind: 'full' } });
+    expect(await recorded()).toHaveLength(10);
+  });
+
+  it('answers with the place of each event', async () => {
+    const outcomes = await Promise.all([add(), add(), add()]);
+    expect(outcomes).toEqual([0n, 1n, 2n].map((revision) => ({ kind: 'accepted', revision, position: revision + 1n })));
+  });
+
+  it('folds a cold stream from the log', async () => {
+    await Promise.all(Array.from({ length: 10 }, add));
+    const cold = openSessions({ store, payloads, now: () => 2_000 });
+    await expect(cold.handle(purse, stream, { kind: 'add' }, context())).resolves.toMatchObject({ kind: 'refused' });
+    await expect(cold.read(purse, stream)).resolves.toEqual({ state: { coins: 10 }, revision: 9n });
+  });
+
+  it('reads a stream that does not exist as the beginning', async () => {
+    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 0 }, revision: -1n });
+  });
+
+  it('reads only what is durable', async () => {
+    const adding = Promise.all([add(), add()]);
+    await expect(sessions.read(purse, stream)).resolves.toMatchObject({ revision: 1n });
+    await adding;
+  });
+
+  it('decides again when another process was faster, and keeps to the limit', async () => {
+    await add();
+    const other = openSessions({ store, payloads, now: () => 1_000 });
+    await other.handle(purse, stream, { kind: 'add' }, context());
+    const both = await Promise.all([
+      ...Array.from({ length: 10 }, add),
+      ...Array.from({ length: 10 }, () => other.handle(purse, stream, { kind: 'add' }, context())),
+    ]);
+    expect(both.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(8);
+    expect(await recorded()).toHaveLength(10);
+  });
+
+  it('gives a command that the store could not take back to its caller, and decides the rest again', async () => {
+    const broken = failing(2, () => Promise.reject(new StoreUnavailable('the disk is full')));
+    sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
+    const outcomes = await Promise.allSettled([add(), add(), add()]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await recorded()).toHaveLength(2);
+  });
+
+  it('does not refuse on the ground of an event that never became durable', async () => {
+    await Promise.all(Array.from({ length: 9 }, add));
+    const broken = failing(1, () => Promise.reject(new StoreUnavailable('the disk is full')));
+    sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
+    const outcomes = await Promise.allSettled([add(), add()]);
+    expect(outcomes[0]?.status).toBe('rejected');
+    expect(outcomes[1]).toMatchObject({ status: 'fulfilled', value: { kind: 'accepted', revision: 9n } });
+  });
+
+  it('gives up on a stream that is never where it is expected', async () => {
+    const never: EventStore = { ...store, append: () => Promise.reject(new RevisionConflict('moved')) };
+    sessions = openSessions({ store: never, payloads, now: () => 1_000 });
+    await expect(add()).rejects.toBeInstanceOf(RevisionConflict);
+  });
+
+  it('stores a large part before the event that names it, and keeps the order of what waits behind it', async () => {
+    const bytes = new Uint8Array(100_000).fill(7);
+    const writing = sessions.handle(purse, stream, { kind: 'write', bytes }, context());
+    const outcomes = await Promise.all([writing, add()]);
+    expect(outcomes.map((each) => (each as { revision: bigint }).revision)).toEqual([0n, 1n]);
+    expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
+  });
+
+  it('looks back when the state does not say', async () => {
+    const adding = Promise.all([add(), add(), add()]);
+    const counting = sessions.handle(purse, stream, { kind: 'count' }, context());
+    await expect(counting).resolves.toEqual({ kind: 'refused', refusal: { kind: 'counted', coins: 3 } });
+    await adding;
+  });
+
+  it('drops a command whose caller has gone before its turn', async () => {
+    const gone = { ...context(), isCancelled: () => true };
+    await expect(sessions.handle(purse, stream, { kind: 'add' }, gone)).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(await recorded()).toHaveLength(0);
+  });
+
+  it('never lets the recorded time of a stream go back', async () => {
+    await add();
+    const earlier = openSessions({ store, payloads, now: () => 5 });
+    await earlier.handle(purse, stream, { kind: 'add' }, context());
+    expect((await recorded()).map((event) => metadataOf(event).recordedAtMs)).toEqual([1_000, 1_000]);
+  });
+
+  it('remembers what it acknowledged, by stream and by project and domain', async () => {
+    const opened = openSessions({ store, payloads, now: () => 1_000 });
+    const named = streamName('purse', ['flytesnacks', 'development', 'a']);
+    await opened.handle(purse, named, { kind: 'add' }, context());
+    expect(opened.acknowledged.ofStream(named)).toBe(1n);
+    expect(opened.acknowledged.ofPrefix('purse-flytesnacks:development:')).toBe(1n);
+    expect(opened.acknowledged.ofPrefix('purse-flytesnacks:staging:')).toBeUndefined();
+  });
+});
+
+describe('event ids', () => {
+  it('are the same for the same command, and differ within it', () => {
+    const id = randomUUID();
+    const [first, second] = eventIds(id, 2);
+    expect(eventIds(id, 2)).toEqual([first, second]);
+    expect(first).not.toEqual(second);
+    expect(Buffer.from(first!).toString('hex')).toBe(id.replaceAll('-', ''));
+  });
+
+  it('come from any text', () => expect(eventIds('launch 17', 1)[0]).toHaveLength(16));
+});
