@@ -1,0 +1,38 @@
+/** A bounded memory of what was used last. */
+export interface Lru<Key, Value> {
+  get(key: Key): Value | undefined;
+  /** What was used longest ago makes room. A value above the bound on its own is not kept. */
+  set(key: Key, value: Value, size?: number): void;
+  delete(key: Key): void;
+}
+
+/** Opens an empty memory that holds values of at most `maxSize` together; a value counts 1 unless it says otherwise. */
+export const lru = <Key, Value>(maxSize: number): Lru<Key, Value> => {
+  // A map keeps the order of insertion: the first is the one used longest ago.
+  const entries = new Map<Key, { readonly value: Value; readonly size: number }>();
+  let total = 0;
+  const remove = (key: Key): void => {
+    total -= entries.get(key)?.size ?? 0;
+    entries.delete(key);
+  };
+  return {
+    get: (key) => {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set: (key, value, size = 1) => {
+      remove(key);
+      if (size > maxSize) return;
+      entries.set(key, { value, size });
+      total += size;
+      for (const oldest of entries.keys()) {
+        if (total <= maxSize) return;
+        remove(oldest);
+      }
+    },
+    delete: remove,
+  };
+};

@@ -1,0 +1,110 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  DomainSchema,
+  GetDomainsResponseSchema,
+  type Project,
+  Project_ProjectState as State,
+  ProjectRegisterResponseSchema,
+  ProjectSchema,
+  ProjectUpdateResponseSchema,
+} from '../../proto/gen/platformidl/admin/project_pb.js';
+import { GetVersionResponseSchema } from '../../proto/gen/platformidl/admin/version_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { contextOf } from '../kernel/command-context.js';
+import { assertLabels } from '../kernel/labels.js';
+import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import type { Sessions } from '../kernel/sessions.js';
+import type { ProjectCommand } from './commands.js';
+import { projectAggregate, type ProjectRefusal } from './decider.js';
+import { projectStream } from './events.js';
+
+/** What was built, as GetVersion says it. */
+export type BuildInfo = { readonly build: string; readonly version: string; readonly buildTime: string };
+
+export type ProjectServices = {
+  readonly sessions: Sessions;
+  readonly domains: readonly { readonly id: string; readonly name: string }[];
+  readonly build: BuildInfo;
+};
+
+const MAX_NAME_BYTES = 64;
+const MAX_DESCRIPTION_BYTES = 300;
+/** The id is part of the names of Kubernetes objects. */
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
+
+const assertLength = (field: string, text: string, max: number): void => {
+  if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} characters`);
+};
+
+const assertId = (id: string): void => {
+  if (id === '') throw missing('project_id');
+  if (!DNS_LABEL.test(id)) {
+    const why = "at most 63 lower-case letters, digits and '-', which neither begins nor ends it";
+    throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${why}`);
+  }
+};
+
+/** What the checks of a registration and an update have in common, in the order of the interface. */
+const assertProject = ({ id, name, description, labels, domains, state }: Project): void => {
+  if (id === '') throw missing('project_id');
+  assertLabels(labels);
+  assertId(id);
+  assertLength('project_name', name, MAX_NAME_BYTES);
+  assertLength('project_description', description, MAX_DESCRIPTION_BYTES);
+  if (domains.length > 0)
+    throw new RpcError('INVALID_ARGUMENT', 'domains are system-wide and cannot be set for one project');
+  if (!Object.hasOwn(State, state)) throw invalid('state', `${state} is not a project state`);
+};
+
+/** Without what is never stored. */
+const stored = ({ id, name, description, labels, state }: Project): Project =>
+  create(ProjectSchema, { id, name, description, ...(labels && { labels }), state });
+
+const refusals: Readonly<Record<ProjectRefusal['kind'], (id: string) => RpcError>> = {
+  'project-exists': (id) => new RpcError('ALREADY_EXISTS', `project [${id}] already exists`),
+  'project-unknown': (id) => new RpcError('NOT_FOUND', `project [${id}] not found`),
+};
+
+const record = async ({ sessions }: ProjectServices, command: ProjectCommand, call: Call): Promise<void> => {
+  const { id } = command.project;
+  const outcome = await sessions.handle(projectAggregate, projectStream(id), command, contextOf(call));
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
+  call.answeredAt(outcome.position);
+};
+
+const register = async (services: ProjectServices, project: Project | undefined, call: Call): Promise<void> => {
+  if (project === undefined) throw missing('project');
+  if (project.name === '') throw missing('project_name');
+  assertProject(project);
+  await record(services, { type: 'RegisterProject', project: stored(project) }, call);
+};
+
+const update = async (services: ProjectServices, project: Project, call: Call): Promise<void> => {
+  if (project.id === '') throw missing('project_id');
+  const { state } = await services.sessions.read(projectAggregate, projectStream(project.id));
+  if (state.project === undefined) throw refusals['project-unknown'](project.id);
+  assertProject(project);
+  await record(services, { type: 'UpdateProject', project: stored(project) }, call);
+};
+
+const domainsOf = ({ domains }: ProjectServices) =>
+  create(GetDomainsResponseSchema, { domains: domains.map((domain) => create(DomainSchema, domain)) });
+
+const versionOf = ({ build: { build, version, buildTime } }: ProjectServices) =>
+  create(GetVersionResponseSchema, {
+    controlPlaneVersion: { Build: build, Version: version, BuildTime: buildTime },
+  });
+
+export const projectRoutes = (services: ProjectServices): readonly Route[] => [
+  route(AdminService.method.registerProject, async ({ project }, call) => {
+    await register(services, project, call);
+    return create(ProjectRegisterResponseSchema);
+  }),
+  route(AdminService.method.updateProject, async (project, call) => {
+    await update(services, project, call);
+    return create(ProjectUpdateResponseSchema);
+  }),
+  route(AdminService.method.getDomains, () => Promise.resolve(domainsOf(services))),
+  route(AdminService.method.getVersion, () => Promise.resolve(versionOf(services))),
+];

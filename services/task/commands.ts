@@ -1,0 +1,13 @@
+import type { DescriptionEntity } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import type { Version } from '../kernel/identifier.js';
+
+/** Registers one version of a task. */
+export type RegisterTask = {
+  readonly id: Version;
+  /** `core.CompiledTask`. */
+  readonly compiled: Uint8Array;
+  /** Of the compiled task in canonical form. */
+  readonly digest: Uint8Array;
+  readonly taskType: string;
+  readonly description: DescriptionEntity | undefined;
+};

@@ -1,0 +1,8 @@
+import type { TaskEvent } from './events.js';
+
+/** A version is registered once and never changes; its digest tells a repetition from something else. */
+export type TaskState = { readonly digest: Uint8Array | undefined };
+
+export const initialTask = (): TaskState => ({ digest: undefined });
+
+export const evolveTask = (_state: TaskState, { data }: TaskEvent): TaskState => ({ digest: data.digest });

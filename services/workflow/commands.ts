@@ -1,0 +1,14 @@
+import type { DescriptionEntity } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import type { TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { Version } from '../kernel/identifier.js';
+
+/** Registers one version of a workflow. */
+export type RegisterWorkflow = {
+  readonly id: Version;
+  /** `core.CompiledWorkflowClosure`. */
+  readonly compiled: Uint8Array;
+  /** Of the compiled closure in canonical form. */
+  readonly digest: Uint8Array;
+  readonly interface: TypedInterface | undefined;
+  readonly description: DescriptionEntity | undefined;
+};

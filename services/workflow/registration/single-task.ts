@@ -1,0 +1,35 @@
+import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { singleTaskWorkflow } from '../../compiler/single-task.js';
+import { type Version, versionOf } from '../../kernel/identifier.js';
+import type { CommandContext, Sessions } from '../../kernel/sessions.js';
+import { workflowAggregate } from '../decider.js';
+import { workflowStream } from '../events.js';
+import type { Projects } from '../ports.js';
+import { compiledFrom } from './compile.js';
+
+export type SingleTaskServices = { readonly sessions: Sessions; readonly projects: Projects };
+
+const UNLIMITED = { nodes: 0, closureBytes: 0 };
+
+/**
+ * Registers the workflow `.flytegen.<task>` that runs a task by itself, unless it is there.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when nothing may be registered in the task's project and domain.
+ */
+export const registerSingleTaskWorkflow = async (
+  { sessions, projects }: SingleTaskServices,
+  task: CompiledTask,
+  context: CommandContext,
+): Promise<Version> => {
+  if (task.template === undefined) throw new Error('a compiled task has a template');
+  const { template } = singleTaskWorkflow(task.template);
+  const id = versionOf('WORKFLOW', template.id);
+  const { state } = await sessions.read(workflowAggregate, workflowStream(id));
+  if (state.digest !== undefined) return id;
+  const barred = await projects.check(id.project, id.domain);
+  if (barred !== undefined) throw barred;
+  const requirements = { task: () => Promise.resolve(task), launchPlan: () => Promise.resolve(undefined) };
+  const compiled = await compiledFrom(id, { template, subWorkflows: [] }, requirements, UNLIMITED);
+  await sessions.handle(workflowAggregate, workflowStream(id), { ...compiled, description: undefined }, context);
+  return id;
+};
