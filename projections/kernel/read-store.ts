@@ -72,7 +72,7 @@ export type WriteBatch = {
     readonly from: Checkpoint | undefined;
     readonly to: Checkpoint;
   };
-  /** Streams to park from here on; one that is parked already keeps its position and takes the new reason. */
+  /** Streams to park from here on; one that is parked already takes the new place and reason. */
   readonly parked?: readonly ParkedStream[];
   /** Parked streams that have been caught up. */
   readonly resumed?: readonly string[];

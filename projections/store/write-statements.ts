@@ -20,7 +20,9 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
     'UPDATE checkpoints SET log_id = ?, position = ? WHERE name = ? AND log_id = ? AND position = ?',
   );
   const parked = db.prepare('SELECT stream, position, reason FROM parked ORDER BY position', bigints);
-  const park = db.prepare('INSERT INTO parked VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason');
+  const park = db.prepare(
+    'INSERT INTO parked VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, reason = excluded.reason',
+  );
   const resume = db.prepare('DELETE FROM parked WHERE stream = ?');
   return {
     checkpoint: (name) => read.get(name) as Checkpoint | undefined,

@@ -170,7 +170,7 @@ export const readStoreContract = (
       expect(await store.parked()).toEqual([a, b]);
       const again = { name: 'parked', from: at(9n), to: at(9n) };
       await store.write({ documents: [], checkpoint: again, parked: [{ ...a, position: 6n, reason: 'still' }] });
-      expect(await store.parked()).toEqual([{ ...a, reason: 'still' }, b]);
+      expect(await store.parked()).toEqual([{ ...a, position: 6n, reason: 'still' }, b]);
       await store.write({ documents: [], checkpoint: again, resumed: ['run-a', 'run-b'] });
       expect(await store.parked()).toEqual([]);
     });

@@ -1,0 +1,92 @@
+import type { ReadModel } from './read-model.js';
+import type { ReadStore, StoredDocument } from './read-store.js';
+
+/** A document in hand. */
+export type Held = {
+  readonly model: ReadModel<unknown>;
+  readonly key: string;
+  /** `undefined` when there is none yet. */
+  document: unknown;
+  /** The last event that it has seen; -1n for none. */
+  position: bigint;
+  /** The size of its stored form. */
+  bytes: number;
+};
+
+/** What an entry costs beside its document. */
+const OVERHEAD_BYTES = 300;
+
+const sizeOf = ({ answer, element, state }: Omit<StoredDocument, 'key' | 'position'>): number =>
+  answer.length + (element?.length ?? 0) + (state?.length ?? 0);
+
+/** The documents that were touched last, up to a size, so that hot ones are not read and decoded again and again. */
+export type DocumentCache = {
+  /** Brings in what is not there yet. */
+  load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
+  /** One that was loaded, as the most recently used. */
+  hold(model: ReadModel<unknown>, key: string): Held;
+  /** Notes the size of a stored form. */
+  stored(held: Held, form: Omit<StoredDocument, 'key' | 'position'>): void;
+  /** Lets go of the least recently used above the size. */
+  trim(): void;
+  clear(): void;
+};
+
+/** Makes an empty cache over a store; `maxBytes` counts stored forms, which take several times that in memory. */
+export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache => {
+  const models = new Map<ReadModel<unknown>, Map<string, Held>>();
+  const order = new Set<Held>();
+  let bytes = 0;
+
+  const entriesOf = (model: ReadModel<unknown>): Map<string, Held> => {
+    const entries = models.get(model) ?? new Map<string, Held>();
+    models.set(model, entries);
+    return entries;
+  };
+  const add = (held: Held): Held => {
+    entriesOf(held.model).set(held.key, held);
+    order.add(held);
+    bytes += held.bytes + OVERHEAD_BYTES;
+    return held;
+  };
+  const drop = (held: Held): void => {
+    entriesOf(held.model).delete(held.key);
+    order.delete(held);
+    bytes -= held.bytes + OVERHEAD_BYTES;
+  };
+
+  return {
+    load: async (model, keys) => {
+      const entries = entriesOf(model);
+      const missing = keys.filter((key) => !entries.has(key));
+      if (missing.length === 0) return;
+      for (const found of await store.getMany(model.collection, missing)) {
+        const { key, position } = found;
+        add({ model, key, document: model.load(found), position, bytes: sizeOf(found) });
+      }
+    },
+    hold: (model, key) => {
+      const held = entriesOf(model).get(key);
+      if (!held) return add({ model, key, document: undefined, position: -1n, bytes: 0 });
+      order.delete(held);
+      order.add(held);
+      return held;
+    },
+    stored: (held, form) => {
+      const size = sizeOf(form);
+      bytes += size - held.bytes;
+      held.bytes = size;
+    },
+    trim: () => {
+      for (const held of order) {
+        if (bytes <= maxBytes) return;
+        drop(held);
+      }
+    },
+    clear: () => {
+      models.clear();
+      order.clear();
+      bytes = 0;
+    },
+  };
+};

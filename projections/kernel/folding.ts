@@ -1,0 +1,97 @@
+import { documentCache, type Held } from './document-cache.js';
+import { type Entry, isPoison } from './event-reader.js';
+import type { ReadModel } from './read-model.js';
+import type { Collection, ReadStore, StoredDocument } from './read-store.js';
+
+/** A document that has changed, as it is to be written. */
+export type Change = { readonly collection: Collection; readonly document: StoredDocument };
+
+/** An event that a view cannot take: the place of it among the entries, and why. */
+export class PoisonEntry extends Error {
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'PoisonEntry';
+    this.index = index;
+  }
+}
+
+/** Folds events into documents. */
+export type Folding = {
+  /**
+   * What the entries make of the documents that they touch, each document once.
+   *
+   * @throws {PoisonEntry} for the first entry that fails, after which the folding must be forgotten.
+   */
+  fold(entries: readonly Entry[]): Promise<readonly Change[]>;
+  /** Lets go of documents that were not touched lately; to be called when the changes are written. */
+  trim(): void;
+  /** Forgets every document in hand: what is stored counts. */
+  forget(): void;
+};
+
+const keysByModel = (entries: readonly Entry[]): Map<ReadModel<unknown>, Set<string>> => {
+  const keys = new Map<ReadModel<unknown>, Set<string>>();
+  for (const each of entries.flatMap(({ touched }) => touched)) {
+    const known = keys.get(each.model) ?? new Set();
+    keys.set(each.model, known);
+    for (const key of each.keys) known.add(key);
+  }
+  return keys;
+};
+
+const attempt = <Result>(index: number, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (error) {
+    if (!isPoison(error)) throw error;
+    throw new PoisonEntry(index, error);
+  }
+};
+
+/** Makes a folding over a store, with so many bytes of stored forms in hand. */
+export const folding = (store: ReadStore, maxBytes: number): Folding => {
+  const cache = documentCache(store, maxBytes);
+
+  const foldOne = ({ seen, touched, poison }: Entry, changed: Set<Held>): void => {
+    if (!seen) throw poison;
+    for (const { model, keys } of touched) {
+      for (const key of keys) {
+        const held = cache.hold(model, key);
+        if (seen.position <= held.position) continue; // seen before: a replay changes nothing
+        held.document = model.fold(held.document, seen, key) ?? held.document;
+        held.position = seen.position;
+        if (held.document !== undefined) changed.add(held);
+      }
+    }
+  };
+
+  const changeOf = (held: Held): Change => {
+    const { model, key, position } = held;
+    const form = model.store(key, held.document);
+    cache.stored(held, form);
+    return { collection: model.collection, document: { key, position, ...form } };
+  };
+
+  return {
+    fold: async (entries) => {
+      for (const [model, keys] of keysByModel(entries)) await cache.load(model, [...keys]);
+      const changed = new Set<Held>();
+      entries.forEach((entry, index) => attempt(index, () => foldOne(entry, changed)));
+      // What cannot be stored is blamed on the last event that it has seen; the one before is tried without it.
+      const lastOf = (held: Held): number => entries.findIndex(({ event }) => event.position === held.position);
+      return [...changed].map((held) => {
+        try {
+          return changeOf(held);
+        } catch (error) {
+          return attempt(lastOf(held), () => {
+            throw error;
+          });
+        }
+      });
+    },
+    trim: () => cache.trim(),
+    forget: () => cache.clear(),
+  };
+};
