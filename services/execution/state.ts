@@ -158,8 +158,10 @@ const evolveReport = (state: ExecutionState, report: EngineReport): void => {
   else if (report.taskId !== undefined) evolveTask(state, report, report.taskId);
 };
 
+type DataOf<Type> = Extract<ExecutionEvent, { readonly type: Type }>['data'];
+
 /** What each event did. */
-const rows: { readonly [E in ExecutionEvent as E['type']]: (state: ExecutionState, data: E['data']) => void } = {
+const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState, data: DataOf<Type>) => void } = {
   ExecutionCreated: (state, { spec }) => {
     state.exists = true;
     state.phase = WORKFLOW.QUEUED;
@@ -185,7 +187,7 @@ const rows: { readonly [E in ExecutionEvent as E['type']]: (state: ExecutionStat
 
 export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
   // The table's row for a type takes exactly the data of that type; the compiler cannot follow.
-  const row = rows[event.type] as unknown as (state: ExecutionState, data: unknown) => void;
+  const row = rows[event.type] as (state: ExecutionState, data: unknown) => void;
   row(state, event.data);
   state.events += 1;
   return state;

@@ -1,0 +1,25 @@
+import type { Aggregate } from '../kernel/aggregate.js';
+import type { PayloadStore } from '../kernel/payload-store.js';
+import { type StreamName, streamName } from '../kernel/stream.js';
+import type { ExecutionCommand } from './commands.js';
+import { executionDecider } from './decider.js';
+import type { ExecutionId } from './envelope.js';
+import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
+import { recall } from './recall.js';
+import type { ExecutionRefusal } from './refusals.js';
+import { type ExecutionState, sizeOfState } from './state.js';
+
+export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal>;
+
+export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
+  streamName(EXECUTION_CATEGORY, [project, domain, name]);
+
+/** Executions with their nodes and tasks. Large messages are read back from the payloads when an event may be a repetition. */
+export const executionAggregate = ({ payloads }: { readonly payloads: PayloadStore }): ExecutionAggregate => ({
+  category: EXECUTION_CATEGORY,
+  decider: executionDecider,
+  codec: executionCodec,
+  payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
+  sizeOf: sizeOfState,
+  recall: (command, past) => recall(command, past, payloads),
+});

@@ -1,0 +1,100 @@
+import { create } from '@bufbuild/protobuf';
+
+import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import {
+  ExecutionExpiredSchema,
+  ExecutionStateChangedSchema,
+  ExecutionTaggedSchema,
+  TerminationRequestedSchema,
+} from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { Decider } from '../kernel/aggregate.js';
+import type {
+  CreateExecution,
+  ExecutionCommand,
+  ExpireTermination,
+  ReportPhase,
+  TerminateExecution,
+  UpdateExecution,
+} from './commands.js';
+import { decideNode } from './decider-node.js';
+import { accepted, openEntities, refused, type Verdict } from './decider-report.js';
+import { decideTask } from './decider-task.js';
+import { decideWorkflow } from './decider-workflow.js';
+import type { ExecutionEvent } from './events.js';
+import { isTerminal, WORKFLOW } from './phases.js';
+import type { ExecutionRefusal } from './refusals.js';
+import { evolve, type ExecutionState, initialState } from './state.js';
+
+const NOT_FOUND: Verdict = refused({ kind: 'execution-not-found' });
+
+const decideCreate = (state: ExecutionState, { created }: CreateExecution): Verdict =>
+  state.exists ? refused({ kind: 'execution-exists' }) : accepted({ type: 'ExecutionCreated', data: created });
+
+const byEntity = { workflow: decideWorkflow, node: decideNode, task: decideTask };
+
+const decideReport = (state: ExecutionState, command: ReportPhase): Verdict =>
+  state.exists ? byEntity[command.envelope.entity](state, command) : NOT_FOUND;
+
+/** A second termination may give another cause; the same one again is nothing new. */
+const decideTerminate = (state: ExecutionState, { cause, principal }: TerminateExecution): Verdict => {
+  if (!state.exists) return NOT_FOUND;
+  if (isTerminal('workflow', state.phase)) return refused({ kind: 'cannot-abort', current: state.phase });
+  if (state.abort?.cause === cause && state.abort.principal === principal) return accepted();
+  return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { cause, principal }) });
+};
+
+const expiredCause = (cause: string, afterMs: number): string =>
+  `${cause === '' ? '' : `${cause}; `}ended by the control plane, because the engine had not ended it within ${afterMs / 1000} s`;
+
+/** Once the execution has ended, there is nothing left to expire. */
+const decideExpire = (state: ExecutionState, { afterMs }: ExpireTermination): Verdict => {
+  const { abort } = state;
+  if (abort === undefined || state.phase !== WORKFLOW.ABORTING) return accepted();
+  const closed = openEntities(state);
+  const data = create(ExecutionExpiredSchema, {
+    phase: WorkflowExecution_Phase.ABORTED,
+    cause: expiredCause(abort.cause, afterMs),
+    principal: abort.principal,
+    ...(closed && { closed: create(ContentSchema, { content: closed.content }) }),
+  });
+  return accepted({ type: 'ExecutionExpired', data });
+};
+
+const sameTags = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((tag, index) => tag === b[index]);
+
+const decideUpdate = (state: ExecutionState, command: UpdateExecution): Verdict => {
+  if (!state.exists) return NOT_FOUND;
+  const { principal, tags } = command;
+  const events: ExecutionEvent[] = [];
+  if (command.state !== state.archival)
+    events.push({
+      type: 'ExecutionStateChanged',
+      data: create(ExecutionStateChangedSchema, { state: command.state, principal }),
+    });
+  if (tags !== undefined && !sameTags(tags, state.tags))
+    events.push({ type: 'ExecutionTagged', data: create(ExecutionTaggedSchema, { tags: [...tags], principal }) });
+  return accepted(...events);
+};
+
+const decide = (state: ExecutionState, command: ExecutionCommand): Verdict => {
+  switch (command.type) {
+    case 'CreateExecution':
+      return decideCreate(state, command);
+    case 'ReportPhase':
+      return decideReport(state, command);
+    case 'TerminateExecution':
+      return decideTerminate(state, command);
+    case 'ExpireTermination':
+      return decideExpire(state, command);
+    case 'UpdateExecution':
+      return decideUpdate(state, command);
+  }
+};
+
+export const executionDecider: Decider<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal> = {
+  initial: initialState,
+  evolve,
+  decide,
+};

@@ -1,0 +1,23 @@
+import type { Entity, TaskId } from './engine-report.js';
+import type { TaskAttempt } from './envelope.js';
+
+/** What stands in the way of a command. */
+export type ExecutionRefusal =
+  | { readonly kind: 'execution-exists' }
+  | { readonly kind: 'execution-not-found' }
+  | { readonly kind: 'node-not-found'; readonly nodeId: string }
+  | { readonly kind: 'task-not-found'; readonly task: TaskAttempt }
+  | { readonly kind: 'child-not-found' }
+  | { readonly kind: 'phase-recorded'; readonly entity: Entity; readonly phase: number; readonly version: number }
+  | { readonly kind: 'phase-stale'; readonly from: number; readonly to: number }
+  | { readonly kind: 'already-terminal'; readonly entity: Entity; readonly current: number; readonly to: number }
+  | { readonly kind: 'cannot-abort'; readonly current: number }
+  | { readonly kind: 'back-to-queued' }
+  | { readonly kind: 'aborting'; readonly to: number }
+  | { readonly kind: 'incompatible-cluster'; readonly cluster: string; readonly stored: string };
+
+/** A parent that an event names and that is not there. */
+export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: number): ExecutionRefusal => ({
+  kind: 'task-not-found',
+  task: { nodeId, taskId, retryAttempt },
+});
