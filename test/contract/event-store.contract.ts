@@ -1,0 +1,462 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type {
+  EventFilter,
+  EventLog,
+  EventStore,
+  LogPage,
+  ReadStreamOptions,
+} from '../../services/kernel/event-store.js';
+import { MAX_APPEND_BYTES } from '../../services/kernel/event-store.js';
+import { type NewEvent, type RecordedEvent } from '../../services/kernel/event.js';
+import { AppendTooLarge, RevisionConflict, StoreUnavailable } from '../../services/kernel/fault.js';
+import { sha256 } from '../../services/kernel/hash.js';
+import { streamName, type StreamName } from '../../services/kernel/stream.js';
+
+/** A store on a log of its own or a shared one, and a second look at the same log after the first is closed. */
+export type OpenStore = { readonly store: EventStore; readonly reopen: () => Promise<EventStore> };
+
+const encoder = new TextEncoder();
+
+/** An event whose id comes from its text, as one of a command comes from the command. */
+const event = (text: string, type = 'ExecutionCreated'): NewEvent => ({
+  id: sha256(text).subarray(0, 16),
+  type,
+  data: encoder.encode(text),
+  metadata: JSON.stringify({ recordedAtMs: 1, actor: 'someone', commandId: text, schema: 1 }),
+});
+
+const events = (count: number, type?: string): NewEvent[] =>
+  Array.from({ length: count }, () => event(randomUUID(), type));
+
+const plain = ({ id, type, data, metadata }: NewEvent) => ({
+  id: [...id],
+  type,
+  data: [...data],
+  metadata,
+});
+
+const textOf = ({ data }: NewEvent): string => new TextDecoder().decode(data);
+
+const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+const streamOf = async (log: EventLog, stream: StreamName, options?: ReadStreamOptions): Promise<RecordedEvent[]> =>
+  (await all(log.readStream(stream, options))).flat();
+
+const logAfter = async (log: EventLog, after: bigint, filter?: EventFilter, limit?: number): Promise<LogPage[]> =>
+  all(log.readLog({ after, ...(filter && { filter }), ...(limit && { limit }) }));
+
+const eventsOf = (pages: readonly LogPage[]): RecordedEvent[] => pages.flatMap((page) => page.events);
+
+const isAscending = (positions: readonly bigint[]): boolean =>
+  positions.every((p, i) => i === 0 || p > positions[i - 1]!);
+
+/** What a subscription has handed over, and a wait for some of it. */
+const collector = () => {
+  const pages: { page: LogPage; isLive: boolean }[] = [];
+  let check: () => void = () => undefined;
+  const seen = (): RecordedEvent[] => eventsOf(pages.map(({ page }) => page));
+  const until = (isThere: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      check = () => isThere() && resolve();
+      check();
+    });
+  const onPage = (page: LogPage, isLive: boolean): void => {
+    pages.push({ page, isLive });
+    check();
+  };
+  return { pages, seen, until, onPage };
+};
+
+/** What every adapter of the event-store port must do. */
+export const eventStoreContract = (name: string, open: () => Promise<OpenStore>): void => {
+  describe(`${name} as an event store`, () => {
+    let store: EventStore;
+    let reopen: OpenStore['reopen'];
+    let category: string;
+    let stream: StreamName;
+    let start: bigint;
+
+    const other = (id: string): StreamName => streamName(category, [id]);
+
+    beforeEach(async () => {
+      ({ store, reopen } = await open());
+      category = `c${randomUUID().replaceAll('-', '')}`;
+      stream = other('a');
+      start = await store.head();
+    });
+
+    afterEach(() => store.close());
+
+    describe('appending', () => {
+      it('places the first event of a stream at revision 0, after everything that was there', async () => {
+        const { revision, position } = await store.append(stream, 'no-stream', events(1));
+        expect(revision).toBe(0n);
+        expect(position).toBeGreaterThan(start);
+      });
+
+      it('answers the place of the last event of an append', async () => {
+        const first = await store.append(stream, 'no-stream', events(3));
+        const second = await store.append(stream, 2n, events(2));
+        expect([first.revision, second.revision]).toEqual([2n, 4n]);
+        const recorded = await streamOf(store, stream);
+        expect([recorded[2]!.position, recorded[4]!.position]).toEqual([first.position, second.position]);
+      });
+
+      it('records every field as it was given', async () => {
+        const given: NewEvent = {
+          id: Uint8Array.from({ length: 16 }, (_, i) => 255 - i),
+          type: 'NodePhaseReported',
+          data: Uint8Array.from({ length: 256 }, (_, i) => i),
+          metadata: JSON.stringify({ recordedAtMs: 1, actor: 'Zoë 🛫', commandId: '', schema: 1 }),
+        };
+        const { position } = await store.append(stream, 'any', [given]);
+        const [recorded] = await streamOf(store, stream);
+        expect(plain(recorded!)).toEqual(plain(given));
+        expect(recorded).toMatchObject({ stream, revision: 0n, position });
+      });
+
+      it('takes an event without data', async () => {
+        await store.append(stream, 'no-stream', [{ ...event('empty'), data: new Uint8Array() }]);
+        expect((await streamOf(store, stream))[0]!.data).toHaveLength(0);
+      });
+
+      it('does not keep the caller from using its buffers again', async () => {
+        const data = Uint8Array.of(1, 2, 3);
+        const appended = store.append(stream, 'no-stream', [{ ...event('buffer'), data }]);
+        await appended;
+        data.fill(9);
+        expect([...(await streamOf(store, stream))[0]!.data]).toEqual([1, 2, 3]);
+      });
+
+      it('takes any revision when none is expected', async () => {
+        await store.append(stream, 'any', events(1));
+        expect((await store.append(stream, 'any', events(2))).revision).toBe(2n);
+      });
+
+      it.each([
+        ['no stream, and there is one', 'no-stream'],
+        ['a revision that is behind', 0n],
+        ['a revision that is ahead', 2n],
+      ] as const)('refuses %s', async (_, expected) => {
+        await store.append(stream, 'no-stream', events(2));
+        const refused = store.append(stream, expected, events(1));
+        await expect(refused).rejects.toBeInstanceOf(RevisionConflict);
+        await expect(refused).rejects.toMatchObject({ code: 'revision-conflict' });
+        expect(await streamOf(store, stream)).toHaveLength(2);
+      });
+
+      it('refuses a revision of a stream that does not exist', async () => {
+        await expect(store.append(stream, 0n, events(1))).rejects.toBeInstanceOf(RevisionConflict);
+        expect(await streamOf(store, stream)).toEqual([]);
+      });
+
+      it('appends all events or none', async () => {
+        await store.append(stream, 'no-stream', events(1));
+        await expect(store.append(stream, 'no-stream', events(5))).rejects.toBeInstanceOf(RevisionConflict);
+        expect(await streamOf(store, stream)).toHaveLength(1);
+      });
+
+      it('lets one of many appends at once win, and the others on the same stream know', async () => {
+        const tries = Array.from({ length: 20 }, () => store.append(stream, 'no-stream', events(1)));
+        const beside = Array.from({ length: 20 }, (_, i) => store.append(other(`b${i}`), 'no-stream', events(1)));
+        const outcomes = await Promise.allSettled(tries);
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+        for (const outcome of outcomes)
+          if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RevisionConflict);
+        for (const { revision } of await Promise.all(beside)) expect(revision).toBe(0n);
+        expect(await streamOf(store, stream)).toHaveLength(1);
+      });
+
+      it('keeps the order of appends that are sent one after another without waiting', async () => {
+        const given = events(50);
+        await Promise.all(given.map((one, i) => store.append(stream, i === 0 ? 'no-stream' : BigInt(i - 1), [one])));
+        const recorded = await streamOf(store, stream);
+        expect(recorded.map(textOf)).toEqual(given.map(textOf));
+        expect(recorded.map(({ revision }) => revision)).toEqual(given.map((_, i) => BigInt(i)));
+        expect(isAscending(recorded.map(({ position }) => position))).toBe(true);
+      });
+
+      it('takes 1,000,000 bytes and refuses one more', async () => {
+        const frame = event('large');
+        const rest = MAX_APPEND_BYTES - frame.id.length - frame.type.length - frame.metadata.length;
+        await store.append(stream, 'no-stream', [{ ...frame, data: new Uint8Array(rest) }]);
+        const tooLarge = store.append(stream, 0n, [{ ...frame, data: new Uint8Array(rest + 1) }]);
+        await expect(tooLarge).rejects.toBeInstanceOf(AppendTooLarge);
+        await expect(tooLarge).rejects.toMatchObject({ code: 'append-too-large' });
+        expect(await streamOf(store, stream)).toHaveLength(1);
+      });
+
+      it('counts the events of one append together', async () => {
+        const parts = events(3).map((one) => ({ ...one, data: new Uint8Array(400_000) }));
+        await expect(store.append(stream, 'no-stream', parts)).rejects.toBeInstanceOf(AppendTooLarge);
+      });
+
+      it('says that it is unavailable once it is closed', async () => {
+        await store.close();
+        await expect(store.append(stream, 'no-stream', events(1))).rejects.toBeInstanceOf(StoreUnavailable);
+      });
+    });
+
+    describe('an append that is sent again', () => {
+      it.each([['no-stream'], ['any']] as const)('is a success with its old place, expecting %s', async (expected) => {
+        const given = events(3);
+        const first = await store.append(stream, expected, given);
+        expect(await store.append(stream, expected, given)).toEqual(first);
+        expect(await streamOf(store, stream)).toHaveLength(3);
+      });
+
+      it('is a success when others have followed', async () => {
+        await store.append(stream, 'no-stream', events(1));
+        const given = events(2);
+        const first = await store.append(stream, 0n, given);
+        await store.append(stream, 2n, events(4));
+        expect(await store.append(stream, 0n, given)).toEqual(first);
+        expect(await store.append(stream, 'any', given)).toEqual(first);
+        expect(await streamOf(store, stream)).toHaveLength(7);
+      });
+
+      it('is a success when both are under way at once', async () => {
+        const given = events(2);
+        const [first, second] = await Promise.all([
+          store.append(stream, 'no-stream', given),
+          store.append(stream, 'no-stream', given),
+        ]);
+        expect(second).toEqual(first);
+        expect(await streamOf(store, stream)).toHaveLength(2);
+      });
+
+      it('is known after the store was opened again', async () => {
+        const given = events(2);
+        const first = await store.append(stream, 'no-stream', given);
+        await store.close();
+        store = await reopen();
+        expect(await store.append(stream, 'no-stream', given)).toEqual(first);
+      });
+
+      it('is a conflict when only its beginning is the same', async () => {
+        const [one, two, three] = events(3) as [NewEvent, NewEvent, NewEvent];
+        await store.append(stream, 'no-stream', [one, two]);
+        for (const again of [
+          [one, three],
+          [one, two, three],
+          [three, two],
+        ])
+          await expect(store.append(stream, 'no-stream', again)).rejects.toBeInstanceOf(RevisionConflict);
+        await expect(store.append(stream, 'any', [one, three])).rejects.toBeInstanceOf(RevisionConflict);
+        expect(await streamOf(store, stream)).toHaveLength(2);
+      });
+
+      it('is a conflict when it expects another place', async () => {
+        const given = events(1);
+        await store.append(stream, 'no-stream', given);
+        await store.append(stream, 0n, events(2));
+        await expect(store.append(stream, 0n, given)).rejects.toBeInstanceOf(RevisionConflict);
+      });
+
+      it('is no repetition on another stream', async () => {
+        const given = events(1);
+        const first = await store.append(stream, 'no-stream', given);
+        const second = await store.append(other('b'), 'no-stream', given);
+        expect(second.position).toBeGreaterThan(first.position);
+      });
+    });
+
+    describe('reading a stream', () => {
+      const given = Array.from({ length: 450 }, (_, i) => event(`event ${i}`));
+
+      it('finds nothing where there is no stream', async () => {
+        expect(await streamOf(store, stream)).toEqual([]);
+        expect(await streamOf(store, stream, { direction: 'backwards' })).toEqual([]);
+      });
+
+      it.each<[string, ReadStreamOptions, string[]]>([
+        ['forwards from the first', { limit: 2 }, ['event 0', 'event 1']],
+        ['forwards from a revision', { from: 447n }, ['event 447', 'event 448', 'event 449']],
+        ['backwards from the last', { direction: 'backwards', limit: 2 }, ['event 449', 'event 448']],
+        ['backwards from a revision', { direction: 'backwards', from: 1n }, ['event 1', 'event 0']],
+        ['nothing beyond its end', { from: 450n }, []],
+      ])('goes %s', async (_, options, texts) => {
+        await store.append(stream, 'no-stream', given);
+        expect((await streamOf(store, stream, options)).map(textOf)).toEqual(texts);
+      });
+
+      it.each(['forwards', 'backwards'] as const)('reads all pages %s', async (direction) => {
+        await store.append(stream, 'no-stream', given);
+        const texts = (await streamOf(store, stream, { direction })).map(textOf);
+        const inOrder = direction === 'forwards' ? texts : texts.reverse();
+        expect(inOrder).toEqual(given.map(textOf));
+        expect(await streamOf(store, stream, { direction, limit: 301 })).toHaveLength(301);
+      });
+
+      it('tells streams apart that begin alike', async () => {
+        await store.append(other('x'), 'no-stream', [event('x')]);
+        await store.append(other('x:y'), 'no-stream', [event('xy')]);
+        expect((await streamOf(store, other('x'))).map(textOf)).toEqual(['x']);
+      });
+    });
+
+    describe('reading the log', () => {
+      const fill = async (): Promise<void> => {
+        await store.append(other('a'), 'no-stream', [event('a0', 'TaskCreated'), event('a1', 'EngineReported')]);
+        await store.append(other('b'), 'no-stream', [event('b0', 'TaskCreated')]);
+        await store.append(streamName(`${category}x`, ['c']), 'no-stream', [event('c0', 'TaskCreated')]);
+        await store.append(other('a'), 1n, [event('a2', 'EngineReported')]);
+      };
+
+      it('has the events of all streams in the order of their positions', async () => {
+        await fill();
+        const pages = await logAfter(store, start);
+        const found = eventsOf(pages);
+        expect(found.map(textOf)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2']);
+        expect(isAscending(found.map(({ position }) => position))).toBe(true);
+        expect(found.map(({ revision }) => revision)).toEqual([0n, 1n, 0n, 0n, 2n]);
+        expect(found[3]).toMatchObject({ stream: `${category}x-c`, type: 'TaskCreated' });
+        expect(pages.at(-1)!.position).toBe(await store.head());
+      });
+
+      it('goes on after a position', async () => {
+        await fill();
+        const found = eventsOf(await logAfter(store, start));
+        expect(eventsOf(await logAfter(store, found[2]!.position)).map(textOf)).toEqual(['c0', 'a2']);
+        expect(await logAfter(store, await store.head())).toEqual([]);
+      });
+
+      it('ends at a limit', async () => {
+        await fill();
+        expect(eventsOf(await logAfter(store, start, undefined, 2)).map(textOf)).toEqual(['a0', 'a1']);
+      });
+
+      it.each<[string, (category: string) => EventFilter, string[]]>([
+        ['a category', (own) => ({ categories: [own] }), ['a0', 'a1', 'b0', 'a2']],
+        ['several categories', (own) => ({ categories: [own, `${own}x`] }), ['a0', 'a1', 'b0', 'c0', 'a2']],
+        ['a type', () => ({ types: ['TaskCreated'] }), ['a0', 'b0', 'c0']],
+        ['both', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
+        ['a type of many events', (own) => ({ categories: [own], types: ['EngineReported'] }), ['a1', 'a2']],
+        ['what is not there', () => ({ types: ['NeverRecorded'] }), []],
+        ['no type at all', () => ({ types: [] }), []],
+      ])('filters by %s', async (_, filter, texts) => {
+        await fill();
+        const pages = await logAfter(store, start, filter(category));
+        expect(eventsOf(pages).map(textOf)).toEqual(texts);
+        expect(pages.at(-1)!.position).toBe(await store.head());
+      });
+
+      it('reads more than a page, with positions that never go back', async () => {
+        await store.append(stream, 'no-stream', events(300, 'TaskCreated'));
+        await store.append(stream, 299n, events(300, 'EngineReported'));
+        for (const filter of [undefined, { categories: [category] }, { types: ['TaskCreated', 'EngineReported'] }]) {
+          const pages = await logAfter(store, start, filter);
+          expect(eventsOf(pages)).toHaveLength(600);
+          expect(isAscending(pages.map(({ position }) => position))).toBe(true);
+          for (const page of pages)
+            if (page.events.length) expect(page.position).toBeGreaterThanOrEqual(page.events.at(-1)!.position);
+        }
+      });
+    });
+
+    describe('subscribing', () => {
+      const filter = (): EventFilter => ({ categories: [category] });
+
+      it('hands over what is there, and then what comes', async () => {
+        await store.append(stream, 'no-stream', events(450));
+        const { pages, seen, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
+        await until(() => pages.some(({ isLive }) => isLive));
+        expect(seen()).toHaveLength(450);
+        await store.append(stream, 449n, [event('later')]);
+        await until(() => seen().length === 451);
+        expect(pages.at(-1)!.isLive).toBe(true);
+        expect(textOf(seen().at(-1)!)).toBe('later');
+        expect(seen().map(({ revision }) => revision)).toEqual(Array.from({ length: 451 }, (_, i) => BigInt(i)));
+        await subscription.close();
+        await expect(subscription.ended).resolves.toBeUndefined();
+      });
+
+      it('is live at once where there is nothing to read', async () => {
+        const { pages, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start }, onPage);
+        await until(() => pages.some(({ isLive }) => isLive));
+        await subscription.close();
+      });
+
+      it('moves its position past what its filter leaves out', async () => {
+        const { pages, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
+        const { position } = await store.append(streamName(`${category}x`, ['c']), 'no-stream', events(1));
+        await until(() => pages.some(({ page }) => page.position >= position));
+        expect(pages.flatMap(({ page }) => page.events)).toEqual([]);
+        await subscription.close();
+      });
+
+      it('reads the next page when the handler is done with the one before', async () => {
+        await store.append(stream, 'no-stream', events(450));
+        let running = 0;
+        let most = 0;
+        const { seen, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start }, async (page, isLive) => {
+          most = Math.max(most, (running += 1));
+          await new Promise((resolve) => setImmediate(resolve));
+          running -= 1;
+          onPage(page, isLive);
+        });
+        await until(() => seen().length === 450);
+        expect(most).toBe(1);
+        await subscription.close();
+      });
+
+      it('misses nothing and repeats nothing while others append', async () => {
+        const { seen, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
+        await Promise.all(Array.from({ length: 300 }, (_, i) => store.append(other(`s${i % 7}`), 'any', events(1))));
+        await until(() => seen().length >= 300);
+        expect(seen()).toHaveLength(300);
+        expect(isAscending(seen().map(({ position }) => position))).toBe(true);
+        await subscription.close();
+      });
+
+      it('ends with the failure of its handler', async () => {
+        await store.append(stream, 'no-stream', events(1));
+        const subscription = store.subscribe({ after: start }, () => Promise.reject(new Error('poison')));
+        await expect(subscription.ended).rejects.toThrow('poison');
+        await subscription.close();
+      });
+
+      it('hands over nothing after it is closed', async () => {
+        const { pages, onPage } = collector();
+        const subscription = store.subscribe({ after: start }, onPage);
+        await subscription.close();
+        const before = pages.length;
+        await store.append(stream, 'no-stream', events(1));
+        expect(pages).toHaveLength(before);
+      });
+
+      it('ends with the store', async () => {
+        const subscription = store.subscribe({ after: start }, () => undefined);
+        await store.close();
+        await expect(subscription.ended).resolves.toBeUndefined();
+      });
+    });
+
+    it('knows the position of the last event', async () => {
+      const { position } = await store.append(stream, 'no-stream', events(3));
+      expect(await store.head()).toBe(position);
+    });
+
+    it('has its identity and its events when it is opened again', async () => {
+      const { logId } = store;
+      await store.append(stream, 'no-stream', events(3));
+      const before = await streamOf(store, stream);
+      await store.close();
+      store = await reopen();
+      expect(logId).not.toBe('');
+      expect(store.logId).toBe(logId);
+      expect((await streamOf(store, stream)).map(plain)).toEqual(before.map(plain));
+      expect((await store.append(stream, 2n, events(1))).position).toBeGreaterThan(before[2]!.position);
+    });
+  });
+};
