@@ -24,7 +24,8 @@ const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } 
 };
 
 const send = (reply: FastifyReply, dialect: Dialect, body: Uint8Array | string): void => {
-  void reply.header('content-type', dialect.mediaType).send(typeof body === 'string' ? body : Buffer.from(body));
+  // As bytes, or the framework adds a charset to the media type that clients compare.
+  void reply.header('content-type', dialect.mediaType).send(Buffer.from(body));
 };
 
 const sendPosition = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {

@@ -1,0 +1,375 @@
+import { gzipSync } from 'node:zlib';
+import { connect } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import {
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+  HealthCheckResponseSchema,
+} from '../../../proto/gen/grpc/health/v1/health_pb.js';
+import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  EventFailureReasonSchema,
+  NodeExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { positionTokens } from '../../../services/gateway/position-token.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { bytesRoute, type Call, missing, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
+import { type Called, LOG_ID, type Logged, overGrpc } from './toy.js';
+
+const GET_TASK = '/flyteidl.service.AdminService/GetTask';
+const NODE_EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
+
+const terminal = create(EventFailureReasonSchema, {
+  reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'FAILED' } },
+});
+
+const answers: Readonly<Record<string, (call: Call) => void>> = {
+  missing: () => {
+    throw missing('version');
+  },
+  terminal: () => {
+    throw new RpcError('FAILED_PRECONDITION', 'ended', [{ schema: EventFailureReasonSchema, message: terminal }]);
+  },
+  fault: () => {
+    throw new StoreUnavailable('the file /secret/log.db is gone');
+  },
+  bug: () => {
+    throw new TypeError('secret');
+  },
+  long: () => {
+    throw new RpcError('INVALID_ARGUMENT', 'ü'.repeat(40_000), [
+      { schema: EventFailureReasonSchema, message: terminal },
+    ]);
+  },
+  ok: (call) => call.answeredAt(42n),
+};
+
+const calls: Call[] = [];
+const routes: readonly Route[] = [
+  route(AdminService.method.getTask, async (request, call) => {
+    calls.push(call);
+    answers[request.id?.name ?? '']?.(call);
+    if (request.id?.name === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+    return create(TaskSchema, { shortDescription: request.id?.name ?? '' });
+  }),
+  bytesRoute(AdminService.method.createNodeEvent, () => Promise.resolve(new Uint8Array())),
+];
+
+const logged: Logged[] = [];
+const answered: string[] = [];
+let toy: Awaited<ReturnType<typeof overGrpc>>;
+beforeAll(async () => {
+  toy = await overGrpc(routes, logged, {
+    maxMessageBytes: 1_000_000,
+    onAnswered: ({ name }, code) => void answered.push(`${name} ${code}`),
+  });
+});
+afterAll(() => toy.close());
+
+const named = (name: string): Uint8Array =>
+  toBinary(ObjectGetRequestSchema, create(ObjectGetRequestSchema, { id: { name } }));
+const statusOf = ({ trailer }: Called) => fromBinary(StatusSchema, trailer.get('grpc-status-details-bin')[0] as Buffer);
+
+describe('a call over gRPC', () => {
+  it('reaches the same handler under both package names', async () => {
+    for (const name of ['flyteidl', 'platformidl']) {
+      const { answer } = await toy.call(`/${name}.service.AdminService/GetTask`, named('ok'));
+      expect(fromBinary(TaskSchema, answer!).shortDescription).toBe('ok');
+    }
+  });
+
+  it('is answered with its position in the trailer', async () => {
+    const { trailer } = await toy.call(GET_TASK, named('ok'));
+    expect(trailer.get('flightlog-position')).toEqual([positionTokens(LOG_ID).format(42n)]);
+  });
+
+  it('takes request id, idempotency key and least position from the metadata', async () => {
+    calls.length = 0;
+    const token = positionTokens(LOG_ID).format(7n);
+    await toy.call(GET_TASK, named('ok'), {
+      'x-request-id': 'r-1',
+      'idempotency-key': 'k-1',
+      'flightlog-min-position': token,
+    });
+    expect(calls[0]).toMatchObject({ requestId: 'r-1', idempotencyKey: 'k-1', minPosition: 7n, principal: '' });
+  });
+
+  it('gets a request id of its own when it brings none', async () => {
+    calls.length = 0;
+    await Promise.all([toy.call(GET_TASK, named('ok')), toy.call(GET_TASK, named('ok'))]);
+    const ids = calls.map(({ requestId }) => requestId);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^a-[a-z0-9]{20}$/);
+  });
+
+  it.each(['nonsense', 'log-2.7', 'log-1.99999999999999999999', 'log-1.-1'])(
+    'is refused with the least position %s',
+    async (token) => {
+      const { error } = await toy.call(GET_TASK, named('ok'), { 'flightlog-min-position': token });
+      expect(error).toMatchObject({ code: status.INVALID_ARGUMENT });
+      expect(error!.details).toContain('flightlog-min-position');
+    },
+  );
+
+  it('is told what the caller got wrong', async () => {
+    const { error } = await toy.call(GET_TASK, named('missing'));
+    expect(error).toMatchObject({ code: status.INVALID_ARGUMENT, details: 'missing version' });
+  });
+
+  it('gets details under the package that the caller used', async () => {
+    for (const name of ['flyteidl', 'platformidl']) {
+      const called = await toy.call(`/${name}.service.AdminService/GetTask`, named('terminal'));
+      expect(called.error!.code).toBe(status.FAILED_PRECONDITION);
+      const { code, message, details } = statusOf(called);
+      expect({ code, message }).toEqual({ code: 9, message: 'ended' });
+      expect(details.map(({ typeUrl }) => typeUrl)).toEqual([`type.googleapis.com/${name}.admin.EventFailureReason`]);
+      expect(fromBinary(EventFailureReasonSchema, details[0]!.value)).toEqual(terminal);
+    }
+  });
+
+  it('hears of a fault without what it is about', async () => {
+    const { error } = await toy.call(GET_TASK, named('fault'));
+    expect(error!.code).toBe(status.UNAVAILABLE);
+    expect(error!.details).not.toContain('secret');
+    expect(logged.at(-1)).toMatchObject({ level: 'warn', fields: { fault: 'store-unavailable' } });
+  });
+
+  it('hears nothing of a bug, which is in the log with its request', async () => {
+    const { error } = await toy.call(GET_TASK, named('bug'), { 'x-request-id': 'r-bug' });
+    expect(error).toMatchObject({ code: status.INTERNAL, details: 'internal error' });
+    expect(logged.at(-1)).toMatchObject({
+      level: 'error',
+      fields: { requestId: 'r-bug', rpc: 'AdminService.GetTask' },
+    });
+  });
+
+  it('gets a long text cut, so that its trailer stays small', async () => {
+    const called = await toy.call(GET_TASK, named('long'));
+    expect(called.error!.code).toBe(status.INVALID_ARGUMENT);
+    expect(called.error!.details).toMatch(/^ü+$/);
+    const bytes = statusOf(called);
+    expect(encodeURI(called.error!.details).length + toBinary(StatusSchema, bytes).length * (4 / 3)).toBeLessThan(
+      32_000,
+    );
+    expect(bytes.details).toHaveLength(1);
+  });
+
+  it('is told to whoever listens', () => {
+    expect(answered).toContain('AdminService.GetTask OK');
+    expect(answered).toContain('AdminService.GetTask FAILED_PRECONDITION');
+  });
+});
+
+const nested = (levels: number): Uint8Array => {
+  let bytes: Buffer = Buffer.alloc(0);
+  const wrap = (field: number, inner: Buffer): Buffer => {
+    const length: number[] = [];
+    for (let rest = inner.length; ; rest >>>= 7) {
+      length.push(rest > 127 ? (rest & 127) | 128 : rest);
+      if (rest <= 127) break;
+    }
+    return Buffer.concat([Buffer.from([(field << 3) | 2, ...length]), inner]);
+  };
+  // Literal.collection (field 2) holds LiteralCollection.literals (field 1), which holds Literal, and so on.
+  for (let i = 0; i < levels; i++) bytes = wrap(2, wrap(1, bytes));
+  return wrap(2, wrap(15, wrap(1, Buffer.concat([wrap(1, Buffer.from('x')), wrap(2, bytes)]))));
+};
+
+describe('bytes that are no message', () => {
+  const truncated = toBinary(
+    NodeExecutionEventRequestSchema,
+    create(NodeExecutionEventRequestSchema, { event: { id: { nodeId: 'n0' }, nodeName: 'n0' } }),
+  ).slice(0, -1);
+
+  it.each([
+    ['a message that ends early', NODE_EVENT, truncated, 'event'],
+    ['a message that ends early, decoded', GET_TASK, named('x').slice(0, -1), 'id'],
+    ['text that is not UTF-8', GET_TASK, Buffer.from([0x0a, 0x03, 0x22, 0x01, 0xff]), 'id.name is not valid UTF-8'],
+    ['another wire type', NODE_EVENT, Buffer.from([0x08, 0x01]), 'request_id has wire type 0'],
+    ['no protobuf at all', NODE_EVENT, Buffer.from('{"event":{}}'), 'at byte'],
+    ['messages nested too deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
+    ['a hundred thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
+  ])('are the mistake of the caller, who is told where: %s', async (_what, path, bytes, where) => {
+    const { error } = await toy.call(path, bytes);
+    expect(error!.code).toBe(status.INVALID_ARGUMENT);
+    expect(error!.details).toContain(where);
+  });
+
+  it('are not found where messages are nested as deep as they may be', async () => {
+    expect((await toy.call(NODE_EVENT, nested(40))).error).toBeUndefined();
+  });
+
+  it('are accepted with fields that are unknown', async () => {
+    expect((await toy.call(NODE_EVENT, Buffer.from([0xf8, 0xff, 0x03, 0x01]))).error).toBeUndefined();
+  });
+});
+
+/** Sends one frame as it is, and answers status and text. */
+const frame = (port: number, bytes: Uint8Array, headers: Record<string, string> = {}) =>
+  new Promise<{ code: string | undefined; text: string }>((resolve, reject) => {
+    const session = connect(`http://127.0.0.1:${port}`);
+    session.on('error', reject);
+    const request = session.request({
+      ':method': 'POST',
+      ':path': GET_TASK,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...headers,
+    });
+    const read = (sent: IncomingHttpHeaders) => {
+      if (sent['grpc-status'] === undefined) return;
+      resolve({ code: sent['grpc-status'].toString(), text: decodeURI(String(sent['grpc-message'])) });
+      session.destroy();
+    };
+    request.on('response', read).on('trailers', read).on('error', reject).resume();
+    request.end(bytes);
+  });
+
+const framed = (bytes: Uint8Array, compressed = 0): Buffer => {
+  const head = Buffer.alloc(5);
+  head[0] = compressed;
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+};
+
+describe('a request that never becomes a message', () => {
+  it('is too large, in the words that engines look for', async () => {
+    const { error } = await toy.call(GET_TASK, Buffer.alloc(1_000_001));
+    expect(error!.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(error!.details).toContain('message larger than max');
+  });
+
+  it('is too large once it is decompressed', async () => {
+    const bomb = framed(gzipSync(Buffer.alloc(2_000_000)), 1);
+    const { code, text } = await frame(toy.port, bomb, { 'grpc-encoding': 'gzip' });
+    expect(code).toBe('8');
+    expect(text).toContain('message larger than max');
+  });
+
+  it('cannot be decompressed', async () => {
+    const { code } = await frame(toy.port, framed(Buffer.from('no gzip'), 1), { 'grpc-encoding': 'gzip' });
+    expect(code).toBe('3');
+  });
+
+  it('ends inside its frame', async () => {
+    expect(await frame(toy.port, framed(named('ok')).subarray(0, -1))).toMatchObject({ code: '3' });
+  });
+
+  it('has a deadline that is none', async () => {
+    const { code, text } = await frame(toy.port, framed(named('ok')), { 'grpc-timeout': 'soon' });
+    expect({ code, text }).toEqual({ code: '3', text: 'invalid value for grpc-timeout' });
+  });
+});
+
+describe('an RPC that is not built', () => {
+  it.each([
+    ['/flyteidl.service.AdminService/GetExecutionMetrics', 'AdminService.GetExecutionMetrics is not built yet'],
+    ['/platformidl.service.SignalService/SetSignal', 'SignalService.SetSignal is not built yet'],
+    ['/flyteidl.service.SyncAgentService/ExecuteTaskSync', 'agent'],
+    ['/flyteidl.service.AsyncAgentService/GetTaskLogs', 'agent'],
+    ['/flyteidl.service.AdminService/Nonsense', 'Nonsense'],
+  ])('%s is UNIMPLEMENTED, with a text', async (path, text) => {
+    const { error } = await toy.call(path, new Uint8Array());
+    expect(error!.code).toBe(status.UNIMPLEMENTED);
+    expect(error!.details).toContain(text);
+  });
+});
+
+describe('a call that its caller has left', () => {
+  it('says so to the handler, also after its deadline', async () => {
+    calls.length = 0;
+    const { error } = await toy.call(GET_TASK, named('slow'), {}, Date.now() + 200);
+    expect(error!.code).toBe(status.DEADLINE_EXCEEDED);
+    await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
+  });
+});
+
+describe('the health check', () => {
+  const health = (service: string) =>
+    toy.call(
+      '/grpc.health.v1.Health/Check',
+      toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service })),
+    );
+
+  it.each(['', 'flyteadmin'])('says that %j is serving', async (service) => {
+    const { answer } = await health(service);
+    expect(fromBinary(HealthCheckResponseSchema, answer!).status).toBe(Serving.SERVING);
+  });
+
+  it('does not know other names', async () => {
+    expect((await health('other')).error!.code).toBe(status.NOT_FOUND);
+  });
+
+  it('tells its watchers when the server goes', async () => {
+    const own = await overGrpc(routes);
+    const raw = (bytes: Buffer) => bytes;
+    const seen: Serving[] = [];
+    const stream = own.client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', raw, raw, Buffer.alloc(0));
+    stream.on('data', (bytes: Buffer) => void seen.push(fromBinary(HealthCheckResponseSchema, bytes).status));
+    const ended = new Promise((resolve) => stream.on('end', resolve));
+    await expect.poll(() => seen).toEqual([Serving.SERVING]);
+    await Promise.all([ended, own.server.close({ drainMs: 1_000 })]);
+    expect(seen).toEqual([Serving.SERVING, Serving.NOT_SERVING]);
+    own.client.close();
+  });
+});
+
+describe('a server that closes', () => {
+  it('waits for calls on their way, and takes no new ones', async () => {
+    let release: (() => void) | undefined;
+    const own = await overGrpc([
+      route(AdminService.method.getTask, async () => {
+        await new Promise<void>((resolve) => (release = resolve));
+        return create(TaskSchema, { shortDescription: 'finished' });
+      }),
+    ]);
+    const onItsWay = own.call(GET_TASK, named('x'));
+    await expect.poll(() => release).toBeDefined();
+    const closed = own.server.close({ drainMs: 5_000 });
+    release?.();
+    expect(fromBinary(TaskSchema, (await onItsWay).answer!).shortDescription).toBe('finished');
+    await closed;
+    expect((await own.call(GET_TASK, named('x'))).error!.code).toBe(status.UNAVAILABLE);
+    own.client.close();
+  });
+
+  it('cuts off what does not end in time', async () => {
+    const own = await overGrpc([route(AdminService.method.getTask, () => new Promise(() => undefined))]);
+    const onItsWay = own.call(GET_TASK, named('x'));
+    await expect.poll(() => own.server).toBeDefined();
+    await own.call('/grpc.health.v1.Health/Check', new Uint8Array());
+    await own.server.close({ drainMs: 20 });
+    expect((await onItsWay).error).toBeDefined();
+    own.client.close();
+  });
+
+  it('says which address it cannot listen on', async () => {
+    const own = await overGrpc(routes);
+    await expect(overGrpc(routes, [], { port: own.port })).rejects.toThrow(`127.0.0.1:${own.port}`);
+    await own.close();
+  });
+});
+
+describe('a connection without calls', () => {
+  it('may be pinged without end', async () => {
+    const session = connect(`http://127.0.0.1:${toy.port}`);
+    await new Promise((resolve) => session.once('connect', resolve));
+    let isGone = false;
+    session.on('goaway', () => (isGone = true)).on('error', () => (isGone = true));
+    for (let i = 0; i < 50; i++) {
+      await new Promise<void>((resolve, reject) => {
+        session.ping((error) => (error ? reject(error) : resolve()));
+      });
+    }
+    expect(isGone).toBe(false);
+    session.close();
+  });
+});

@@ -1,0 +1,484 @@
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import { NamedEntityListSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  EventFailureReasonSchema,
+  NodeExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import {
+  ExecutionCreateRequestSchema,
+  ExecutionCreateResponseSchema,
+  ExecutionListSchema,
+  ExecutionSchema,
+  ExecutionTerminateResponseSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { ProjectRegisterResponseSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { TaskListSchema, TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { CreateUploadLocationResponseSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { withoutAuthentication } from '../../../services/gateway/auth-metadata.js';
+import { bytesRoute, type Call, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
+import { type Logged, overHttp } from './toy.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const BINARY_TYPE = { 'content-type': 'application/octet-stream' };
+
+/** What the handlers got. */
+const got: { request?: unknown; call?: Call } = {};
+const keep = <Answer>(answer: Answer) => {
+  return (request: unknown, call: Call): Promise<Answer> => {
+    Object.assign(got, { request, call });
+    return Promise.resolve(answer);
+  };
+};
+
+const execution = create(ExecutionSchema, {
+  id: { project: 'p', domain: 'd', name: 'n' },
+  closure: {
+    phase: WorkflowExecution_Phase.RUNNING,
+    createdAt: timestampFromDate(new Date(0)),
+    duration: { seconds: 1n, nanos: 500_000_000 },
+  },
+});
+const terminal = create(EventFailureReasonSchema, {
+  reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'FAILED' } },
+});
+
+const { method } = AdminService;
+const routes: readonly Route[] = [
+  ...withoutAuthentication,
+  route(method.getTask, keep(create(TaskSchema, { shortDescription: 'x' }))),
+  route(method.listTasks, keep(create(TaskListSchema))),
+  route(method.listExecutions, keep(create(ExecutionListSchema))),
+  route(method.getExecution, async (request, call) => {
+    call.answeredAt(42n);
+    const { name } = request.id ?? {};
+    if (name === 'terminal') {
+      throw new RpcError('FAILED_PRECONDITION', 'ended', [{ schema: EventFailureReasonSchema, message: terminal }]);
+    }
+    if (name === 'stranger') throw new RpcError('UNAUTHENTICATED', 'token expired');
+    if (name === 'bug') throw new TypeError('secret');
+    if (name === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+    return toBinary(ExecutionSchema, execution);
+  }),
+  route(method.createExecution, keep(create(ExecutionCreateResponseSchema))),
+  route(method.terminateExecution, keep(create(ExecutionTerminateResponseSchema))),
+  route(method.registerProject, keep(create(ProjectRegisterResponseSchema))),
+  route(method.getTaskExecution, keep(create(TaskExecutionSchema))),
+  route(method.listNamedEntities, keep(create(NamedEntityListSchema))),
+  bytesRoute(method.createNodeEvent, keep(new Uint8Array())),
+  route(DataProxyService.method.createUploadLocation, keep(create(CreateUploadLocationResponseSchema))),
+];
+
+const logged: Logged[] = [];
+let toy: Awaited<ReturnType<typeof overHttp>>;
+beforeAll(async () => {
+  toy = await overHttp(routes, logged, { maxMessageBytes: 1_000_000 });
+});
+afterAll(() => toy.close());
+beforeEach(() => {
+  delete got.request;
+  delete got.call;
+});
+
+const errorOf = async (response: Response) =>
+  (await response.json()) as { code: number; message: string; details: object[] };
+
+describe('a path', () => {
+  it('gives its variables to the fields of the request, however deep', async () => {
+    await toy.get('/api/v1/task_executions/p/d/n/n0/tp/td/core.hello%20world/v%C3%BC/3');
+    expect(got.request).toMatchObject({
+      id: {
+        nodeExecutionId: { nodeId: 'n0', executionId: { project: 'p', domain: 'd', name: 'n' } },
+        taskId: { project: 'tp', domain: 'td', name: 'core.hello world', version: 'vü' },
+        retryAttempt: 3,
+      },
+    });
+  });
+
+  it('meets the shorter binding of an RPC that has two', async () => {
+    await toy.get('/api/v1/tasks/p/d/n');
+    expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: 'n' } });
+    await toy.get('/api/v1/tasks/p/d');
+    expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: '' } });
+  });
+
+  it.each(['TASK', '1'])('names an enum as %s', async (value) => {
+    await toy.get(`/api/v1/named_entities/${value}/p/d`);
+    expect(got.request).toMatchObject({ resourceType: 1, project: 'p' });
+  });
+
+  it.each([
+    ['/api/v1/named_entities/NOTHING/p/d', 'resource_type'],
+    ['/api/v1/task_executions/p/d/n/n0/tp/td/tn/v/many', 'retry_attempt'],
+    ['/api/v1/task_executions/p/d/n/n0/tp/td/tn/v/-1', 'retry_attempt'],
+    ['/api/v1/tasks/%zz/d', 'malformed path'],
+    ['/api/v1/tasks/%ff/d', 'malformed path'],
+  ])('%s is the mistake of the caller: %s', async (path, field) => {
+    const response = await toy.get(path);
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(field) as string });
+  });
+
+  it('is decoded before it is split, so that a slash in a name meets no binding', async () => {
+    expect((await toy.get('/api/v1/executions/p/d/a%2Fb')).status).toBe(404);
+  });
+
+  it('that nobody knows is not found', async () => {
+    const response = await toy.get('/api/v1/nonsense');
+    expect(response.status).toBe(404);
+    expect(await errorOf(response)).toEqual({ code: 5, message: 'Not Found', details: [] });
+  });
+
+  it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS'])('that has no %s is not implemented for it', async (verb) => {
+    const response = await toy.send(verb, '/api/v1/domains');
+    expect(response.status).toBe(501);
+    expect(await errorOf(response)).toEqual({ code: 12, message: 'Method Not Allowed', details: [] });
+  });
+
+  it('is not implemented for HEAD', async () => {
+    expect((await toy.send('HEAD', '/api/v1/projects')).status).toBe(501);
+  });
+
+  it('of an RPC that is not built says so', async () => {
+    const response = await toy.get('/api/v1/metrics/executions/p/d/n');
+    expect(response.status).toBe(501);
+    expect((await errorOf(response)).message).toBe('AdminService.GetExecutionMetrics is not built yet');
+  });
+});
+
+describe('a query', () => {
+  it.each([
+    'limit=5&token=t&filters=eq(phase,RUNNING)%2Bne(a,b)&sort_by.key=created_at&sort_by.direction=ASCENDING',
+    'limit=5&token=t&filters=eq(phase,RUNNING)%2Bne(a,b)&sortBy.key=created_at&sortBy.direction=1&nonsense=1',
+  ])('fills the request in either spelling: %s', async (query) => {
+    const response = await toy.get(`/api/v1/executions/p/d?${query}`);
+    expect(response.status).toBe(200);
+    expect(got.request).toMatchObject({
+      id: { project: 'p', domain: 'd' },
+      limit: 5,
+      token: 't',
+      filters: 'eq(phase,RUNNING)+ne(a,b)',
+      sortBy: { key: 'created_at', direction: 1 },
+    });
+  });
+
+  it('does not change what the path says', async () => {
+    await toy.get('/api/v1/executions/p/d?id.project=other&id.name=n');
+    expect(got.request).toMatchObject({ id: { project: 'p', name: 'n' } });
+  });
+
+  it.each([
+    ['limit=1&limit=2', 'limit'],
+    ['sort_by.key=a&sortBy.key=b', 'sort_by.key'],
+    ['limit=many', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=99999999999', 'limit'],
+    ['sort_by.direction=SIDEWAYS', 'direction'],
+    ['sort_by=x', 'sort_by'],
+  ])('%s is the mistake of the caller: %s', async (query, field) => {
+    const response = await toy.get(`/api/v1/executions/p/d?${query}`);
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toContain(field);
+  });
+});
+
+const CREATE = '/api/v1/executions';
+
+describe('a JSON body', () => {
+  it.each([
+    '{"project":"p","spec":{"launch_plan":{"name":"n"},"max_parallelism":3}}',
+    '{"project":"p","spec":{"launchPlan":{"name":"n"},"maxParallelism":3}}',
+  ])('is read in either spelling: %s', async (body) => {
+    for (const headers of [JSON_TYPE, {}]) {
+      expect((await toy.send('POST', CREATE, body, headers)).status).toBe(200);
+      expect(got.request).toMatchObject({ project: 'p', spec: { launchPlan: { name: 'n' }, maxParallelism: 3 } });
+    }
+  });
+
+  it('may have unknown names, unless it is called JSON', async () => {
+    const body = '{"project":"p","colour":"red"}';
+    for (const type of ['text/plain', 'application/x-yaml', 'nonsense']) {
+      expect((await toy.send('POST', CREATE, body, { 'content-type': type })).status).toBe(200);
+    }
+    for (const type of ['application/json', 'application/json; charset=utf-8']) {
+      const response = await toy.send('POST', CREATE, body, { 'content-type': type });
+      expect(response.status).toBe(400);
+      expect((await errorOf(response)).message).toContain('colour');
+    }
+  });
+
+  it('is an empty message when it is empty', async () => {
+    expect((await toy.send('POST', CREATE, '', JSON_TYPE)).status).toBe(200);
+    expect(equals(ExecutionCreateRequestSchema, got.request as never, create(ExecutionCreateRequestSchema))).toBe(true);
+  });
+
+  it.each([
+    ['{"project":', 'malformed JSON'],
+    ['not json', 'malformed JSON'],
+    ['[]', 'invalid request'],
+    ['{"project":7}', 'invalid value for project'],
+    ['{"spec":{"launch_plan":{"version":[]}}}', 'invalid value for spec.launch_plan.version'],
+    ['{"spec":{"tags":["a",1]}}', 'invalid value for spec.tags[1]'],
+    [
+      '{"inputs":{"literals":{"x":{"scalar":{"primitive":{"datetime":"yesterday"}}}}}}',
+      'inputs.literals[x].scalar.primitive.datetime',
+    ],
+    ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
+    ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'spec'],
+    ['{"spec":{"metadata":{"mode":"SOMETIMES"}}}', 'spec.metadata.mode'],
+  ])('%s is the mistake of the caller: %s', async (body, where) => {
+    const response = await toy.send('POST', CREATE, body, JSON_TYPE);
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(where) as string });
+    expect(got.request).toBeUndefined();
+  });
+
+  it('is not UTF-8', async () => {
+    const response = await toy.send('POST', CREATE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), JSON_TYPE);
+    expect(response.status).toBe(400);
+  });
+
+  it.each([
+    ['messages', `${'{"collection":{"literals":['.repeat(60)}{}${']}}'.repeat(60)}`],
+    ['brackets', '['.repeat(400_000)],
+    ['closed brackets', '['.repeat(400_000) + ']'.repeat(400_000)],
+  ])('has too many levels of %s', async (_what, value) => {
+    const response = await toy.send('POST', CREATE, `{"inputs":{"literals":{"x":${value}}}}`, JSON_TYPE);
+    expect(response.status).toBe(400);
+    expect((await toy.get('/healthcheck')).status).toBe(200);
+  });
+
+  it('is larger than a message may be', async () => {
+    const response = await toy.send('POST', CREATE, `{"name":"${'x'.repeat(1_000_000)}"}`, JSON_TYPE);
+    expect(response.status).toBe(429);
+    expect(await errorOf(response)).toMatchObject({
+      code: 8,
+      message: expect.stringContaining('message larger than max') as string,
+    });
+  });
+
+  it('comes with DELETE, and the path wins over it', async () => {
+    const body = '{"id":{"project":"other","domain":"d"},"cause":"enough"}';
+    expect((await toy.send('DELETE', '/api/v1/executions/p/d/n', body, JSON_TYPE)).status).toBe(200);
+    expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: 'n' }, cause: 'enough' });
+    expect((await toy.send('DELETE', '/api/v1/executions/p/d/n')).status).toBe(200);
+    expect(got.request).toMatchObject({ id: { project: 'p' }, cause: '' });
+  });
+
+  it('is a project itself where one is registered', async () => {
+    for (const body of ['{"id":"p","name":"P"}', '{"project":{"id":"p","name":"P"}}']) {
+      expect((await toy.send('POST', '/api/v1/projects', body, JSON_TYPE)).status).toBe(200);
+      expect(got.request).toMatchObject({ project: { id: 'p', name: 'P' } });
+    }
+  });
+
+  it('reaches a handler of bytes as bytes', async () => {
+    await toy.send('POST', '/api/v1/events/nodes', '{"event":{"id":{"node_id":"n0"},"phase":"RUNNING"}}', JSON_TYPE);
+    expect(fromBinary(NodeExecutionEventRequestSchema, got.request as Uint8Array)).toMatchObject({
+      event: { id: { nodeId: 'n0' }, phase: 2 },
+    });
+  });
+});
+
+describe('a form', () => {
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  it('is a query of the verb that it names', async () => {
+    const response = await toy.send('POST', '/api/v1/executions/p/d', 'limit=7', {
+      ...FORM,
+      'x-http-method-override': 'GET',
+    });
+    expect(response.status).toBe(200);
+    expect(got.request).toMatchObject({ id: { project: 'p' }, limit: 7 });
+  });
+
+  it('is a query where the path has nothing but GET', async () => {
+    await toy.send('POST', '/api/v1/executions/p/d', 'limit=8', FORM);
+    expect(got.request).toMatchObject({ limit: 8 });
+  });
+
+  it('is refused where it could mean several verbs', async () => {
+    expect((await toy.send('POST', '/api/v1/executions/p/d/n', 'cause=x', FORM)).status).toBe(400);
+  });
+});
+
+describe('an answer', () => {
+  const path = '/api/v1/executions/p/d/n';
+
+  it('is in lowerCamelCase with everything that is not set', async () => {
+    const response = await toy.get(path);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toMatchObject({
+      id: { project: 'p', domain: 'd', name: 'n', org: '' },
+      spec: null,
+      closure: {
+        phase: 'RUNNING',
+        createdAt: '1970-01-01T00:00:00Z',
+        duration: '1.500s',
+        startedAt: null,
+        notifications: [],
+      },
+    });
+  });
+
+  it('is in snake_case for those who accept JSON by its exact name', async () => {
+    const closure = async (headers: Record<string, string>) =>
+      ((await (await toy.get(path, headers)).json()) as { closure: object }).closure;
+    expect(await closure({ accept: 'application/json' })).toHaveProperty('created_at');
+    expect(await closure({ accept: 'application/json, text/plain, */*' })).toHaveProperty('createdAt');
+    expect(await closure({ ...JSON_TYPE, accept: '*/*' })).toHaveProperty('created_at');
+  });
+
+  it('leaves out the members of a oneof that are not set', async () => {
+    const { closure } = (await (await toy.get(path)).json()) as { closure: object };
+    expect(closure).not.toHaveProperty('error');
+    expect(closure).not.toHaveProperty('outputs');
+  });
+
+  it('is the message itself for those who speak bytes', async () => {
+    const response = await toy.get(path, { accept: 'application/octet-stream' });
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    expect(fromBinary(ExecutionSchema, new Uint8Array(await response.arrayBuffer()))).toEqual(execution);
+  });
+
+  it('says which position it stands on, and that it comes from gRPC', async () => {
+    const { headers } = await toy.get(path);
+    expect(headers.get('flightlog-position')).toBe('log-1.42');
+    expect(headers.get('grpc-metadata-content-type')).toBe('application/grpc');
+  });
+});
+
+describe('bytes over HTTP', () => {
+  it('are a request and its answer', async () => {
+    const request = toBinary(ExecutionCreateRequestSchema, create(ExecutionCreateRequestSchema, { project: 'p' }));
+    const response = await toy.send('POST', CREATE, request, BINARY_TYPE);
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    expect(got.request).toMatchObject({ project: 'p' });
+  });
+
+  it('that are no message are refused in bytes', async () => {
+    for (const path of [CREATE, '/api/v1/events/nodes']) {
+      const response = await toy.send('POST', path, Buffer.from([0x0a, 0x7f]), BINARY_TYPE);
+      expect(response.status).toBe(400);
+      const { code, message } = fromBinary(StatusSchema, new Uint8Array(await response.arrayBuffer()));
+      expect(code).toBe(3);
+      expect(message).toContain('ends early');
+    }
+  });
+});
+
+describe('a refusal', () => {
+  it('carries its details in the dialect of the caller', async () => {
+    const path = '/api/v1/executions/p/d/terminal';
+    const json = await toy.get(path, { accept: 'application/json' });
+    expect(json.status).toBe(400);
+    expect(await json.json()).toEqual({
+      code: 9,
+      message: 'ended',
+      details: [
+        {
+          '@type': 'type.googleapis.com/platformidl.admin.EventFailureReason',
+          already_in_terminal_state: { current_phase: 'FAILED' },
+        },
+      ],
+    });
+    const binary = await toy.get(path, { accept: 'application/octet-stream' });
+    const { details } = fromBinary(StatusSchema, new Uint8Array(await binary.arrayBuffer()));
+    expect(fromBinary(EventFailureReasonSchema, details[0]!.value)).toEqual(terminal);
+  });
+
+  it('tells strangers how to be known', async () => {
+    const response = await toy.get('/api/v1/executions/p/d/stranger');
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('token expired');
+  });
+
+  it('says nothing of a bug', async () => {
+    const response = await toy.get('/api/v1/executions/p/d/bug', { 'x-request-id': 'r-1' });
+    expect(response.status).toBe(500);
+    expect(await errorOf(response)).toEqual({ code: 13, message: 'internal error', details: [] });
+    expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { requestId: 'r-1' } });
+  });
+});
+
+describe('the headers of a request', () => {
+  it('reach the handler, also as gRPC metadata', async () => {
+    await toy.get('/api/v1/tasks/p/d', { 'flightlog-min-position': 'log-1.7', 'x-request-id': 'r' });
+    expect(got.call).toMatchObject({ minPosition: 7n, requestId: 'r' });
+    await toy.get('/api/v1/tasks/p/d', { 'grpc-metadata-idempotency-key': 'k' });
+    expect(got.call).toMatchObject({ idempotencyKey: 'k' });
+  });
+
+  it('may name no place of another log', async () => {
+    const response = await toy.get('/api/v1/tasks/p/d', { 'flightlog-min-position': 'log-2.7' });
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).message).toContain('another log');
+  });
+
+  it('may say how long the caller waits', async () => {
+    const response = await toy.get('/api/v1/executions/p/d/slow', { 'grpc-timeout': '50m' });
+    expect(response.status).toBe(504);
+    expect((await toy.get('/api/v1/tasks/p/d', { 'grpc-timeout': 'soon' })).status).toBe(400);
+  });
+});
+
+describe('paths that are no RPC', () => {
+  it.each(['GET', 'POST', 'DELETE', 'HEAD'])('/healthcheck is well, also for %s', async (verb) => {
+    const response = await toy.send(verb, '/healthcheck');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('');
+  });
+
+  it('/readyz says when no calls should come', async () => {
+    const own = await overHttp(routes, [], { isReady: () => false });
+    expect((await own.get('/readyz')).status).toBe(503);
+    expect((await own.get('/healthz')).status).toBe(200);
+    await own.close();
+  });
+});
+
+describe('without authentication', () => {
+  it.each([
+    '/config/v1/flyte_client',
+    '/api/v1/auth/client_config',
+    '/.well-known/oauth-authorization-server',
+    '/me',
+    '/api/v1/me',
+  ])('%s is answered, with nothing in it', async (path) => {
+    expect((await toy.get(path)).status).toBe(200);
+  });
+});
+
+describe('a server that closes', () => {
+  it('waits for requests on their way, then cuts them off', async () => {
+    let release: (() => void) | undefined;
+    const own = await overHttp([
+      route(method.getTask, async () => {
+        await new Promise<void>((resolve) => (release = resolve));
+        return create(TaskSchema, { shortDescription: 'finished' });
+      }),
+    ]);
+    const onItsWay = own.get('/api/v1/tasks/p/d/n/v');
+    await expect.poll(() => release).toBeDefined();
+    const closed = own.server.close({ drainMs: 5_000 });
+    release?.();
+    expect(await (await onItsWay).json()).toMatchObject({ shortDescription: 'finished' });
+    await closed;
+
+    const stuck = await overHttp([route(method.getTask, () => new Promise(() => undefined))]);
+    const cut = stuck.get('/api/v1/tasks/p/d/n/v').then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    await stuck.get('/healthz');
+    await stuck.server.close({ drainMs: 20 });
+    expect(await cut).toBe('cut off');
+  });
+});

@@ -1,0 +1,85 @@
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+
+import type { Hosting } from '../../../services/gateway/exchange.js';
+import { serveGrpc } from '../../../services/gateway/grpc.js';
+import { positionTokens } from '../../../services/gateway/position-token.js';
+import { serveHttp } from '../../../services/gateway/rest.js';
+import { routeTable } from '../../../services/gateway/routes.js';
+import type { Route } from '../../../services/kernel/rpc.js';
+
+export const LOG_ID = 'log-1';
+
+/** What was logged, so that a test sees what callers do not. */
+export type Logged = { readonly level: string; readonly fields: object };
+
+export const hosting = (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}): Hosting => ({
+  routes: routeTable(routes),
+  host: '127.0.0.1',
+  port: 0,
+  maxMessageBytes: 64 * 1024 * 1024,
+  positions: positionTokens(LOG_ID),
+  logger: {
+    error: (fields) => void logged.push({ level: 'error', fields }),
+    warn: (fields) => void logged.push({ level: 'warn', fields }),
+  },
+  ...more,
+});
+
+export type Called = { readonly error?: ServiceError; readonly answer?: Buffer; readonly trailer: Metadata };
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+const metadataOf = (headers: Record<string, string>): Metadata => {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
+};
+
+/** A gRPC server of a toy table and a real client of it. */
+export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}) => {
+  const server = await serveGrpc(hosting(routes, logged, more));
+  const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), {
+    'grpc.max_send_message_length': -1,
+  });
+  const call = (path: string, request: Uint8Array, headers: Record<string, string> = {}, deadline = Infinity) =>
+    new Promise<Called>((resolve) => {
+      let result: Pick<Called, 'error' | 'answer'> = {};
+      const done = (error: ServiceError | null, answer?: Buffer) => {
+        result = { ...(error ? { error } : {}), ...(answer ? { answer } : {}) };
+      };
+      const unary = client.makeUnaryRequest(
+        path,
+        same,
+        same,
+        Buffer.from(request),
+        metadataOf(headers),
+        { deadline },
+        done,
+      );
+      unary.on('status', ({ metadata }) => setImmediate(() => resolve({ ...result, trailer: metadata })));
+    });
+  return {
+    port: server.port,
+    client,
+    server,
+    call,
+    close: async () => {
+      client.close();
+      await server.close({ drainMs: 0 });
+    },
+  };
+};
+
+/** A REST server of a toy table, and `fetch` on it. */
+export const overHttp = async (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}) => {
+  const server = await serveHttp(hosting(routes, logged, more));
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    url,
+    server,
+    get: (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers }),
+    send: (method: string, path: string, body?: string | Uint8Array, headers: Record<string, string> = {}) =>
+      fetch(url + path, { method, headers, ...(body === undefined ? {} : { body: body as string }) }),
+    close: () => server.close({ drainMs: 0 }),
+  };
+};
