@@ -1,0 +1,27 @@
+import type { Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+import type { ParameterMap, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { Version } from '../kernel/identifier.js';
+
+/** Registers one version of a launch plan. */
+export type RegisterLaunchPlan = {
+  readonly type: 'RegisterLaunchPlan';
+  readonly id: Version;
+  /** `admin.LaunchPlanSpec`, with the expected inputs as its default inputs. */
+  readonly spec: Uint8Array;
+  readonly expectedInputs: ParameterMap;
+  readonly expectedOutputs: VariableMap;
+  /** Of id, spec, expected inputs and outputs in canonical form. */
+  readonly digest: Uint8Array;
+};
+
+/** Makes a version the active one of its name. */
+export type ActivateLaunchPlan = {
+  readonly type: 'ActivateLaunchPlan';
+  readonly id: Version;
+  /** The version's own; it is recorded with the activation. */
+  readonly schedule: Schedule | undefined;
+};
+
+export type DeactivateLaunchPlan = { readonly type: 'DeactivateLaunchPlan'; readonly id: Version };
+
+export type LaunchPlanCommand = RegisterLaunchPlan | ActivateLaunchPlan | DeactivateLaunchPlan;

@@ -1,0 +1,85 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  LaunchPlanActivatedSchema,
+  LaunchPlanDeactivatedSchema,
+  LaunchPlanRegisteredSchema,
+} from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
+import { isSameDigest } from '../kernel/digest.js';
+import type { ActivateLaunchPlan, DeactivateLaunchPlan, LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanEvent } from './events.js';
+import { evolveLaunchPlan, initialLaunchPlan, type LaunchPlanState } from './state.js';
+
+export type LaunchPlanRefusal = { readonly kind: 'exists-identical' | 'exists-different' | 'version-unknown' };
+
+type LaunchPlanDecision = Decision<LaunchPlanEvent, LaunchPlanRefusal>;
+
+const refused = (kind: LaunchPlanRefusal['kind']): LaunchPlanDecision => ({ kind: 'refused', refusal: { kind } });
+const recorded = (event: LaunchPlanEvent): LaunchPlanDecision => ({ kind: 'accepted', events: [event] });
+const NOTHING_TO_DO: LaunchPlanDecision = { kind: 'accepted', events: [] };
+
+const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): LaunchPlanDecision => {
+  const { id, spec, expectedInputs, expectedOutputs, digest } = command;
+  const known = versions.get(id.version);
+  if (known !== undefined) return refused(isSameDigest(known.digest, digest) ? 'exists-identical' : 'exists-different');
+  return recorded({
+    type: 'LaunchPlanRegistered',
+    data: create(LaunchPlanRegisteredSchema, {
+      id,
+      spec: { content: { case: 'inline', value: spec } },
+      expectedInputs,
+      expectedOutputs,
+      digest,
+    }),
+  });
+};
+
+/** One event ends the old version and begins the new one, so that at most one is ever active. */
+const activate = (
+  { versions, activeVersion }: LaunchPlanState,
+  { id, schedule }: ActivateLaunchPlan,
+): LaunchPlanDecision => {
+  if (!versions.has(id.version)) return refused('version-unknown');
+  if (activeVersion === id.version) return NOTHING_TO_DO;
+  return recorded({
+    type: 'LaunchPlanActivated',
+    data: create(LaunchPlanActivatedSchema, {
+      id,
+      deactivatedVersion: activeVersion ?? '',
+      ...(schedule && { schedule }),
+    }),
+  });
+};
+
+const deactivate = ({ versions, activeVersion }: LaunchPlanState, { id }: DeactivateLaunchPlan): LaunchPlanDecision => {
+  if (!versions.has(id.version)) return refused('version-unknown');
+  if (activeVersion !== id.version) return NOTHING_TO_DO;
+  return recorded({ type: 'LaunchPlanDeactivated', data: create(LaunchPlanDeactivatedSchema, { id }) });
+};
+
+export const launchPlanDecider: Decider<LaunchPlanState, LaunchPlanCommand, LaunchPlanEvent, LaunchPlanRefusal> = {
+  initial: initialLaunchPlan,
+  evolve: evolveLaunchPlan,
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'RegisterLaunchPlan':
+        return register(state, command);
+      case 'ActivateLaunchPlan':
+        return activate(state, command);
+      case 'DeactivateLaunchPlan':
+        return deactivate(state, command);
+    }
+  },
+};
+
+const STATE_BYTES = 200;
+const VERSION_BYTES = 250;
+
+export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, LaunchPlanEvent, LaunchPlanRefusal> = {
+  category: LAUNCH_PLAN_CATEGORY,
+  decider: launchPlanDecider,
+  codec: launchPlanCodec,
+  payloadScope: ({ id }) => `definitions/${id.project}`,
+  sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
+};

@@ -1,0 +1,49 @@
+import { Cron } from 'croner';
+
+/** Every so long, in the notation of Go: `1h30m`. */
+const EVERY =
+  /^@every (?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/u;
+const DESCRIPTORS = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
+const ZONE = /^(?:CRON_TZ|TZ)=(\S+) +/u;
+const FIELDS = 5;
+/** Nobody writes a longer one; what follows reads it character by character. */
+const MAX_LENGTH = 1_000;
+
+const isZone = (name: string): boolean => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+/** Numbers, names, lists, ranges and steps: what the parser adds to them, `L` and `#`, other clients cannot read. */
+const FIELD = /^(?:[\d*?,/-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+$/iu;
+
+const fieldsProblem = (text: string): string | undefined => {
+  const fields = text.trim().split(/\s+/u);
+  if (fields.length !== FIELDS) return `expected exactly ${FIELDS} fields, found ${fields.length}: [${text}]`;
+  const odd = fields.find((field) => !FIELD.test(field));
+  if (odd !== undefined) return `failed to parse field [${odd}]`;
+  try {
+    new Cron(fields.join(' '), { paused: true }).stop();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+const isEvery = (text: string): boolean => EVERY.test(text) && /[1-9]/u.test(text);
+
+/**
+ * What is wrong with a cron expression, if anything: five fields, or a descriptor such as `@hourly` or `@every 1h`, and
+ * before it, if wanted, the zone that it is read in, `CRON_TZ=Europe/Berlin `.
+ */
+export const cronProblem = (expression: string): string | undefined => {
+  if (expression.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
+  const zone = ZONE.exec(expression);
+  if (zone?.[1] !== undefined && !isZone(zone[1])) return `provided bad location ${zone[1]}`;
+  const text = expression.slice(zone?.[0].length ?? 0);
+  if (!text.startsWith('@')) return fieldsProblem(text);
+  return DESCRIPTORS.has(text) || isEvery(text) ? undefined : `unrecognized descriptor: ${text}`;
+};

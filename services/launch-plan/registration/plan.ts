@@ -1,0 +1,57 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import {
+  LaunchPlanClosureSchema,
+  LaunchPlanSchema,
+  type LaunchPlanSpec,
+  LaunchPlanSpecSchema,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type TypedInterface, VariableMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import { expectedInputs as expectedInputsOf, plannedInputsProblem } from '../../compiler/launch-plan-inputs.js';
+import { digestOf } from '../../kernel/digest.js';
+import type { Version } from '../../kernel/identifier.js';
+import { assertNotifications } from '../../kernel/notifications.js';
+import { RpcError } from '../../kernel/rpc.js';
+import type { RegisterLaunchPlan } from '../commands.js';
+import { scheduleProblem } from './schedule.js';
+
+const refuse = (problem: string | undefined): void => {
+  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
+};
+
+/** The expected inputs stand twice: as the plan's default inputs, which is where clients look, and in its closure. */
+const registration = (
+  id: Version,
+  sent: LaunchPlanSpec,
+  { expectedInputs, expectedOutputs }: Pick<RegisterLaunchPlan, 'expectedInputs' | 'expectedOutputs'>,
+): RegisterLaunchPlan => {
+  const spec = { ...sent, defaultInputs: expectedInputs };
+  const closure = create(LaunchPlanClosureSchema, { expectedInputs, expectedOutputs });
+  const plan = create(LaunchPlanSchema, { id: create(IdentifierSchema, id), spec, closure });
+  return {
+    type: 'RegisterLaunchPlan',
+    id,
+    spec: toBinary(LaunchPlanSpecSchema, spec),
+    expectedInputs,
+    expectedOutputs,
+    digest: digestOf(LaunchPlanSchema, plan),
+  };
+};
+
+/**
+ * What a registration records of a launch plan of a workflow with that interface.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ */
+export const planOf = (id: Version, spec: LaunchPlanSpec, workflow: TypedInterface | undefined): RegisterLaunchPlan => {
+  const { defaultInputs, fixedInputs, entityMetadata } = spec;
+  const planned = { workflowInputs: workflow?.inputs, defaultInputs, fixedInputs };
+  refuse(plannedInputsProblem(planned));
+  const expectedInputs = expectedInputsOf(planned);
+  refuse(scheduleProblem(entityMetadata?.schedule, expectedInputs));
+  assertNotifications(entityMetadata?.notifications ?? []);
+  if (entityMetadata?.launchConditions)
+    refuse(`Launch condition must be empty, found ${entityMetadata.launchConditions.typeUrl || 'one'}`);
+  return registration(id, spec, { expectedInputs, expectedOutputs: workflow?.outputs ?? create(VariableMapSchema) });
+};

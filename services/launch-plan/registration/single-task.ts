@@ -1,0 +1,31 @@
+import { create } from '@bufbuild/protobuf';
+
+import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type Version, versionOf } from '../../kernel/identifier.js';
+import type { CommandContext, Sessions } from '../../kernel/sessions.js';
+import { launchPlanAggregate } from '../decider.js';
+import { launchPlanStream } from '../events.js';
+import { planOf } from './plan.js';
+
+/** Registers the launch plan of the workflow that runs a task by itself, under the workflow's name, unless it is there. */
+export const registerSingleTaskPlan = async (
+  sessions: Sessions,
+  { template }: CompiledTask,
+  workflow: Version,
+  context: CommandContext,
+): Promise<void> => {
+  const id = versionOf('LAUNCH_PLAN', { ...workflow, resourceType: 3 });
+  const { state } = await sessions.read(launchPlanAggregate, launchPlanStream(id));
+  if (state.versions.has(id.version)) return;
+  const spec = create(LaunchPlanSpecSchema, {
+    workflowId: create(IdentifierSchema, workflow),
+    entityMetadata: {},
+    fixedInputs: {},
+    labels: {},
+    annotations: {},
+  });
+  const command = planOf(id, spec, template?.interface);
+  await sessions.handle(launchPlanAggregate, launchPlanStream(id), command, context);
+};

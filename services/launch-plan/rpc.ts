@@ -1,0 +1,87 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type LaunchPlanCreateRequest,
+  LaunchPlanCreateResponseSchema,
+  LaunchPlanState as State,
+  type LaunchPlanUpdateRequest,
+  LaunchPlanUpdateResponseSchema,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { contextOf } from '../kernel/command-context.js';
+import { absent, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
+import { assertLabels } from '../kernel/labels.js';
+import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import type { Sessions } from '../kernel/sessions.js';
+import type { LaunchPlanCommand } from './commands.js';
+import { launchPlanAggregate, type LaunchPlanRefusal } from './decider.js';
+import { launchPlanStream } from './events.js';
+import type { Definitions, Projects } from './ports.js';
+import { planOf } from './registration/plan.js';
+import { isScheduled } from './registration/schedule.js';
+
+export type LaunchPlanServices = {
+  readonly sessions: Sessions;
+  readonly projects: Projects;
+  readonly definitions: Definitions;
+};
+
+const refusals: Readonly<Record<LaunchPlanRefusal['kind'], (id: Version) => RpcError>> = {
+  'exists-identical': () => new RpcError('ALREADY_EXISTS', 'launch plan with identical structure already exists'),
+  'exists-different': ({ name }) =>
+    new RpcError(
+      'ALREADY_EXISTS',
+      `${name} launch plan with different structure already exists with the same id: register it under a new version`,
+    ),
+  'version-unknown': (id) => absent('LAUNCH_PLAN', id),
+};
+
+const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanCommand, call: Call): Promise<void> => {
+  const { id } = command;
+  const outcome = await sessions.handle(launchPlanAggregate, launchPlanStream(id), command, contextOf(call));
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
+  call.answeredAt(outcome.position);
+};
+
+/** The workflow comes first, as clients of the interface know it. */
+const createLaunchPlan = async (
+  services: LaunchPlanServices,
+  { id: sent, spec }: LaunchPlanCreateRequest,
+  call: Call,
+): Promise<void> => {
+  if (spec === undefined) throw missing('spec');
+  const workflowId = versionOf('WORKFLOW', spec.workflowId);
+  const workflow = await services.definitions.workflow(workflowId);
+  if (workflow === undefined) throw absent('WORKFLOW', workflowId);
+  const id = versionOf('LAUNCH_PLAN', sent);
+  const barred = await services.projects.check(id.project, id.domain);
+  if (barred !== undefined) throw barred;
+  assertLabels(spec.labels);
+  const plan = { ...spec, workflowId: create(IdentifierSchema, workflowId) };
+  await record(services, planOf(id, plan, workflow.interface), call);
+};
+
+const commandOf = async (
+  { definitions }: LaunchPlanServices,
+  { id: sent, state }: LaunchPlanUpdateRequest,
+): Promise<LaunchPlanCommand> => {
+  const id = versionOf('LAUNCH_PLAN', withResourceType('LAUNCH_PLAN', sent));
+  if (!Object.hasOwn(State, state)) throw new RpcError('INVALID_ARGUMENT', `Unrecognized launch plan state ${state}`);
+  if (state === State.INACTIVE) return { type: 'DeactivateLaunchPlan', id };
+  const plan = await definitions.launchPlan(id);
+  if (plan === undefined) throw absent('LAUNCH_PLAN', id);
+  const schedule = plan.spec.entityMetadata?.schedule;
+  return { type: 'ActivateLaunchPlan', id, schedule: isScheduled(schedule) ? schedule : undefined };
+};
+
+export const launchPlanRoutes = (services: LaunchPlanServices): readonly Route[] => [
+  route(AdminService.method.createLaunchPlan, async (request, call) => {
+    await createLaunchPlan(services, request, call);
+    return create(LaunchPlanCreateResponseSchema);
+  }),
+  route(AdminService.method.updateLaunchPlan, async (request, call) => {
+    await record(services, await commandOf(services, request), call);
+    return create(LaunchPlanUpdateResponseSchema);
+  }),
+];

@@ -1,0 +1,133 @@
+import { create, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+
+import { type LaunchPlanSpec, LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  type CompiledTask,
+  CompiledTaskSchema,
+  type CompiledWorkflowClosure,
+  CompiledWorkflowClosureSchema,
+} from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  type ParameterMap,
+  ParameterMapSchema,
+  type TypedInterface,
+  type VariableMap,
+  VariableMapSchema,
+} from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import type { EventLog } from '../kernel/event-store.js';
+import type { Version } from '../kernel/identifier.js';
+import { bytesOf, type Content, type PayloadStore } from '../kernel/payload-store.js';
+import type { Folded } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+import { launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
+import type { LaunchPlanState } from '../launch-plan/state.js';
+import { taskCodec, taskStream } from '../task/events.js';
+import { workflowCodec, workflowStream } from '../workflow/events.js';
+import { recordedAt } from './recorded.js';
+import { remembering, type Sized } from './remembered.js';
+
+/** A version of a launch plan, as it was registered. */
+export type PlanDefinition = {
+  readonly id: Identifier;
+  readonly spec: LaunchPlanSpec;
+  readonly expectedInputs: ParameterMap;
+  readonly expectedOutputs: VariableMap;
+  /** Where it was registered. */
+  readonly read: { readonly stream: StreamName; readonly revision: bigint };
+};
+
+type Id = Omit<Version, 'resourceType'>;
+
+/** What is registered, from the log; `undefined` for what is not. Messages are shared: never changed by who asks. */
+export interface RegisteredDefinitions {
+  task(id: Id): Promise<CompiledTask | undefined>;
+  workflow(id: Id): Promise<{ readonly interface: TypedInterface | undefined } | undefined>;
+  compiledWorkflow(id: Id): Promise<CompiledWorkflowClosure | undefined>;
+  launchPlan(id: Id): Promise<PlanDefinition | undefined>;
+  activeLaunchPlan(name: LaunchPlanName): Promise<PlanDefinition | undefined>;
+}
+
+export type DefinitionsOptions = {
+  readonly log: EventLog;
+  readonly payloads: PayloadStore;
+  readonly readLaunchPlan: (stream: StreamName) => Promise<Folded<LaunchPlanState>>;
+  /** What is remembered at most, roughly. */
+  readonly maxBytes?: number;
+};
+
+const MAX_BYTES = 32 * 1024 * 1024;
+const FIRST = 0n;
+/** A decoded message takes about so many times its encoding, and something in any case. */
+const DECODED = 5;
+const BASE_BYTES = 500;
+
+const NOTHING: Content = { content: { case: undefined } };
+
+/** Opens the definitions. Versions never change, so they are read once; which one is active comes from its stream. */
+export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
+  const { log, payloads, readLaunchPlan } = options;
+  const remember = remembering(options.maxBytes ?? MAX_BYTES);
+
+  const decoded = async <Desc extends DescMessage>(
+    schema: Desc,
+    content: Content | undefined,
+  ): Promise<Sized<MessageShape<Desc>>> => {
+    const bytes = await bytesOf(content ?? NOTHING, payloads);
+    return { value: fromBinary(schema, bytes), bytes: BASE_BYTES + DECODED * bytes.length };
+  };
+
+  const plan = async (
+    read: PlanDefinition['read'],
+    { id, spec, expectedInputs, expectedOutputs }: LaunchPlanRegistered,
+  ): Promise<Sized<PlanDefinition>> => {
+    const { value, bytes } = await decoded(LaunchPlanSpecSchema, spec);
+    const definition = {
+      id: id ?? create(IdentifierSchema),
+      spec: value,
+      expectedInputs: expectedInputs ?? create(ParameterMapSchema),
+      expectedOutputs: expectedOutputs ?? create(VariableMapSchema),
+      read,
+    };
+    return { value: definition, bytes };
+  };
+
+  const planAt = async (read: PlanDefinition['read']): Promise<Sized<PlanDefinition> | undefined> => {
+    const event = await recordedAt(log, launchPlanCodec, read.stream, read.revision);
+    return event?.type === 'LaunchPlanRegistered' ? plan(read, event.data) : undefined;
+  };
+
+  const planOf = async (name: LaunchPlanName, version: string | undefined): Promise<PlanDefinition | undefined> => {
+    const stream = launchPlanStream(name);
+    const { state } = await readLaunchPlan(stream);
+    const wanted = version ?? state.activeVersion;
+    const known = wanted === undefined ? undefined : state.versions.get(wanted);
+    if (known === undefined) return undefined;
+    return remember(`${stream}@${known.revision}`, () => planAt({ stream, revision: known.revision }));
+  };
+
+  return {
+    task: (id) => {
+      const stream = taskStream(id);
+      return remember(stream, async () => {
+        const event = await recordedAt(log, taskCodec, stream, FIRST);
+        return event && decoded(CompiledTaskSchema, event.data.compiled);
+      });
+    },
+    workflow: (id) => {
+      const stream = workflowStream(id);
+      return remember(stream, async () => {
+        const event = await recordedAt(log, workflowCodec, stream, FIRST);
+        // Of a workflow that may be megabytes, only the interface is remembered.
+        return event && { value: { interface: event.data.interface }, bytes: BASE_BYTES * DECODED };
+      });
+    },
+    compiledWorkflow: async (id) => {
+      const event = await recordedAt(log, workflowCodec, workflowStream(id), FIRST);
+      return event && (await decoded(CompiledWorkflowClosureSchema, event.data.compiled)).value;
+    },
+    launchPlan: (id) => planOf(id, id.version),
+    activeLaunchPlan: (name) => planOf(name, undefined),
+  };
+};

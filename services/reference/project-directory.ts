@@ -1,0 +1,102 @@
+import { create } from '@bufbuild/protobuf';
+
+import { InactiveProjectSchema, Project_ProjectState as State } from '../../proto/gen/platformidl/admin/project_pb.js';
+import { metadataOf } from '../kernel/event.js';
+import type { EventLog, Subscription } from '../kernel/event-store.js';
+import { RpcError } from '../kernel/rpc.js';
+import type { Acknowledged, Folded } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
+import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
+
+/** Whether something may be registered or launched in a project and domain. */
+export type ProjectStanding =
+  | {
+      readonly kind: 'active';
+      readonly labels: Readonly<Record<string, string>>;
+      readonly read: { readonly stream: StreamName; readonly revision: bigint };
+    }
+  | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
+
+export interface ProjectDirectory {
+  standing(project: string, domain: string): Promise<ProjectStanding>;
+  /** The same as the error that a request is answered with; `undefined` when nothing stands against it. */
+  check(project: string, domain: string): Promise<RpcError | undefined>;
+  /** Rejects when the log could not be followed any further. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+export type ProjectDirectoryOptions = {
+  readonly log: EventLog;
+  readonly domains: readonly { readonly id: string }[];
+  readonly acknowledged: Pick<Acknowledged, 'ofStream'>;
+  /** The truth, and dearer to ask: the project's own stream. */
+  readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
+};
+
+type Entry = Folded<ProjectState> & { readonly position: bigint };
+type Entries = Map<string, Entry>;
+
+const follow = (log: EventLog, entries: Entries): Subscription =>
+  log.subscribe({ after: 0n, filter: { categories: [PROJECT_CATEGORY] } }, ({ events }) => {
+    for (const { stream, type, data, metadata, ...event } of events) {
+      const before = entries.get(stream)?.state ?? initialProject();
+      const state = evolveProject(before, projectCodec.decode(type, data, metadataOf({ metadata }).schema));
+      entries.set(stream, { state, revision: event.revision, position: event.position });
+    }
+  });
+
+const ERRORS: Readonly<
+  Record<Exclude<ProjectStanding['kind'], 'active'>, (project: string, domain: string) => RpcError>
+> = {
+  'unknown-project': (project, domain) =>
+    new RpcError(
+      'INVALID_ARGUMENT',
+      `failed to validate that project [${project}] and domain [${domain}] are registered, ` +
+        `err: [project [${project}] not found]`,
+    ),
+  'unknown-domain': (_project, domain) =>
+    new RpcError('INVALID_ARGUMENT', `domain [${domain}] is unrecognized by system`),
+  inactive: (project) => {
+    const message = create(InactiveProjectSchema, { id: project });
+    return new RpcError('INVALID_ARGUMENT', `project [${project}] is not active`, [
+      { schema: InactiveProjectSchema, message },
+    ]);
+  },
+};
+
+/**
+ * Opens the projects as the log has them, folded live. What this process has acknowledged is always seen: where the
+ * fold does not know a project or is not there yet, the project's own stream is asked.
+ */
+export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
+  const entries: Entries = new Map();
+  const domains = new Set(options.domains.map(({ id }) => id));
+  const subscription = follow(options.log, entries);
+
+  const read = async (stream: StreamName): Promise<Folded<ProjectState>> => {
+    const entry = entries.get(stream);
+    const isCurrent = entry !== undefined && entry.position >= (options.acknowledged.ofStream(stream) ?? 0n);
+    return isCurrent ? entry : options.readProject(stream);
+  };
+
+  const standing = async (id: string, domain: string): Promise<ProjectStanding> => {
+    const stream = projectStream(id);
+    const { state, revision } = await read(stream);
+    if (state.project === undefined) return { kind: 'unknown-project' };
+    if (state.project.state !== State.ACTIVE) return { kind: 'inactive' };
+    if (!domains.has(domain)) return { kind: 'unknown-domain' };
+    return { kind: 'active', labels: state.project.labels?.values ?? {}, read: { stream, revision } };
+  };
+
+  return {
+    standing,
+    check: async (project, domain) => {
+      const { kind } = await standing(project, domain);
+      return kind === 'active' ? undefined : ERRORS[kind](project, domain);
+    },
+    ended: subscription.ended,
+    close: () => subscription.close(),
+  };
+};

@@ -1,0 +1,18 @@
+import type { EventCodec } from '../kernel/aggregate.js';
+import { metadataOf } from '../kernel/event.js';
+import type { EventLog } from '../kernel/event-store.js';
+import type { StreamName } from '../kernel/stream.js';
+
+/** The event of a stream at a revision; `undefined` when there is none. */
+export const recordedAt = async <Event>(
+  log: EventLog,
+  codec: EventCodec<Event>,
+  stream: StreamName,
+  revision: bigint,
+): Promise<Event | undefined> => {
+  for await (const page of log.readStream(stream, { from: revision, limit: 1 })) {
+    const [event] = page;
+    if (event !== undefined) return codec.decode(event.type, event.data, metadataOf(event).schema);
+  }
+  return undefined;
+};
