@@ -1,0 +1,262 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Projector, projector, type ProjectorOptions } from '../../../projections/kernel/projector.js';
+import { PART_LIMITS } from '../../../projections/kernel/parts.js';
+import type { ReadStore } from '../../../projections/kernel/read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { counts, noPayloads, recorded, tallies, tallyCodec, type Written } from './tallies.js';
+
+const newStore = async (beforeCommit: () => void = () => undefined): Promise<ReadStore> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-projector-'));
+  const store = sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
+  await store.prepare([tallies.collection, counts.collection]);
+  return store;
+};
+
+const start = (readStore: ReadStore, more: Partial<ProjectorOptions> = {}): Promise<Projector> =>
+  projector({
+    readStore,
+    logId: 'log',
+    codecs: new Map([['tally', tallyCodec]]),
+    payloads: noPayloads,
+    models: [tallies, counts],
+    onPoison: 'park',
+    ...more,
+  });
+
+const views = async (store: ReadStore) => {
+  const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 1e6 } as const;
+  const { elements } = await store.find(tallies.collection, query);
+  const keys = elements.map((element) => Buffer.from(element).toString().split(' ')[0]!);
+  const [all, numbers] = await Promise.all([
+    store.getMany(tallies.collection, keys),
+    store.getMany(counts.collection, [...new Set(keys.map((key) => key.split('/')[0]!))]),
+  ]);
+  return [...all, ...numbers].toSorted((a, b) => (a.key < b.key ? -1 : 1));
+};
+
+/** One event at a time, and nothing kept in hand: what every other way must come to. */
+const oneByOne = async (events: readonly RecordedEvent[]) => {
+  const store = await newStore();
+  for (const event of events) await (await start(store, { cacheBytes: 0 })).take([event], event.position);
+  const seen = await views(store);
+  await store.close();
+  return seen;
+};
+
+const writes = fc.array(
+  fc.record({
+    stream: fc.constantFrom('s1', 's2', 's3'),
+    type: fc.constantFrom('Added', 'Added', 'Added', 'Ignored'),
+    amount: fc.integer({ min: -5, max: 5 }),
+    parts: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 5 }),
+  }),
+  { maxLength: 40 },
+);
+
+const cut = <Item>(items: readonly Item[], sizes: readonly number[]): Item[][] => {
+  const pieces: Item[][] = [];
+  for (let at = 0, i = 0; at < items.length; i += 1) {
+    const size = sizes[i % sizes.length] ?? 1;
+    pieces.push(items.slice(at, at + size));
+    at += size;
+  }
+  return pieces;
+};
+
+describe('a projector', () => {
+  it('comes to the same documents however its events are cut into batches and parts', async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 15 }), { minLength: 1, maxLength: 5 });
+    const limits = fc.record({
+      events: fc.integer({ min: 1, max: 10 }),
+      documents: fc.integer({ min: 1, max: 6 }),
+      bytes: fc.constantFrom(1, 500, 100_000),
+    });
+    const property = fc.asyncProperty(
+      writes,
+      sizes,
+      limits,
+      fc.constantFrom(0, 1_000, 1e6),
+      async (written, ...how) => {
+        const [pieces, within, cacheBytes] = how;
+        const events = recorded(written);
+        const store = await newStore();
+        const target = await start(store, { limits: within, cacheBytes });
+        for (const batch of cut(events, pieces)) await target.take(batch, batch.at(-1)!.position);
+        expect(await views(store)).toEqual(await oneByOne(events));
+        expect(target.position()).toBe(BigInt(events.length));
+        await store.close();
+      },
+    );
+    await fc.assert(property, { numRuns: 40 });
+  });
+
+  it('changes nothing when it sees events again', async () => {
+    const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', parts: ['a', 'b'] }]);
+    const store = await newStore();
+    const target = await start(store);
+    await target.take(events, 3n);
+    const before = await views(store);
+    await target.take(events, 3n);
+    await (await start(store)).take(events.slice(1), 3n);
+    expect(await views(store)).toEqual(before);
+  });
+
+  it('writes what a stop in the middle of an event left out, and nothing twice', async () => {
+    const parts = Array.from({ length: 25 }, (_, i) => `p${i}`);
+    const events = recorded([{ stream: 's', parts, amount: 1 }, { stream: 's', parts, amount: 10 }, { stream: 't' }]);
+    const expected = await oneByOne(events);
+    const limits = { ...PART_LIMITS, documents: 4 };
+    for (let stopAt = 1; stopAt <= 16; stopAt += 1) {
+      let passages = 0;
+      const store = await newStore(() => {
+        passages += 1;
+        if (passages === stopAt) throw new StoreUnavailable('stopped');
+      });
+      await expect((await start(store, { limits })).take(events, 3n)).rejects.toThrow('stopped');
+      const again = await start(store, { limits });
+      expect(again.position()).toBeLessThan(3n);
+      await again.take(
+        events.filter(({ position }) => position > again.position()),
+        3n,
+      );
+      expect(await views(store)).toEqual(expected);
+      await store.close();
+    }
+  });
+
+  it('moves the checkpoint past a wide event only with its last document', async () => {
+    const positions: (bigint | undefined)[] = [];
+    const store = await newStore();
+    const watched = {
+      ...store,
+      write: (batch: Parameters<ReadStore['write']>[0]) => {
+        positions.push(batch.checkpoint.to.position);
+        expect(batch.documents.length).toBeLessThanOrEqual(4);
+        return store.write(batch);
+      },
+    };
+    const target = await start(watched, { limits: { ...PART_LIMITS, documents: 4 }, models: [tallies] });
+    await target.take(recorded([{ stream: 's', parts: Array.from({ length: 10 }, (_, i) => `p${i}`) }]), 5n);
+    expect(positions).toEqual([0n, 0n, 5n]);
+  });
+
+  it('writes nothing when another projector has moved the checkpoint', async () => {
+    const events = recorded([{ stream: 's' }, { stream: 's' }]);
+    const store = await newStore();
+    const [first, second] = [await start(store), await start(store)];
+    await first.take(events, 2n);
+    const before = await views(store);
+    await expect(second.take(events, 2n)).rejects.toBeInstanceOf(CheckpointMoved);
+    expect(await views(store)).toEqual(before);
+  });
+
+  it('decodes an event once, and of those that nobody follows the first of each kind', async () => {
+    const store = await newStore();
+    const target = await start(store);
+    tallyCodec.decoded = 0;
+    const ignored = Array.from({ length: 5 }, (): Written => ({ stream: 's', type: 'Ignored' }));
+    await target.take(recorded([...ignored, { stream: 's' }, { stream: 's' }]), 7n);
+    expect(tallyCodec.decoded).toBe(3);
+  });
+
+  it('brings in what is beside the event', async () => {
+    const store = await newStore();
+    const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
+    const codec = {
+      ...tallyCodec,
+      decode: () => ({ parts: ['a'], amount: 1, note: { content: { case: 'ref', value } as const } }),
+    };
+    const payloads = { ...noPayloads, get: () => Promise.resolve(Buffer.from('large')) };
+    const target = await start(store, { payloads, codecs: new Map([['tally', codec]]) });
+    await target.take(recorded([{ stream: 's' }]), 1n);
+    expect(Buffer.from((await views(store))[1]!.answer).toString()).toBe('tally-s/a 1 large');
+  });
+
+  it('fails, and parks nothing, when the machinery does', async () => {
+    const store = await newStore();
+    const codec = {
+      ...tallyCodec,
+      decode: () => {
+        throw new StoreUnavailable('away');
+      },
+    };
+    const target = await start(store, { codecs: new Map([['tally', codec]]) });
+    await expect(target.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('away');
+    expect(await store.parked()).toEqual([]);
+  });
+});
+
+describe('a stream that a view cannot take', () => {
+  const written: Written[] = [
+    { stream: 'good', amount: 1 },
+    { stream: 'bad', amount: 2 },
+    { stream: 'bad', amount: 4, type: 'Poison' },
+    { stream: 'good', amount: 8 },
+    { stream: 'bad', amount: 16 },
+    { stream: 'good', amount: 32 },
+  ];
+  const withPoison = (type: string) =>
+    recorded(written.map((each) => (each.type === 'Poison' ? { ...each, type } : each)));
+  const bad = streamName('tally', ['bad']);
+
+  it.each([
+    ['Corrupt', 'the bytes are no tally'],
+    ['FromTheFuture', 'no event FromTheFuture is known'],
+    ['Refused', 'this tally is refused'],
+    ['Odd', 'no such sum'],
+  ])('%s: is parked at the event, and others go on', async (type, reason) => {
+    for (const batch of [1, 2, 6]) {
+      const store = await newStore();
+      const target = await start(store);
+      for (const events of cut(withPoison(type), [batch])) await target.take(events, events.at(-1)!.position);
+      const parked = [{ stream: bad, position: 3n, reason }];
+      expect(await store.parked()).toEqual(parked);
+      expect(target.parked()).toEqual(parked);
+      expect(target.position()).toBe(6n);
+      const seen = (await views(store)).map(({ key, fields, position }) => [key, fields['sum'], position]);
+      expect(seen).toEqual([
+        ['tally-bad', undefined, 2n],
+        ['tally-bad/a', 2, 2n],
+        ['tally-good', undefined, 6n],
+        ['tally-good/a', 41, 6n],
+      ]);
+      await store.close();
+    }
+  });
+
+  it('stays parked for the next projector, and comes to what it should be once it can be taken', async () => {
+    const store = await newStore();
+    const events = withPoison('FromTheFuture');
+    await (await start(store)).take(events.slice(0, 4), 4n);
+    const next = await start(store);
+    await next.take(events.slice(4), 6n);
+    const ofBad = events.filter(({ stream }) => stream === bad);
+    async function* pages() {
+      for (const event of ofBad) yield await Promise.resolve([event]);
+    }
+    expect(await next.resume(bad, pages())).toBe(false);
+    expect((await store.parked()).map(({ stream, position }) => [stream, position])).toEqual([[bad, 3n]]);
+
+    const upgraded = { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) };
+    const models = [tallies, counts].map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] }));
+    const later = await start(store, { codecs: new Map([['tally', upgraded]]), models });
+    expect(await later.resume(bad, pages())).toBe(true);
+    expect(await store.parked()).toEqual([]);
+    expect(later.position()).toBe(6n);
+    expect(await views(store)).toEqual(await oneByOne(withPoison('Added')));
+  });
+
+  it('stops a projector that is to stop', async () => {
+    const target = await start(await newStore(), { onPoison: 'stop' });
+    await expect(target.take(withPoison('Refused'), 6n)).rejects.toThrow(
+      'the views cannot take Refused at position 3 of stream tally-bad: this tally is refused',
+    );
+  });
+});

@@ -1,0 +1,90 @@
+import type { EventCodec } from '../../../services/kernel/aggregate.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
+import type { Content, PayloadStore } from '../../../services/kernel/payload-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import type { ReadModel } from '../../../projections/kernel/read-model.js';
+import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+
+/** A small domain for the runner: tallies that are added to, one document for each part of a tally. */
+export type TallyEvent = { parts: string[]; amount: number; note?: Content };
+
+export type Tally = { sum: number; seen: string[]; note?: string };
+
+export const tallyCodec: EventCodec<TallyEvent> & { decoded: number } = {
+  decoded: 0,
+  encode: (event) => ({ type: 'Added', data: Buffer.from(JSON.stringify(event)) }),
+  decode: (type, data) => {
+    tallyCodec.decoded += 1;
+    if (type === 'Corrupt') throw new CorruptEvent('the bytes are no tally');
+    if (type === 'FromTheFuture') throw new UnknownEvent(`no event ${type} is known`);
+    return JSON.parse(Buffer.from(data).toString()) as TallyEvent;
+  },
+  contents: ({ note }) => (note ? [note] : []),
+};
+
+const textOf = (note: Content | undefined): string | undefined =>
+  note?.content.case === 'inline' ? Buffer.from(note.content.value).toString() : undefined;
+
+const load = ({ state }: StoredDocument): Tally => JSON.parse(Buffer.from(state!).toString()) as Tally;
+
+/** Folds in place, as read models may; `Refused` fails half-way through, and `Odd` makes what cannot be stored. */
+export const tallies: ReadModel<Tally> = {
+  collection: { name: 'tallies', version: 1, fields: { sum: 'integer' }, indexes: [['sum']] },
+  follows: ['Added', 'Refused', 'Odd', 'Corrupt'],
+  touches: ({ stream, body }) => (body as TallyEvent).parts.map((part) => `${stream}/${part}`),
+  fold: (document, event) => {
+    const { amount, note } = event.body as TallyEvent;
+    const tally = document ?? { sum: 0, seen: [] };
+    tally.sum = event.type === 'Odd' ? NaN : tally.sum + amount;
+    if (event.type === 'Refused') throw new Error('this tally is refused');
+    tally.seen.push(event.position.toString());
+    const text = textOf(note);
+    if (text !== undefined) tally.note = text;
+    return tally;
+  },
+  store: (key, tally) => {
+    if (Number.isNaN(tally.sum)) throw new Error('no such sum');
+    return {
+      fields: { sum: tally.sum },
+      answer: Buffer.from(`${key} ${tally.sum} ${tally.note ?? ''}`),
+      state: Buffer.from(JSON.stringify(tally)),
+    };
+  },
+  load,
+};
+
+/** A second model on the same events: how many there were of each stream. */
+export const counts: ReadModel<{ count: number }> = {
+  collection: { name: 'counts', version: 1, fields: {}, indexes: [] },
+  follows: ['Added', 'Refused', 'Odd', 'Corrupt'],
+  touches: ({ stream }) => [stream],
+  fold: (document) => ({ count: (document?.count ?? 0) + 1 }),
+  store: (_, { count }) => ({ fields: {}, answer: Buffer.from(String(count)) }),
+  load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString()) }),
+};
+
+export const noPayloads: PayloadStore = {
+  put: () => Promise.reject(new Error('nothing is put here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+/** What an event may be made of; the rest is set. */
+export type Written = { readonly stream: string; readonly type?: string } & Partial<TallyEvent>;
+
+export const metadata = (recordedAtMs = 1_000): string =>
+  JSON.stringify({ recordedAtMs, actor: '', commandId: 'c', schema: 1 });
+
+/** The events as a log would have them, their positions dense from 1. */
+export const recorded = (written: readonly Written[]): RecordedEvent[] => {
+  const revisions = new Map<string, bigint>();
+  return written.map(({ stream, type = 'Added', ...body }, index) => {
+    const revision = revisions.get(stream) ?? 0n;
+    revisions.set(stream, revision + 1n);
+    const { data } = tallyCodec.encode({ parts: ['a'], amount: 1, ...body });
+    const name = streamName('tally', [stream]);
+    const id = Buffer.alloc(16, index);
+    return { id, type, data, metadata: metadata(), stream: name, revision, position: BigInt(index + 1) };
+  });
+};
