@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { ResourceListRequestSchema } from '../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { executionCollection } from '../projections/executions/columns.js';
+import { VIEWS_FILE } from '../projections/store/sqlite-read-store.js';
+import { tableOf } from '../projections/store/tables.js';
+import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
+import { startServerProcess } from '../test/support/server-process.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+import { generateLoad, writeFrames } from './processes.js';
+import { createRequests, DOMAIN, PROJECT, registerHello } from './workload.js';
+
+const PAGE = 100;
+const PAGES = 300;
+const CREATE = '/flyteidl.service.AdminService/CreateExecution';
+const LIST = '/flyteidl.service.AdminService/ListExecutions';
+const TABLE = tableOf(executionCollection);
+
+/** Pages as a program would read them that has the file open: the same rows, the same index. */
+const bareReads = (directory: string): { perSecond: number; p50Ms: number } => {
+  const db = new DatabaseSync(join(directory, VIEWS_FILE), { readOnly: true });
+  const page = db.prepare(
+    `SELECT coalesce(element, answer) FROM ${TABLE} WHERE f_project = ? AND f_domain = ? AND f_state = 0
+     ORDER BY f_created_at DESC, key DESC LIMIT ${PAGE}`,
+  );
+  page.setReturnArrays(true);
+  const took = Array.from({ length: PAGES }, () => {
+    const start = performance.now();
+    page.all(PROJECT, DOMAIN);
+    return performance.now() - start;
+  });
+  db.close();
+  const sum = took.reduce((all, each) => all + each, 0);
+  return { perSecond: (PAGES * 1_000) / sum, p50Ms: took.sort((a, b) => a - b)[PAGES / 2] ?? 0 };
+};
+
+const pageRequest = (token: string): Uint8Array =>
+  toBinary(
+    ResourceListRequestSchema,
+    create(ResourceListRequestSchema, {
+      id: { project: PROJECT, domain: DOMAIN },
+      limit: PAGE,
+      token,
+      sortBy: { key: 'created_at' },
+    }),
+  );
+
+const walk = async (client: GrpcClient, expected: number): Promise<string> => {
+  let token = '';
+  let seen = 0;
+  let deep = '';
+  do {
+    const page = await client.call(AdminService.method.listExecutions, {
+      id: { project: PROJECT, domain: DOMAIN },
+      limit: 1_000,
+      token,
+      sortBy: { key: 'created_at' },
+    });
+    seen += page.executions.length;
+    if (seen < expected * 0.9) deep = page.token;
+    token = page.token;
+  } while (token !== '');
+  if (seen !== expected) throw new Error(`the pages have ${seen} executions, not ${expected}`);
+  return deep;
+};
+
+const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonly Figure[]> => {
+  const data = join(disk.directory, 'list');
+  const framesFile = join(disk.directory, 'list-frames');
+  const server = await startServerProcess({ data, nodeArgs, env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` } });
+  const client = grpcClient(server.ready.grpc);
+  await registerHello(client);
+  writeFrames(framesFile, createRequests('bench', count));
+  const target = { address: server.ready.grpc, framesFile, from: 0 };
+  await generateLoad({ ...target, path: CREATE, count, inFlight: 128 });
+  const deepToken = await walk(client, count);
+  const bare = bareReads(data);
+  const figures: Figure[] = [];
+  for (const [where, token] of [
+    ['first page', ''],
+    ['a page at 90 %', deepToken],
+  ] as const) {
+    writeFrames(
+      framesFile,
+      Array.from({ length: PAGES }, () => pageRequest(token)),
+    );
+    const load = await generateLoad({ ...target, path: LIST, count: PAGES, inFlight: 1 });
+    if (load.statuses['0'] !== PAGES) throw new Error(`not every page was answered: ${JSON.stringify(load.statuses)}`);
+    figures.push({
+      name: `list ${PAGE} of ${count.toLocaleString('en')}, ${where}, one at a time over gRPC`,
+      floor: { what: 'bare range read', perSecond: bare.perSecond },
+      perSecond: load.perSecond,
+      notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, bareP50Ms: bare.p50Ms },
+    });
+  }
+  client.close();
+  await server.stop();
+  return figures;
+};
+
+/** Pages of executions; what is measured at the client is more than what the server takes. */
+export const lists: Bench = {
+  name: 'list',
+  target: 0,
+  run: (options) => measure({ ...options, count: Math.ceil((options.count * 5) / 3) }),
+};

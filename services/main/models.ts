@@ -1,0 +1,34 @@
+import { executions } from '../../projections/executions/projection.js';
+import type { ReadModel } from '../../projections/kernel/read-model.js';
+import { launchPlans } from '../../projections/launch-plans/projection.js';
+import { nodeExecutions } from '../../projections/node-executions/projection.js';
+import { projects } from '../../projections/projects/projection.js';
+import { taskExecutions } from '../../projections/task-executions/projection.js';
+import { tasks } from '../../projections/tasks/projection.js';
+import { workflows } from '../../projections/workflows/projection.js';
+import { executionCodec } from '../execution/events.js';
+import type { EventCodec } from '../kernel/aggregate.js';
+import { launchPlanCodec } from '../launch-plan/events.js';
+import { projectCodec } from '../project/events.js';
+import { taskCodec } from '../task/events.js';
+import { workflowCodec } from '../workflow/events.js';
+
+/** Every read model there is. */
+export const models: readonly ReadModel<unknown>[] = [
+  executions,
+  nodeExecutions,
+  taskExecutions,
+  tasks,
+  workflows,
+  launchPlans,
+  projects,
+];
+
+/** How the events of each category are decoded. */
+export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, EventCodec<unknown>>([
+  ['execution', executionCodec],
+  ['task', taskCodec],
+  ['workflow', workflowCodec],
+  ['launchPlan', launchPlanCodec],
+  ['project', projectCodec],
+]);

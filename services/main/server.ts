@@ -1,0 +1,89 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { freshness } from '../../projections/kernel/freshness.js';
+import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { serveGrpc } from '../gateway/grpc.js';
+import { positionTokens } from '../gateway/position-token.js';
+import { serveHttp } from '../gateway/rest.js';
+import { routeTable } from '../gateway/routes.js';
+import { registerConfiguredProjects } from '../project/configured.js';
+import { expireTerminations } from '../reactors/expire-terminations/expire-terminations.js';
+import { openSessions } from '../sessions/sessions.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
+import { sqliteEventStore } from '../store/sqlite-event-store.js';
+import type { Configuration } from './configuration.js';
+import { assertPortIsFree } from './ports.js';
+import { allRoutes } from './routes.js';
+import { startViews } from './views.js';
+
+const DRAIN_MS = 10_000;
+
+/** A server that answers. */
+export type Running = {
+  /** `host:port`. */
+  readonly grpc: string;
+  readonly http: string;
+  /** The data directory, absolute. */
+  readonly data: string;
+  readonly logId: string;
+  /** Nothing had ever been recorded when it started. */
+  readonly isEmpty: boolean;
+  /** How many executions it found. */
+  readonly executions: number;
+  /** Resolves when it cannot go on, with the reason. */
+  readonly failed: Promise<unknown>;
+  /** Stops taking calls, finishes those on their way, and closes what it opened. */
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * Starts the whole control plane in this process: the log and its writer thread, the views and theirs, the transports.
+ *
+ * @throws {CannotStart} when a port cannot be taken; nothing has been written then.
+ * @throws {Fault} when the data directory cannot be used.
+ */
+export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
+  const { host, grpc_port: grpcPort, http_port: httpPort, max_message_bytes: maxMessageBytes } = configuration;
+  await assertPortIsFree('gRPC', host, grpcPort);
+  await assertPortIsFree('REST', host, httpPort);
+  const directory = resolve(configuration.data);
+  const lock = await lockDataDirectory(directory);
+  const store = await sqliteEventStore({ directory });
+  const isEmpty = (await store.head()) === 0n;
+  const payloads = filePayloadStore({ directory });
+  const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes: configuration.max_session_bytes });
+  if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
+
+  const views = await startViews({ directory, source: store.readerSource }, logger);
+  const readStore = sqliteReadStore({ directory, mode: 'read-only' });
+  const fresh = freshness(sessions.acknowledged, views);
+  const routing = await allRoutes({ configuration, store, payloads, sessions, readStore, freshness: fresh, logger });
+  const reactor = expireTerminations({ log: store, sessions, payloads, timeoutMs: configuration.abort.timeout });
+
+  const routes = routeTable(routing.routes);
+  const hosting = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
+  const grpc = await serveGrpc({ ...hosting, port: grpcPort });
+  const http = await serveHttp({ ...hosting, port: httpPort });
+  const name = host.includes(':') ? `[${host}]` : host;
+
+  return {
+    grpc: `${name}:${grpc.port}`,
+    http: `http://${name}:${http.port}`,
+    data: directory,
+    logId: store.logId,
+    isEmpty,
+    executions: 0,
+    failed: views.failed.catch((error: unknown) => error),
+    close: async () => {
+      await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
+      await reactor.close();
+      await routing.close();
+      await views.close();
+      await readStore.close();
+      await payloads.close();
+      await store.close();
+      lock.release();
+    },
+  };
+};

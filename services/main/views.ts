@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { progressViews, type Views } from '../../projections/kernel/views.js';
+import type { LogReaderSource } from '../store/sqlite-log-reader.js';
+import type { ViewsThreadData, ViewsThreadMessage } from './views-thread.js';
+
+/** The views of this process, kept on a thread of their own. */
+export interface RunningViews extends Views {
+  /** How far behind the views were when they last moved, in milliseconds. */
+  lagMs(): number;
+  /** Rejects when the views cannot go on. */
+  readonly failed: Promise<never>;
+  close(): Promise<void>;
+}
+
+/** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
+export const startViews = async (
+  { directory, source }: { readonly directory: string; readonly source: LogReaderSource },
+  logger: Logger,
+): Promise<RunningViews> => {
+  const data: ViewsThreadData = { directory, source };
+  const worker = new Worker(new URL('./views-thread.js', import.meta.url), { workerData: data });
+  const views = progressViews((afterMs, run) => {
+    const timer = setTimeout(run, afterMs);
+    return () => clearTimeout(timer);
+  });
+  let lagMs = 0;
+  let parked = 0;
+  const hear = (message: ViewsThreadMessage): void => {
+    if ('startOver' in message) return logger.warn(`${message.startOver}: they are folded from the log again`);
+    if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
+    ({ lagMs, parked } = message);
+    views.advance(message.position);
+  };
+  const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+  worker.on('message', hear);
+  await Promise.race([once(worker, 'message'), failed]);
+  return {
+    ...views,
+    lagMs: () => lagMs,
+    failed,
+    close: async () => {
+      const ended = once(worker, 'exit');
+      worker.postMessage('close');
+      await ended;
+    },
+  };
+};
