@@ -26,7 +26,7 @@ const packPlain = (value: Plain | undefined): Literal | undefined =>
 const intoScalar = (literal: Literal, path: readonly Step[]): Literal | undefined => {
   const value = literal.value.case === 'scalar' ? literal.value.value.value : undefined;
   if (value?.case === 'binary') return packPlain(reach(unpack(value.value.value), path));
-  return value?.case === 'generic' ? packPlain(reach(value.value as Plain, path)) : undefined;
+  return value?.case === 'generic' ? packPlain(reach(value.value, path)) : undefined;
 };
 
 /** Follows an attribute path through lists, maps and data classes. */

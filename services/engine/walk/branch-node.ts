@@ -13,16 +13,14 @@ import { type NodeAt, type Place, type Run } from './run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
-const isNode = (node: Node | undefined): node is Node => node !== undefined;
-
 /** The first case whose condition holds, or else the default. */
 const choose = (branch: BranchNode, inputs: Literals): Choice => {
   const block = branch.ifElse;
-  const cases = [block?.case, ...(block?.other ?? [])];
+  const cases = [block?.case, ...(block?.other ?? [])].filter((each) => each !== undefined);
   const otherwise = block?.default.case === 'elseNode' ? block.default.value : undefined;
-  const taken = cases.find((each) => each && holds(each.condition, inputs))?.thenNode ?? otherwise;
+  const taken = cases.find((each) => holds(each.condition, inputs))?.thenNode ?? otherwise;
   const message = block?.default.case === 'error' ? block.default.value.message : 'no branch was satisfied';
-  const nodes = [...cases.map((each) => each?.thenNode), otherwise].filter(isNode);
+  const nodes = [...cases.map((each) => each.thenNode), otherwise].filter((each) => each !== undefined);
   return { taken, left: nodes.filter((each) => each !== taken), message };
 };
 

@@ -4,7 +4,7 @@ import {
   CompiledWorkflowClosureSchema,
 } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { type Binding, BindingSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node, NodeSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
@@ -18,37 +18,33 @@ import { attemptAt, beginAttempt, endAttempt } from './task-attempt.js';
 const promise = (name: string, nodeId: string): Binding =>
   create(BindingSchema, { var: name, binding: { value: { case: 'promise', value: { nodeId, var: name } } } });
 
-const instanceOf = (template: TaskTemplate, id: string): Node =>
+const instanceOf = (template: TaskTemplate, reference: Identifier, id: string): Node =>
   create(NodeSchema, {
     id,
-    metadata: { name: template.id?.name ?? id },
+    metadata: { name: reference.name },
     inputs: Object.keys(template.interface?.inputs?.variables ?? {}).map((name) => promise(name, START_NODE)),
-    ...(template.id
-      ? { target: { case: 'taskNode', value: { reference: { case: 'referenceId', value: template.id } } } }
-      : {}),
+    target: { case: 'taskNode', value: { reference: { case: 'referenceId', value: reference } } },
   });
 
 /** Stands in for a graph that only the task's own code could make: two instances of the task, side by side. */
-export const twoInstances = (template: TaskTemplate): CompiledWorkflowClosure => {
+const twoInstances = (template: TaskTemplate, id: Identifier): CompiledWorkflowClosure => {
   const outputs = Object.keys(template.interface?.outputs?.variables ?? {}).map((name) => promise(name, 'dn1'));
-  const id = template.id;
   return create(CompiledWorkflowClosureSchema, {
     primary: {
       template: {
         id: {
+          ...id,
+          $typeName: 'platformidl.core.Identifier',
           resourceType: ResourceType.WORKFLOW,
-          project: id?.project ?? '',
-          domain: id?.domain ?? '',
-          name: `dynamic_${id?.name ?? ''}`,
-          version: id?.version ?? '',
+          name: `dynamic_${id.name}`,
         },
         metadata: {},
         ...(template.interface ? { interface: template.interface } : {}),
         nodes: [
           create(NodeSchema, { id: START_NODE }),
           create(NodeSchema, { id: END_NODE, inputs: outputs }),
-          instanceOf(template, 'dn0'),
-          instanceOf(template, 'dn1'),
+          instanceOf(template, id, 'dn0'),
+          instanceOf(template, id, 'dn1'),
         ],
         outputs,
       },
@@ -81,9 +77,9 @@ export const dynamicClosureOf = (
   place: Place,
   template: TaskTemplate,
 ): CompiledWorkflowClosure | undefined => {
-  const name = template.id?.name ?? '';
-  if (place.plainTask === name) return undefined;
-  return run.dynamicClosure(name) ?? (saysDynamic(template) ? twoInstances(template) : undefined);
+  const { id } = template;
+  if (!id || place.plainTask === id.name) return undefined;
+  return run.dynamicClosure(id.name) ?? (saysDynamic(template) ? twoInstances(template, id) : undefined);
 };
 
 /** A node whose task makes a graph, which is then walked below the node. */

@@ -101,11 +101,10 @@ export function* together<Result>(walks: readonly Walk<Result>[]): Walk<readonly
     const round: Effect[] = [];
     for (const [index, walk] of open) {
       const step = walk.next();
-      if (!step.done) round.push(...step.value);
-      else {
+      if (step.done === true) {
         results[index] = step.value;
         open.delete(index);
-      }
+      } else round.push(...step.value);
     }
     if (round.length > 0) yield round;
   }

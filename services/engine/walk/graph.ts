@@ -86,7 +86,7 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
   const ready: string[] = [];
   for (const [id, walk] of progress.active) {
     const step = walk.next();
-    if (step.done) ready.push(...takeIn(progress, id, step.value));
+    if (step.done === true) ready.push(...takeIn(progress, id, step.value));
     else effects.push(...step.value);
   }
   return { effects, ready };

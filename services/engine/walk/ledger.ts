@@ -59,12 +59,11 @@ export const createLedger = (): Ledger => {
   const children = new Map<string, WorkflowExecutionIdentifier[]>();
 
   const isUnder = (nodeId: string, parent: string): boolean => {
-    let here: string | undefined = nodeId;
-    while (here) {
-      here = nodes.get(here)?.parent;
-      if (here === parent) return true;
+    if (parent === '') return true;
+    for (let here = nodes.get(nodeId); here; here = nodes.get(here.parent)) {
+      if (here.parent === parent) return true;
     }
-    return parent === '';
+    return false;
   };
 
   const openNode = (node: OpenNode): void => void nodes.set(node.id, node);

@@ -11,10 +11,12 @@ const take = (cursor: Cursor, count: number): Buffer => {
 
 const count = (cursor: Cursor, bytes: number): number => take(cursor, bytes).readUIntBE(0, bytes);
 
+const keyText = (key: Plain): string => (typeof key === 'object' ? '' : String(key));
+
 const list = (cursor: Cursor, length: number): Plain => Array.from({ length }, () => next(cursor));
 
 const object = (cursor: Cursor, length: number): Plain =>
-  Object.fromEntries(Array.from({ length }, () => [String(next(cursor)), next(cursor)]));
+  Object.fromEntries(Array.from({ length }, () => [keyText(next(cursor)), next(cursor)]));
 
 const text = (cursor: Cursor, length: number): Plain => take(cursor, length).toString();
 

@@ -40,7 +40,7 @@ const sized = (short: number, long: number, count: number): Buffer =>
 const integer = (value: bigint): Buffer =>
   value >= 0n && value < 128n ? Buffer.of(Number(value)) : head(INT_64, 8, value);
 
-const packObject = (value: { readonly [key: string]: Plain }): Buffer => {
+const packObject = (value: Readonly<Record<string, Plain>>): Buffer => {
   const entries = Object.entries(value);
   return Buffer.concat([
     sized(0x80, 0xdf, entries.length),
@@ -61,6 +61,6 @@ export const pack = (value: Plain): Buffer => {
     const items = value as readonly Plain[];
     return Buffer.concat([sized(0x90, 0xdd, items.length), ...items.map(pack)]);
   }
-  const object = value as { readonly [key: string]: Plain };
+  const object = value as Readonly<Record<string, Plain>>;
   return isFloat(object) ? float(object.$float) : packObject(object);
 };

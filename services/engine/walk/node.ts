@@ -40,7 +40,9 @@ function* walkTarget(run: Run, at: NodeAt, given: Given): Walk<End> {
       const { case: kind, value } = target.value.reference;
       if (kind === 'launchplanRef') return yield* walkLaunchPlan(run, at, value, inputs);
       if (kind === 'subWorkflowRef') return yield* walkSubWorkflow(run, at, value, inputs);
+      break;
     }
+    case undefined:
   }
   return { kind: 'failed', error: failure('NoTarget', `${at.id} has nothing to run`) };
 }

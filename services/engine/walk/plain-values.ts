@@ -3,7 +3,7 @@ import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/cor
 import { type Draw, drawInteger } from './draw.js';
 import { type Plain } from './msgpack.js';
 
-type Schema = { readonly [key: string]: JsonValue };
+type Schema = Readonly<Record<string, JsonValue>>;
 
 const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 'harbour', 'iris', 'juniper'];
 
@@ -42,27 +42,26 @@ const ofProperties = (draw: Draw, schema: Schema, root: Schema, depth: number): 
 const ofItems = (draw: Draw, schema: Schema, root: Schema, depth: number): Plain =>
   isSchema(schema['items']) ? [ofSchema(draw, schema['items'], root, depth + 1)] : [];
 
-/** A value that a JSON schema allows: the first variant, all properties, one item. */
-const ofSchema = (draw: Draw, unresolved: Schema, root: Schema, depth: number): Plain => {
+type OfSchema = (draw: Draw, schema: Schema, root: Schema, depth: number) => Plain;
+
+const OF_TYPE: Readonly<Record<string, OfSchema>> = {
+  integer: drawCount,
+  number: (draw) => ({ $float: drawFloat(draw) }),
+  boolean: (draw) => draw() < 0.5,
+  null: () => null,
+  array: ofItems,
+  object: ofProperties,
+};
+
+/** A value that a JSON schema allows: the first variant or value, all properties, one item. */
+const ofSchema: OfSchema = (draw, unresolved, root, depth) => {
   const schema = resolveSchema(unresolved, root);
-  const variants = schema['anyOf'];
+  const [variant] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [];
+  const [value] = Array.isArray(schema['enum']) ? schema['enum'] : [];
   if (depth > DEEPEST) return null;
-  if (Array.isArray(variants) && isSchema(variants[0])) return ofSchema(draw, variants[0], root, depth + 1);
-  if (Array.isArray(schema['enum'])) return String(schema['enum'][0]);
-  switch (schema['type']) {
-    case 'integer':
-      return drawCount(draw);
-    case 'number':
-      return { $float: drawFloat(draw) };
-    case 'boolean':
-      return draw() < 0.5;
-    case 'array':
-      return ofItems(draw, schema, root, depth);
-    case 'object':
-      return ofProperties(draw, schema, root, depth);
-    default:
-      return schema['type'] === 'null' ? null : drawWord(draw);
-  }
+  if (isSchema(variant)) return ofSchema(draw, variant, root, depth + 1);
+  if (typeof value === 'string') return value;
+  return (OF_TYPE[typeof schema['type'] === 'string' ? schema['type'] : ''] ?? drawWord)(draw, schema, root, depth);
 };
 
 const PLAIN_SIMPLE: Readonly<Partial<Record<SimpleType, (draw: Draw) => Plain>>> = {
@@ -82,23 +81,22 @@ export const plainStruct = (draw: Draw, type: LiteralType): Plain => {
   return ofProperties(draw, schema, type.metadata ?? {}, 0);
 };
 
+const firstOf = (draw: Draw, [first]: readonly LiteralType[]): Plain => (first ? plainOf(draw, first) : null);
+
 /** A value as it lies inside a data class. */
-export const plainOf = (draw: Draw, type: LiteralType): Plain => {
-  switch (type.type.case) {
+const plainOf = (draw: Draw, type: LiteralType): Plain => {
+  const kind = type.type;
+  switch (kind.case) {
     case 'simple':
-      return type.type.value === SimpleType.STRUCT
-        ? plainStruct(draw, type)
-        : (PLAIN_SIMPLE[type.type.value]?.(draw) ?? null);
+      return kind.value === SimpleType.STRUCT ? plainStruct(draw, type) : (PLAIN_SIMPLE[kind.value]?.(draw) ?? null);
     case 'collectionType':
-      return [plainOf(draw, type.type.value)];
+      return [plainOf(draw, kind.value)];
     case 'mapValueType':
-      return { [drawWord(draw)]: plainOf(draw, type.type.value) };
+      return { [drawWord(draw)]: plainOf(draw, kind.value) };
     case 'enumType':
-      return type.type.value.values[0] ?? '';
-    case 'unionType': {
-      const [first] = type.type.value.variants;
-      return first ? plainOf(draw, first) : null;
-    }
+      return kind.value.values[0] ?? '';
+    case 'unionType':
+      return firstOf(draw, kind.value.variants);
     default:
       return null;
   }

@@ -37,6 +37,9 @@ const ofUnion = (draw: Draw, variants: readonly LiteralType[]): Literal => {
   return inUnion(drawLiteral(draw, type), type);
 };
 
+const ofEnum = (draw: Draw, values: readonly string[]): Literal =>
+  primitive({ case: 'stringValue', value: values[drawInteger(draw, values.length)] ?? '' });
+
 /** A value as one variant of a union. */
 export const inUnion = (value: Literal, type: LiteralType): Literal =>
   scalar({ case: 'union', value: { value, type } });
@@ -56,10 +59,7 @@ export const drawLiteral = (draw: Draw, type: LiteralType): Literal => {
     case 'blob':
       return scalar({ case: 'blob', value: { uri: place(draw), metadata: { type: kind.value } } });
     case 'enumType':
-      return primitive({
-        case: 'stringValue',
-        value: kind.value.values[drawInteger(draw, kind.value.values.length)] ?? '',
-      });
+      return ofEnum(draw, kind.value.values);
     case 'structuredDatasetType':
       return scalar({
         case: 'structuredDataset',

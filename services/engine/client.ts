@@ -1,0 +1,105 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { CallError, EngineStopped, isPassing } from './call-error.js';
+import { createSlots, pause } from './pace.js';
+
+/** Calls of the public interface. Each is repeated, byte for byte, until it has an answer that stays. */
+export interface InterfaceClient {
+  call<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageInitShape<Input>,
+  ): Promise<MessageShape<Output>>;
+  /** Sends a request that is encoded already; answers how often it had to be repeated. */
+  send(method: DescMethodUnary, request: Uint8Array): Promise<number>;
+  close(): void;
+}
+
+type ClientOptions = { readonly endpoint: string; readonly concurrency: number; readonly signal: AbortSignal };
+type Answer = { readonly bytes: Buffer; readonly repeats: number };
+
+const DEADLINE_MS = 30_000;
+const LONGEST_BACKOFF_MS = 1000;
+const CALLS_PER_CHANNEL = 64;
+const MOST_CHANNELS = 4;
+
+const CHANNEL_OPTIONS = {
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.initial_reconnect_backoff_ms': 20,
+  'grpc.min_reconnect_backoff_ms': 20,
+  'grpc.max_reconnect_backoff_ms': 500,
+  'grpc.max_send_message_length': -1,
+  'grpc.max_receive_message_length': -1,
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
+  const count = Math.min(MOST_CHANNELS, Math.ceil(options.concurrency / CALLS_PER_CHANNEL));
+  const open = (): GrpcClient => new GrpcClient(options.endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
+  return Array.from({ length: Math.max(1, count) }, open);
+};
+
+const backoff = (attempt: number): number =>
+  Math.min(LONGEST_BACKOFF_MS, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2);
+
+/** Opens channels to one endpoint; `close` lets go of them, the signal also of the calls in flight. */
+export const createClient = (options: ClientOptions): InterfaceClient => {
+  const { signal } = options;
+  const channels = channelsFor(options);
+  const slots = createSlots(options.concurrency);
+  const inFlight = new Set<{ cancel(): void }>();
+  let turn = 0;
+  signal.addEventListener('abort', () => inFlight.forEach((each) => each.cancel()), { once: true });
+
+  const once = (path: string, request: Buffer): Promise<Buffer | ServiceError> =>
+    new Promise((resolve) => {
+      turn = (turn + 1) % channels.length;
+      const call = channels[turn]?.makeUnaryRequest(
+        path,
+        asIs,
+        asIs,
+        request,
+        new Metadata(),
+        { deadline: Date.now() + DEADLINE_MS },
+        (error, bytes) => {
+          if (call) inFlight.delete(call);
+          resolve(error ?? bytes ?? Buffer.alloc(0));
+        },
+      );
+      if (call) inFlight.add(call);
+    });
+
+  const answered = async (path: string, request: Buffer): Promise<Answer> => {
+    for (let repeats = 0; ; repeats++) {
+      if (signal.aborted) throw new EngineStopped('stopped');
+      const result = await once(path, request);
+      if (Buffer.isBuffer(result)) return { bytes: result, repeats };
+      if (!isPassing(result, repeats)) throw new CallError(result);
+      await pause(backoff(repeats), signal);
+    }
+  };
+
+  const request = (method: DescMethodUnary, bytes: Uint8Array): Promise<Answer> => {
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return slots(() => answered(`/${method.parent.typeName}/${method.name}`, view));
+  };
+
+  return {
+    call: async (method, init) => {
+      const bytes = toBinary(method.input, create(method.input, init));
+      return fromBinary(method.output, (await request(method, bytes)).bytes);
+    },
+    send: async (method, bytes) => (await request(method, bytes)).repeats,
+    close: () => channels.forEach((each) => each.close()),
+  };
+};

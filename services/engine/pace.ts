@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EngineStopped } from './call-error.js';
+
+/** Waits, unless the signal comes first. */
+export const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
+  try {
+    await delay(milliseconds, undefined, { signal });
+  } catch (cause) {
+    throw new EngineStopped('stopped', { cause });
+  }
+};
+
+/** Lets in at most `size` at once, in the order of arrival. */
+export type Slots = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+export const createSlots = (size: number): Slots => {
+  const queue: (() => void)[] = [];
+  let free = size;
+  const leave = (): void => {
+    const next = queue.shift();
+    if (next) next();
+    else free++;
+  };
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => queue.push(resolve));
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
+};
+
+/** Spaces calls evenly so that at most `perSecond` pass; 0 lets all pass. */
+export const createPacer = (perSecond: number, signal: AbortSignal): (() => Promise<void>) => {
+  const spacing = perSecond > 0 ? 1000 / perSecond : 0;
+  let next = 0;
+  return async () => {
+    if (spacing === 0) return;
+    const now = performance.now();
+    next = Math.max(next, now) + spacing;
+    const wait = next - spacing - now;
+    if (wait > 1) await pause(wait, signal);
+  };
+};
