@@ -1,5 +1,5 @@
 /** Where a test may stop the process, as `kill -9` would. */
-export type FailPoint = 'before-commit' | 'after-commit' | 'after-payload';
+export type FailPoint = 'before-commit' | 'after-commit' | 'after-payload' | 'inside-checkpoint';
 
 const [chosen, nth] = (process.env['FLIGHTLOG_FAIL_POINT'] ?? '').split(':');
 let passagesLeft = Number(nth ?? '1');

@@ -55,7 +55,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
   const running = new Map<string, Promise<void>>();
 
   const pathOf = (scope: string, sha256: string): string =>
-    join(root, ...scope.split('/').map(fileName), sha256.slice(0, 2), fileName(sha256));
+    join(root, ...scope.split('/').map(fileName), fileName(sha256.slice(0, 2)), fileName(sha256));
 
   const store = async (path: string, bytes: Uint8Array): Promise<void> => {
     const there = await orMissing(stat(path));

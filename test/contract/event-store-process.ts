@@ -1,0 +1,82 @@
+import { writeSync } from 'node:fs';
+import { type NewEvent } from '../../services/kernel/event.js';
+import { Fault } from '../../services/kernel/fault.js';
+import { sha256 } from '../../services/kernel/hash.js';
+import { streamName, type StreamName } from '../../services/kernel/stream.js';
+import { lockDataDirectory } from '../../services/store/data-directory.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import type { Synchronous } from '../../services/store/log-schema.js';
+import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+
+/** What a process that writes to a data directory is asked to do. */
+export type Work = {
+  readonly directory: string;
+  /** Streams that are appended to at the same time, each one event after another. */
+  readonly streams: number;
+  readonly eventsEach: number;
+  readonly dataBytes?: number;
+  readonly synchronous?: Synchronous;
+  /** Puts the data of each event into the payload store first. */
+  readonly withPayloads?: boolean;
+  /** Gives up the rights of the administrator first. */
+  readonly userId?: number;
+  /** Keeps the directory until its standard input ends. */
+  readonly keepsLock?: boolean;
+};
+
+/** What such a process says, one JSON object a line. */
+export type Said =
+  | { readonly locked: number }
+  | { readonly stream: string; readonly revision: number; readonly position: number }
+  | { readonly fault: string; readonly message: string }
+  | { readonly commits: number };
+
+const say = (said: Said): void => void writeSync(1, `${JSON.stringify(said)}\n`);
+
+/** The stream of that number. */
+export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);
+
+/** The event at a place of a stream: the same in every process, so that it can be sent again. */
+export const workEvent = (stream: number, revision: number, dataBytes = 100): NewEvent => ({
+  id: sha256(`${stream}/${revision}`).subarray(0, 16),
+  type: 'EngineReported',
+  data: new Uint8Array(dataBytes).fill(revision),
+  metadata: '{}',
+});
+
+const write = async (work: Work): Promise<void> => {
+  const store = await sqliteEventStore(work);
+  const payloads = filePayloadStore(work);
+  const appendAll = async (stream: number): Promise<void> => {
+    for (let at = 0; at < work.eventsEach; at += 1) {
+      const event = workEvent(stream, at, work.dataBytes);
+      if (work.withPayloads) await payloads.put('definitions/a', Buffer.from(`${stream}/${at}`));
+      const expected = at === 0 ? 'no-stream' : BigInt(at - 1);
+      const { revision, position } = await store.append(workStream(stream), expected, [event]);
+      say({ stream: workStream(stream), revision: Number(revision), position: Number(position) });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: work.streams }, (_, stream) => appendAll(stream)));
+  } finally {
+    say({ commits: store.commits() });
+    await store.close();
+  }
+};
+
+const run = async (work: Work): Promise<void> => {
+  if (work.userId !== undefined) process.setuid?.(work.userId);
+  try {
+    const lock = await lockDataDirectory(work.directory);
+    say({ locked: process.pid });
+    await write(work);
+    if (work.keepsLock) await new Promise((resolve) => process.stdin.resume().once('end', resolve));
+    lock.release();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    say({ fault: error.code, message: error.message });
+  }
+};
+
+const [, file, asked] = process.argv;
+if (asked !== undefined && file?.endsWith('event-store-process.js')) await run(JSON.parse(asked) as Work);
