@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
-import type { Content, PayloadRef } from '../kernel/payload-store.js';
+import type { Content } from '../kernel/payload-store.js';
 import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
 /** Whose phase an engine reported. */
@@ -43,16 +43,14 @@ export type EngineReport = {
 
 const ENTITIES: readonly (Entity | undefined)[] = [undefined, 'workflow', 'node', 'task'];
 
-const contentBytes = ({ content }: Content): Uint8Array => {
-  if (content.case !== 'ref') return toBinary(ContentSchema, create(ContentSchema, { content }));
-  return toBinary(ContentSchema, create(ContentSchema, { content: { case: 'ref', value: refMessage(content.value) } }));
-};
-
-/** A payload store answers plain objects; what is encoded must be a message. */
-export const refMessage = ({ scope, sha256, sizeBytes, keyId }: PayloadRef): ReturnType<typeof newRef> =>
-  newRef({ scope, sha256, sizeBytes, keyId });
-
-const newRef = (ref: PayloadRef) => create(PayloadRefSchema, ref);
+/** A payload store answers plain objects, and only a message can be encoded. */
+const contentBytes = ({ content }: Content): Uint8Array =>
+  toBinary(
+    ContentSchema,
+    content.case === 'ref'
+      ? create(ContentSchema, { content: { case: 'ref', value: create(PayloadRefSchema, content.value) } })
+      : create(ContentSchema, { content }),
+  );
 
 const writeText = (writer: BinaryWriter, number: number, text: string): void => {
   if (text !== '') writer.tag(number, WireType.LengthDelimited).string(text);

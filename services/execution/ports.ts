@@ -3,6 +3,7 @@ import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 
 /** A stream that was read, and how far. `ExecutionCreated` names all that its decision stands on. */
@@ -16,6 +17,8 @@ export type ProjectStanding =
 /** The projects, as far as launching asks. */
 export interface Projects {
   standing(project: string, domain: string): Promise<ProjectStanding>;
+  /** What stands against launching there, ready to be thrown; `undefined` when nothing does. */
+  check(project: string, domain: string): Promise<RpcError | undefined>;
 }
 
 /** A registered version of a launch plan, active or not. */

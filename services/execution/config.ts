@@ -1,0 +1,102 @@
+import { clone, create } from '@bufbuild/protobuf';
+
+import type { ExecutionSpec } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  type WorkflowExecutionConfig,
+  WorkflowExecutionConfigSchema,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import {
+  IdentitySchema,
+  type SecurityContext,
+  SecurityContextSchema,
+} from '../../proto/gen/platformidl/core/security_pb.js';
+
+/** One level of configuration: the fields that a request, a launch plan and attributes have in common. */
+export type ConfigLevel = Pick<
+  WorkflowExecutionConfig,
+  | 'maxParallelism'
+  | 'securityContext'
+  | 'rawOutputDataConfig'
+  | 'labels'
+  | 'annotations'
+  | 'interruptible'
+  | 'overwriteCache'
+  | 'envs'
+  | 'executionEnvAssignments'
+>;
+
+const hasIdentity = ({ runAs }: SecurityContext): boolean =>
+  runAs !== undefined && (runAs.k8sServiceAccount !== '' || runAs.iamRole !== '' || runAs.executionIdentity !== '');
+
+const isFilled = (map: { readonly values: object } | undefined): boolean => Object.keys(map?.values ?? {}).length > 0;
+
+/** The first level that says something. A message is taken whole, never mixed with that of another level. */
+const first = <Field extends keyof ConfigLevel>(
+  levels: readonly ConfigLevel[],
+  field: Field,
+  says: (value: NonNullable<ConfigLevel[Field]>) => boolean,
+): ConfigLevel[Field] | undefined =>
+  levels.map((level) => level[field]).find((value) => value !== undefined && says(value as NonNullable<typeof value>));
+
+type Role = { readonly assumableIamRole: string; readonly kubernetesServiceAccount: string };
+
+/* eslint-disable @typescript-eslint/no-deprecated -- clients in the field still send these */
+const oldRoles = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefined): readonly (Role | undefined)[] => [
+  spec.authRole,
+  plan?.authRole,
+  plan?.auth,
+  { assumableIamRole: plan?.role ?? '', kubernetesServiceAccount: '' },
+];
+/* eslint-enable @typescript-eslint/no-deprecated */
+
+const isRole = (role: Role | undefined): role is Role =>
+  role !== undefined && (role.assumableIamRole !== '' || role.kubernetesServiceAccount !== '');
+
+const oldSecurityContext = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefined): SecurityContext | undefined => {
+  const role = oldRoles(spec, plan).find(isRole);
+  if (role === undefined) return undefined;
+  const { assumableIamRole: iamRole, kubernetesServiceAccount: k8sServiceAccount } = role;
+  return create(SecurityContextSchema, { runAs: { iamRole, k8sServiceAccount } });
+};
+
+/** Somebody always runs it: the caller where nobody is named. */
+const withRunAs = (context: SecurityContext | undefined, principal: string): SecurityContext => {
+  const copy = context === undefined ? create(SecurityContextSchema) : clone(SecurityContextSchema, context);
+  copy.runAs ??= create(IdentitySchema);
+  if (copy.runAs.executionIdentity === '') copy.runAs.executionIdentity = principal;
+  return copy;
+};
+
+export type ConfigSources = {
+  readonly spec: ExecutionSpec;
+  /** Absent for a single task. */
+  readonly plan: LaunchPlanSpec | undefined;
+  /** The most specific first. */
+  readonly attributes: readonly WorkflowExecutionConfig[];
+  readonly projectLabels: Readonly<Record<string, string>>;
+  readonly maxParallelism: number;
+  readonly principal: string;
+};
+
+/** What an execution runs with: for each field the first of request, launch plan, attributes and platform. */
+export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
+  const { spec, plan, attributes, projectLabels, principal } = sources;
+  const levels: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
+  const raw = first(levels, 'rawOutputDataConfig', ({ outputLocationPrefix }) => outputLocationPrefix !== '');
+  const annotations = first(levels, 'annotations', isFilled);
+  const interruptible = first(levels, 'interruptible', () => true);
+  const envs = first(levels, 'envs', isFilled);
+  const securityContext = first(levels, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan);
+  return create(WorkflowExecutionConfigSchema, {
+    maxParallelism: first(levels, 'maxParallelism', (value) => value !== 0) ?? sources.maxParallelism,
+    securityContext: withRunAs(securityContext, principal),
+    ...(raw && { rawOutputDataConfig: raw }),
+    labels: { values: { ...projectLabels, ...first(levels, 'labels', isFilled)?.values } },
+    ...(annotations && { annotations }),
+    ...(interruptible !== undefined && { interruptible }),
+    overwriteCache: levels.some(({ overwriteCache }) => overwriteCache),
+    ...(envs && { envs }),
+    executionEnvAssignments: first(levels, 'executionEnvAssignments', (list) => list.length > 0) ?? [],
+  });
+};
