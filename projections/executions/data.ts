@@ -1,0 +1,34 @@
+import { fromBinary } from '@bufbuild/protobuf';
+
+import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { type ExecutionEvent, executionCodec } from '../../services/execution/events.js';
+import { bytesOf } from '../../services/kernel/payload-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { eventAt, type Past, unlessUnreadable } from '../kernel/past.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+
+/** An execution's document is keyed by its stream. */
+const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise<ExecutionEvent | undefined> =>
+  eventAt(past, executionCodec, key as StreamName, revision);
+
+/** What the execution runs with: the first event of its stream has it. */
+export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, `the inputs of ${document.key}`, async () => {
+    const event = await eventOf(past, document, 0n);
+    if (event?.type !== 'ExecutionCreated' || event.data.inputs === undefined) return undefined;
+    return fromBinary(LiteralMapSchema, await bytesOf(event.data.inputs, past.payloads));
+  });
+
+/** What the engine sent as outputs; unset when it sent a location, because engines' storage cannot be read from here. */
+export const outputsOf = async (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> => {
+  const { outputs_at: revision } = document.fields;
+  if (typeof revision !== 'number') return undefined;
+  return unlessUnreadable(past, `the outputs of ${document.key}`, async () => {
+    const event = await eventOf(past, document, BigInt(revision));
+    if (event?.type !== 'EngineReported') return undefined;
+    const bytes = await bytesOf(event.data.message, past.payloads);
+    const { outputResult: result } = fromBinary(WorkflowExecutionEventSchema, bytes);
+    return result.case === 'outputData' ? result.value : undefined;
+  });
+};

@@ -1,0 +1,156 @@
+import { clone, create } from '@bufbuild/protobuf';
+
+import {
+  type ExecutionClosure,
+  ExecutionMetadataSchema,
+  ExecutionSchema,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+  LiteralMapBlobSchema,
+  type SystemMetadata,
+  SystemMetadataSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  type WorkflowExecutionEvent,
+  WorkflowExecutionEventSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { ExecutionEvent } from '../../services/execution/events.js';
+import { messageIn } from '../kernel/decoded.js';
+import type { SeenEvent } from '../kernel/read-model.js';
+import { between, earliest, latest, timestampOf, timestampOfMs } from '../kernel/times.js';
+import { closureOf, type ExecutionDocument } from './document.js';
+
+const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
+
+type Result = ExecutionClosure['outputResult'];
+
+/** What an event of one type makes of an execution. */
+type Fold<Type extends ExecutionEvent['type']> = (
+  document: ExecutionDocument,
+  data: Extract<ExecutionEvent, { readonly type: Type }>['data'],
+  event: SeenEvent,
+) => void;
+
+const systemMetadataOf = (spec: ExecutionSpec): SystemMetadata => {
+  const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
+  return (metadata.systemMetadata ??= create(SystemMetadataSchema));
+};
+
+const specOf = ({ id, spec: recorded }: ExecutionCreated): ExecutionSpec => {
+  const spec = recorded ? clone(ExecutionSpecSchema, recorded) : create(ExecutionSpecSchema);
+  systemMetadataOf(spec).namespace ||= `${id?.project ?? ''}-${id?.domain ?? ''}`;
+  return spec;
+};
+
+/** The first event: accepted, and waiting for an engine. */
+export const created = (data: ExecutionCreated, { metadata }: SeenEvent): ExecutionDocument => {
+  const at = timestampOfMs(metadata.recordedAtMs);
+  const spec = specOf(data);
+  const principal = spec.metadata?.principal ?? '';
+  const execution = create(ExecutionSchema, {
+    ...(data.id && { id: data.id }),
+    spec,
+    closure: {
+      phase: Phase.QUEUED,
+      createdAt: at,
+      updatedAt: at,
+      notifications: data.notifications,
+      ...(data.workflowId && { workflowId: data.workflowId }),
+      stateChangeDetails: { occurredAt: at, principal },
+    },
+  });
+  return { execution, launchEntity: data.taskId ? 'task' : 'launch_plan', abort: undefined, outputsAt: null };
+};
+
+const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | undefined => {
+  if (given.case === undefined) return undefined;
+  if (given.case !== 'outputUri') return given;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients look for the location there and nowhere else
+  const value = create(LiteralMapBlobSchema, { data: { case: 'uri', value: given.value } });
+  return { case: 'outputs', value };
+};
+
+/** A repeated phase adds a result where there was none; a new phase replaces it. */
+const keepResult = (
+  document: ExecutionDocument,
+  message: WorkflowExecutionEvent,
+  samePhase: boolean,
+  revision: bigint,
+): void => {
+  const closure = closureOf(document.execution);
+  const result = resultOf(message);
+  if (result === undefined || (samePhase && closure.outputResult.case !== undefined)) return;
+  closure.outputResult = result;
+  document.outputsAt = result.case === 'outputData' ? Number(revision) : null;
+};
+
+/** An engine with a name of its own takes the execution over by saying that it is queued there. */
+const isClaim = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
+  (phase === Phase.UNDEFINED || phase === Phase.QUEUED) && producerId !== '' && producerId !== 'propeller';
+
+const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
+  closure.phase = phase;
+  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  if (duration !== undefined) closure.duration = duration;
+};
+
+const reported: Fold<'EngineReported'> = (document, report, event) => {
+  const { execution } = document;
+  const closure = closureOf(execution);
+  const at = timestampOf(report.occurredAt);
+  const message = messageIn(WorkflowExecutionEventSchema, report.message);
+  keepResult(document, message, report.samePhase, event.revision);
+  if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
+  if (!report.samePhase) end(closure, message.phase, at);
+  closure.updatedAt = latest(closure.updatedAt, at);
+  if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
+};
+
+const terminationRequested: Fold<'TerminationRequested'> = (document, { cause, principal }) => {
+  document.abort = { cause, principal };
+  closureOf(document.execution).phase = Phase.ABORTING;
+};
+
+const expired: Fold<'ExecutionExpired'> = (document, { phase, cause, principal }, { metadata }) => {
+  const closure = closureOf(document.execution);
+  const at = timestampOfMs(metadata.recordedAtMs);
+  document.abort = { cause, principal };
+  end(closure, phase, at);
+  closure.updatedAt = latest(closure.updatedAt, at);
+};
+
+const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { state, principal }, { metadata }) => {
+  closureOf(execution).stateChangeDetails = {
+    $typeName: 'platformidl.admin.ExecutionStateChangeDetails',
+    state,
+    occurredAt: timestampOfMs(metadata.recordedAtMs),
+    principal,
+  };
+};
+
+const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read the tags there
+  if (execution.spec) execution.spec.tags = [...tags];
+};
+
+const folds: { readonly [Type in Exclude<ExecutionEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
+  EngineReported: reported,
+  TerminationRequested: terminationRequested,
+  ExecutionExpired: expired,
+  ExecutionStateChanged: stateChanged,
+  ExecutionTagged: tagged,
+};
+
+/** What any later event makes of the execution. */
+export const changed = (
+  document: ExecutionDocument,
+  body: Exclude<ExecutionEvent, { readonly type: 'ExecutionCreated' }>,
+  event: SeenEvent,
+): ExecutionDocument => {
+  // The row of a type takes exactly the data of that type; the compiler cannot follow.
+  const fold = folds[body.type] as (document: ExecutionDocument, data: unknown, event: SeenEvent) => void;
+  fold(document, body.data, event);
+  return document;
+};

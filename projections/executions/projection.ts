@@ -1,0 +1,98 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import { type Execution, ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type { ExecutionEvent } from '../../services/execution/events.js';
+import { enumName } from '../kernel/enum-name.js';
+import type { ReadModel } from '../kernel/read-model.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+import { microsOf } from '../kernel/times.js';
+import { executionCollection } from './columns.js';
+import { closureOf, type ExecutionDocument, listed, shown } from './document.js';
+import { changed, created } from './fold.js';
+
+type Fields = StoredDocument['fields'];
+
+const resultFields = (execution: Execution): Fields => {
+  const { outputResult: result } = closureOf(execution);
+  if (result.case !== 'error') return { error_kind: null, error_code: null };
+  return { error_kind: enumName(ExecutionError_ErrorKind, result.value.kind), error_code: result.value.code };
+};
+
+const idFields = ({ id }: Execution): Fields => {
+  const { project = '', domain = '', name = '' } = id ?? {};
+  return { project, domain, name };
+};
+
+const specFields = ({ spec }: Execution): Fields => {
+  const { mode = 0, principal: user = '', systemMetadata } = spec?.metadata ?? {};
+  return { mode, user, cluster: systemMetadata?.executionCluster ?? '' };
+};
+
+const abortFields = (abort: ExecutionDocument['abort']): Fields => ({
+  abort_cause: abort?.cause ?? null,
+  abort_principal: abort?.principal ?? null,
+});
+
+const fieldsOf = ({ execution, launchEntity, abort, outputsAt }: ExecutionDocument): Fields => {
+  const closure = closureOf(execution);
+  return {
+    ...idFields(execution),
+    ...specFields(execution),
+    phase: enumName(WorkflowExecution_Phase, closure.phase),
+    state: closure.stateChangeDetails?.state ?? 0,
+    created_at: microsOf(closure.createdAt),
+    updated_at: microsOf(closure.updatedAt),
+    started_at: microsOf(closure.startedAt),
+    duration: microsOf(closure.duration),
+    ...resultFields(execution),
+    ...abortFields(abort),
+    launch_entity: launchEntity,
+    outputs_at: outputsAt,
+  };
+};
+
+const store: ReadModel<ExecutionDocument>['store'] = (_, document) => {
+  const answered = shown(document);
+  const element = listed(answered);
+  return {
+    fields: fieldsOf(document),
+    answer: toBinary(ExecutionSchema, answered),
+    ...(element !== answered && { element: toBinary(ExecutionSchema, element) }),
+    ...(answered !== document.execution && { state: toBinary(ExecutionSchema, document.execution) }),
+  };
+};
+
+const load = ({ fields, answer, state }: StoredDocument): ExecutionDocument => {
+  const { abort_cause: cause, abort_principal: principal, outputs_at: outputsAt } = fields;
+  return {
+    execution: fromBinary(ExecutionSchema, state ?? answer),
+    launchEntity: String(fields['launch_entity'] ?? ''),
+    abort: typeof cause === 'string' ? { cause, principal: String(principal ?? '') } : undefined,
+    outputsAt: typeof outputsAt === 'number' ? outputsAt : null,
+  };
+};
+
+/** Executions, one document each; its key is the name of its stream. */
+export const executions: ReadModel<ExecutionDocument> = {
+  collection: executionCollection,
+  follows: [
+    'ExecutionCreated',
+    'EngineReported',
+    'TerminationRequested',
+    'ExecutionExpired',
+    'ExecutionStateChanged',
+    'ExecutionTagged',
+  ],
+  touches: ({ body, stream }) => {
+    const { type, data } = body as ExecutionEvent;
+    return type === 'EngineReported' && data.entity !== 'workflow' ? [] : [stream];
+  },
+  fold: (document, event) => {
+    const body = event.body as ExecutionEvent;
+    if (body.type === 'ExecutionCreated') return created(body.data, event);
+    return document && changed(document, body, event);
+  },
+  store,
+  load,
+};

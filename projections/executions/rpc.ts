@@ -1,0 +1,89 @@
+import { create } from '@bufbuild/protobuf';
+
+import type { ResourceListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import { type Listed, listPage } from '../kernel/list-query.js';
+import type { Past } from '../kernel/past.js';
+import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import {
+  absentRun,
+  type ExecutionId,
+  executionIdOf,
+  executionStream,
+  executionStreams,
+  executionText,
+} from '../kernel/run-identifiers.js';
+import { executionCollection, executionColumns } from './columns.js';
+import { inputsOf, outputsOf } from './data.js';
+
+export type ExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+
+const LIST = { elements: 1, token: 2 };
+const ACTIVE = 0;
+
+const found = async (
+  { store, freshness }: ExecutionReads,
+  sent: ExecutionId | undefined,
+  call: Call,
+): Promise<StoredDocument> => {
+  const id = executionIdOf(sent);
+  const stream = executionStream(id);
+  await freshness.waitForStream(call, stream);
+  const document = await store.get(executionCollection, stream);
+  if (document === undefined) throw absentRun('execution', executionText(id));
+  return document;
+};
+
+const list = async (
+  { store, freshness }: ExecutionReads,
+  request: ResourceListRequest,
+  call: Call,
+): Promise<Uint8Array> => {
+  const { id } = request;
+  if (id === undefined) throw missing('id');
+  const { project, domain, name } = id;
+  if (!project) throw missing('project');
+  if (!domain) throw missing('domain');
+  await freshness.waitForPrefix(call, executionStreams(project, domain));
+  const listed: Listed = {
+    rpc: 'ListExecutions',
+    store,
+    collection: executionCollection,
+    columns: executionColumns,
+    order: { field: 'created_at', direction: 'descending' },
+  };
+  const scope = Object.entries({ project, domain, ...(name && { name }) });
+  const page = await listPage(
+    listed,
+    {
+      where: scope.map(([field, value]) => ({ field, is: '=', value })),
+      unlessNamed: [{ field: 'state', is: '=', value: ACTIVE }],
+    },
+    request,
+  );
+  return listMessage(LIST, page.elements, page.token);
+};
+
+/** What is read of executions. */
+export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
+  route(AdminService.method.getExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
+  route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
+  route(AdminService.method.getExecutionData, async ({ id }, call) => {
+    const document = await found(reads, id, call);
+    const [fullInputs, fullOutputs] = await Promise.all([
+      inputsOf(reads.past, document),
+      outputsOf(reads.past, document),
+    ]);
+    return create(WorkflowExecutionGetDataResponseSchema, {
+      // Nothing is signed, so these name nothing; clients expect the messages all the same.
+      inputs: {},
+      outputs: {},
+      ...(fullInputs && { fullInputs }),
+      ...(fullOutputs && { fullOutputs }),
+    });
+  }),
+];

@@ -1,0 +1,29 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+
+import { CorruptEvent } from '../../services/kernel/fault.js';
+import type { Content } from '../../services/kernel/payload-store.js';
+
+const decoded = new WeakMap<Content, unknown>();
+
+const decode = <Desc extends DescMessage>(schema: Desc, { content }: Content): MessageShape<Desc> => {
+  if (content.case !== 'inline') throw new CorruptEvent(`a ${schema.typeName} has not been brought in`);
+  try {
+    return fromBinary(schema, content.value);
+  } catch (error) {
+    throw new CorruptEvent(`a ${schema.typeName} cannot be decoded`, error);
+  }
+};
+
+/**
+ * The message in a part of an event, decoded once for all read models. A part holds one kind of message. What is
+ * answered is shared: documents take from it, and change nothing in it.
+ *
+ * @throws {CorruptEvent} when the bytes are not that message, or not there.
+ */
+export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> => {
+  const known = decoded.get(part) as MessageShape<Desc> | undefined;
+  if (known !== undefined) return known;
+  const message = decode(schema, part);
+  decoded.set(part, message);
+  return message;
+};

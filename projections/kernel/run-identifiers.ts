@@ -1,0 +1,80 @@
+import { missing, RpcError } from '../../services/kernel/rpc.js';
+import { type StreamName, streamName } from '../../services/kernel/stream.js';
+import { documentKey } from './document-key.js';
+
+/** Names an execution. The shape of `core.WorkflowExecutionIdentifier`. */
+export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+
+/** Names a node of an execution. The shape of `core.NodeExecutionIdentifier`. */
+export type NodeId<Execution = ExecutionId> = { readonly nodeId: string; readonly executionId: Execution };
+
+/** Names an attempt of a task of a node, within an execution. */
+export type TaskAttempt = {
+  readonly nodeId: string;
+  readonly taskId?: TaskId | undefined;
+  readonly retryAttempt: number;
+};
+
+/** Names a version of a task. The shape of `core.Identifier`. */
+export type TaskId = {
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  readonly version: string;
+};
+
+const PARTS = ['project', 'domain', 'name'] as const;
+
+/** The stream of an execution, its nodes and its tasks. */
+export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
+  streamName('execution', [project, domain, name]);
+
+/** How the streams of the executions of a project and domain begin. */
+export const executionStreams = (project: string, domain: string): string =>
+  executionStream({ project, domain, name: '' });
+
+/** The key of a node execution's document. */
+export const nodeExecutionKey = (stream: StreamName, nodeId: string): string => documentKey(stream, nodeId);
+
+/** The key of a task execution's document; it begins with that of its node. */
+export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAttempt }: TaskAttempt): string => {
+  const { project = '', domain = '', name = '', version = '' } = taskId ?? {};
+  return documentKey(stream, nodeId, project, domain, name, version, String(retryAttempt));
+};
+
+/**
+ * An execution's identifier, when it is complete.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the part that is missing, with the field that it is missing in.
+ */
+export const executionIdOf = (id: ExecutionId | undefined, field = 'id'): ExecutionId => {
+  if (id === undefined) throw missing(field);
+  const empty = PARTS.find((part) => id[part] === '');
+  if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
+  return { project: id.project, domain: id.domain, name: id.name };
+};
+
+/**
+ * A node's identifier, when it is complete.
+ *
+ * @throws {RpcError} as `executionIdOf`.
+ */
+export const nodeIdOf = (id: Partial<NodeId<ExecutionId | undefined>> | undefined, field = 'id'): NodeId => {
+  const inField = (part: string): string => (field === 'id' ? part : `${field}.${part}`);
+  if (id === undefined) throw missing(field);
+  if (id.executionId === undefined) throw missing(inField('execution_id'));
+  if (id.nodeId === undefined || id.nodeId === '') throw missing(inField('node_id'));
+  return { nodeId: id.nodeId, executionId: executionIdOf(id.executionId, inField('execution_id')) };
+};
+
+/** An execution's identifier as messages show it. */
+export const executionText = ({ project, domain, name }: ExecutionId): string =>
+  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} name:${JSON.stringify(name)}`;
+
+/** A node's identifier as messages show it. */
+export const nodeText = ({ nodeId, executionId }: NodeId): string =>
+  `node_id:${JSON.stringify(nodeId)} execution_id:{${executionText(executionId)}}`;
+
+/** There is no such thing of an execution. */
+export const absentRun = (kind: 'execution' | 'node execution' | 'task execution', text: string): RpcError =>
+  new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier ${text}`);

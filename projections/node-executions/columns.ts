@@ -1,0 +1,53 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+
+/** The stored node executions, listed by execution and parent. */
+export const nodeExecutionCollection: Collection = {
+  name: 'node-executions',
+  version: 1,
+  fields: {
+    execution: 'text',
+    parent: 'text',
+    execution_project: 'text',
+    execution_domain: 'text',
+    execution_name: 'text',
+    node_id: 'text',
+    phase: 'text',
+    created_at: 'integer',
+    updated_at: 'integer',
+    started_at: 'integer',
+    duration: 'integer',
+    error_kind: 'text',
+    error_code: 'text',
+    cache_status: 'text',
+    input_uri: 'text',
+    closed_by: 'text',
+    inputs_at: 'integer',
+    outputs_at: 'integer',
+    dynamic_at: 'integer',
+  },
+  indexes: [['execution', 'parent', 'created_at']],
+};
+
+/** What filters and sorts of node executions may name. */
+export const nodeExecutionColumns: Columns = {
+  entity: 'node_execution',
+  code: 'ne',
+  byName: {
+    execution_project: { field: 'execution_project', kind: 'text' },
+    execution_domain: { field: 'execution_domain', kind: 'text' },
+    execution_name: { field: 'execution_name', kind: 'text' },
+    node_id: { field: 'node_id', kind: 'text' },
+    phase: { field: 'phase', kind: 'text' },
+    created_at: { field: 'created_at', kind: 'time' },
+    updated_at: { field: 'updated_at', kind: 'time' },
+    node_execution_created_at: { field: 'created_at', kind: 'time' },
+    node_execution_updated_at: { field: 'updated_at', kind: 'time' },
+    started_at: { field: 'started_at', kind: 'time' },
+    duration: { field: 'duration', kind: 'duration' },
+    error_kind: { field: 'error_kind', kind: 'text' },
+    error_code: { field: 'error_code', kind: 'text' },
+    cache_status: { field: 'cache_status', kind: 'text' },
+    input_uri: { field: 'input_uri', kind: 'text' },
+  },
+};

@@ -1,0 +1,151 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type NodeExecutionClosure,
+  NodeExecutionMetaDataSchema,
+  NodeExecutionSchema,
+  type TaskNodeMetadata,
+  TaskNodeMetadataSchema,
+  WorkflowNodeMetadataSchema,
+} from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
+import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type {
+  NodeExecutionEvent,
+  TaskNodeMetadata as ReportedTaskNode,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import type { EngineReport } from '../../services/execution/events.js';
+import type { SeenEvent } from '../kernel/read-model.js';
+import { nodeExecutionKey, taskExecutionKey } from '../kernel/run-identifiers.js';
+import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
+import { closureOf, type NodeDocument, TERMINAL } from './document.js';
+
+/** Where a node stands in the tree: the parent that its first event names. */
+const parentOf = ({ parentNodeMetadata, parentTaskMetadata }: NodeExecutionEvent, { stream }: SeenEvent): string => {
+  if (parentNodeMetadata) return nodeExecutionKey(stream, parentNodeMetadata.nodeId);
+  const parentTask = parentTaskMetadata?.id;
+  if (parentTask === undefined) return '';
+  return taskExecutionKey(stream, { ...parentTask, nodeId: parentTask.nodeExecutionId?.nodeId ?? '' });
+};
+
+/** A node execution that no event has told of yet. */
+export const opened = (message: NodeExecutionEvent, event: SeenEvent): NodeDocument => ({
+  node: create(NodeExecutionSchema, {
+    ...(message.id && { id: message.id }),
+    closure: { ...(message.occurredAt && { createdAt: message.occurredAt }) },
+    metadata: { retryGroup: message.retryGroup, specNodeId: message.specNodeId },
+  }),
+  parent: parentOf(message, event),
+  closedBy: '',
+  inputsAt: null,
+  outputsAt: null,
+  dynamicAt: null,
+});
+
+/** Flags are sent on some events only: once on, they stay on. */
+const keepFlags = ({ node }: NodeDocument, message: NodeExecutionEvent): void => {
+  const metadata = (node.metadata ??= create(NodeExecutionMetaDataSchema));
+  metadata.isParentNode ||= message.isParent;
+  metadata.isDynamic ||= message.isDynamic;
+  metadata.isArray ||= message.isArray;
+  metadata.isEager ||= message.isEager;
+};
+
+/** The first inputs stand. */
+const keepInputs = (document: NodeDocument, { inputValue }: NodeExecutionEvent, revision: number): void => {
+  if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
+  if (inputValue.case === 'inputData') document.inputsAt ??= revision;
+};
+
+/** True when the event says the phase for the first time; an end that was only inferred has not been said. */
+const isNews = ({ closedBy }: NodeDocument, { phase }: NodeExecutionEvent, { samePhase }: EngineReport): boolean =>
+  !samePhase || (closedBy !== '' && TERMINAL.has(phase));
+
+/** A repeated phase adds a result where there was none; a new phase replaces it. */
+const keepResult = (
+  document: NodeDocument,
+  { outputResult: result }: NodeExecutionEvent,
+  news: boolean,
+  revision: number,
+): void => {
+  const closure = closureOf(document.node);
+  if (result.case === undefined || (!news && closure.outputResult.case !== undefined)) return;
+  closure.outputResult = result;
+  document.outputsAt = result.case === 'outputData' ? revision : null;
+};
+
+const mergedTaskNode = (known: TaskNodeMetadata | undefined, reported: ReportedTaskNode): TaskNodeMetadata => {
+  const { checkpointUri, catalogKey, cacheStatus } = reported;
+  const saysCache = catalogKey !== undefined || cacheStatus !== CatalogCacheStatus.CACHE_DISABLED;
+  return {
+    ...(known ?? create(TaskNodeMetadataSchema)),
+    ...(checkpointUri && { checkpointUri }),
+    ...(saysCache && { cacheStatus }),
+    ...(catalogKey && { catalogKey }),
+  };
+};
+
+const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNode, revision: number): void => {
+  if (dynamicWorkflow === undefined) return;
+  if (dynamicWorkflow.compiledWorkflow) document.dynamicAt = revision;
+  if (dynamicWorkflow.dynamicJobSpecUri) {
+    closureOf(document.node).dynamicJobSpecUri = dynamicWorkflow.dynamicJobSpecUri;
+  }
+};
+
+/** What the node stands for: a child execution, named once, or a task, whose cache state is told bit by bit. */
+const keepTarget = (document: NodeDocument, { targetMetadata }: NodeExecutionEvent, revision: number): void => {
+  const closure = closureOf(document.node);
+  const { case: kind, value: known } = closure.targetMetadata;
+  if (targetMetadata.case === undefined) return;
+  if (targetMetadata.case === 'taskNodeMetadata') keepDynamic(document, targetMetadata.value, revision);
+  if (kind === 'workflowNodeMetadata') return;
+  if (targetMetadata.case === 'taskNodeMetadata') {
+    closure.targetMetadata = { case: 'taskNodeMetadata', value: mergedTaskNode(known, targetMetadata.value) };
+    return;
+  }
+  const { executionId } = targetMetadata.value;
+  const value = create(WorkflowNodeMetadataSchema, { ...(executionId && { executionId }) });
+  closure.targetMetadata = { case: 'workflowNodeMetadata', value };
+};
+
+const end = (closure: NodeExecutionClosure, phase: Phase, at: Instant): void => {
+  closure.phase = phase;
+  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  if (duration !== undefined) closure.duration = duration;
+};
+
+/** What an engine's event about the node makes of it. */
+export const reported = (
+  document: NodeDocument,
+  message: NodeExecutionEvent,
+  report: EngineReport,
+  event: SeenEvent,
+): NodeDocument => {
+  const closure = closureOf(document.node);
+  const at = timestampOf(report.occurredAt);
+  const revision = Number(event.revision);
+  const news = isNews(document, message, report);
+  keepFlags(document, message);
+  keepInputs(document, message, revision);
+  keepResult(document, message, news, revision);
+  keepTarget(document, message, revision);
+  if (message.deckUri) closure.deckUri = message.deckUri;
+  if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
+  if (news) {
+    end(closure, message.phase, at);
+    document.closedBy = '';
+  }
+  closure.updatedAt = latest(closure.updatedAt, given(message.reportedAt) ?? at);
+  return document;
+};
+
+/** What the end of the execution makes of a node that was open. */
+export const closed = (document: NodeDocument, closedBy: string, at: Instant): NodeDocument => {
+  const closure = closureOf(document.node);
+  if (TERMINAL.has(closure.phase)) return document;
+  end(closure, Phase.ABORTED, at);
+  closure.updatedAt = latest(closure.updatedAt, timestampOf(at));
+  document.closedBy = closedBy;
+  return document;
+};

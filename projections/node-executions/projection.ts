@@ -1,0 +1,117 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import {
+  type NodeExecution,
+  type NodeExecutionClosure,
+  NodeExecutionSchema,
+} from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
+import {
+  ExecutionError_ErrorKind,
+  NodeExecution_Phase,
+  WorkflowExecution_Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { ExecutionEvent } from '../../services/execution/events.js';
+import type { Content } from '../../services/kernel/payload-store.js';
+import { messageIn } from '../kernel/decoded.js';
+import { enumName } from '../kernel/enum-name.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
+import { nodeExecutionKey } from '../kernel/run-identifiers.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { nodeExecutionCollection } from './columns.js';
+import { closureOf, listed, type NodeDocument, shown } from './document.js';
+import { closed, opened, reported } from './fold.js';
+
+type Fields = StoredDocument['fields'];
+
+const resultFields = ({ outputResult: result }: NodeExecutionClosure): Fields => {
+  if (result.case !== 'error') return { error_kind: null, error_code: null };
+  return { error_kind: enumName(ExecutionError_ErrorKind, result.value.kind), error_code: result.value.code };
+};
+
+const cacheStatusOf = ({ targetMetadata: { case: kind, value } }: NodeExecutionClosure): FieldValue =>
+  kind === 'taskNodeMetadata' ? enumName(CatalogCacheStatus, value.cacheStatus) : null;
+
+/** The stream stands before the first slash of a key. */
+const streamOf = (key: string): string => key.slice(0, key.indexOf('/'));
+
+const idFields = ({ id }: NodeExecution): Fields => {
+  const { project = '', domain = '', name = '' } = id?.executionId ?? {};
+  return { execution_project: project, execution_domain: domain, execution_name: name, node_id: id?.nodeId ?? '' };
+};
+
+const fieldsOf = (key: string, document: NodeDocument, closure: NodeExecutionClosure): Fields => ({
+  execution: streamOf(key),
+  parent: document.parent,
+  ...idFields(document.node),
+  phase: enumName(NodeExecution_Phase, closure.phase),
+  created_at: microsOf(closure.createdAt),
+  updated_at: microsOf(closure.updatedAt),
+  started_at: microsOf(closure.startedAt),
+  duration: microsOf(closure.duration),
+  ...resultFields(closure),
+  cache_status: cacheStatusOf(closure),
+  input_uri: document.node.inputUri,
+  closed_by: document.closedBy,
+  inputs_at: document.inputsAt,
+  outputs_at: document.outputsAt,
+  dynamic_at: document.dynamicAt,
+});
+
+const store: ReadModel<NodeDocument>['store'] = (key, document) => {
+  const answered = shown(document);
+  const element = listed(answered);
+  return {
+    fields: fieldsOf(key, document, closureOf(answered)),
+    answer: toBinary(NodeExecutionSchema, answered),
+    ...(element !== answered && { element: toBinary(NodeExecutionSchema, element) }),
+    ...(answered !== document.node && { state: toBinary(NodeExecutionSchema, document.node) }),
+  };
+};
+
+const numberOr = (value: FieldValue | undefined): number | null => (typeof value === 'number' ? value : null);
+
+const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
+  node: fromBinary(NodeExecutionSchema, state ?? answer),
+  parent: String(fields['parent'] ?? ''),
+  closedBy: String(fields['closed_by'] ?? ''),
+  inputsAt: numberOr(fields['inputs_at']),
+  outputsAt: numberOr(fields['outputs_at']),
+  dynamicAt: numberOr(fields['dynamic_at']),
+});
+
+const openIn = (part: Content | undefined): OpenEntities['nodeIds'] =>
+  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).nodeIds;
+
+const touches: ReadModel<NodeDocument>['touches'] = ({ body, stream }) => {
+  const { type, data } = body as ExecutionEvent;
+  if (type !== 'EngineReported' && type !== 'ExecutionExpired') return [];
+  if (type === 'EngineReported' && data.entity === 'node') return [nodeExecutionKey(stream, data.nodeId)];
+  return openIn(data.closed).map((nodeId) => nodeExecutionKey(stream, nodeId));
+};
+
+const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocument | undefined => {
+  const { type, data } = event.body as ExecutionEvent;
+  if (type === 'EngineReported' && data.entity === 'node') {
+    const message = messageIn(NodeExecutionEventSchema, data.message);
+    return reported(document ?? opened(message, event), message, data, event);
+  }
+  if (document === undefined) return undefined;
+  if (type === 'EngineReported')
+    return closed(document, enumName(WorkflowExecution_Phase, data.phase), data.occurredAt);
+  if (type !== 'ExecutionExpired') return document;
+  return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
+};
+
+/** Node executions; the end of their execution is the end of all that are open. */
+export const nodeExecutions: ReadModel<NodeDocument> = {
+  collection: nodeExecutionCollection,
+  follows: ['EngineReported', 'ExecutionExpired'],
+  touches,
+  fold: folded,
+  store,
+  load,
+};

@@ -1,0 +1,95 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+
+import { FlyteURLsSchema, type FlyteURLs } from '../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  DynamicNodeWorkflowResponseSchema,
+  DynamicWorkflowNodeMetadataSchema,
+  type NodeExecution,
+  type NodeExecutionGetDataResponse,
+  NodeExecutionGetDataResponseSchema,
+  NodeExecutionSchema,
+} from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/event/event_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
+import type { Freshness } from '../kernel/freshness.js';
+import type { Past } from '../kernel/past.js';
+import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
+import { nodeExecutionCollection } from './columns.js';
+import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
+import { listNodes } from './list.js';
+
+export type NodeExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+
+const found = async (
+  { store, freshness }: NodeExecutionReads,
+  sent: NodeExecutionIdentifier | undefined,
+  call: Call,
+): Promise<StoredDocument> => {
+  const id = nodeIdOf(sent);
+  const stream = executionStream(id.executionId);
+  await freshness.waitForStream(call, stream);
+  const document = await store.get(nodeExecutionCollection, nodeExecutionKey(stream, id.nodeId));
+  if (document === undefined) throw absentRun('node execution', nodeText(id));
+  return document;
+};
+
+/** Names that links to the data are made of. */
+const urlsOf = ({ id, closure }: NodeExecution): FlyteURLs => {
+  const { project = '', domain = '', name = '' } = id?.executionId ?? {};
+  const base = `flyte://v1/${project}/${domain}/${name}/${id?.nodeId ?? ''}`;
+  const hasDeck = closure !== undefined && closure.deckUri !== '';
+  return create(FlyteURLsSchema, {
+    inputs: `${base}/i`,
+    outputs: `${base}/o`,
+    deck: hasDeck ? `${base}/d` : '',
+  });
+};
+
+const dynamicPart = (
+  { compiledWorkflow, id, dynamicJobSpecUri }: DynamicWorkflowNodeMetadata,
+  { closure }: NodeExecution,
+): NonNullable<NodeExecutionGetDataResponse['dynamicWorkflow']> => {
+  const templateId = compiledWorkflow?.primary?.template?.id ?? id;
+  return create(DynamicWorkflowNodeMetadataSchema, {
+    ...(templateId && { id: templateId }),
+    ...(compiledWorkflow && { compiledWorkflow }),
+    dynamicJobSpecUri: dynamicJobSpecUri || (closure?.dynamicJobSpecUri ?? ''),
+  });
+};
+
+const dataOf = async (past: Past, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
+  const node = fromBinary(NodeExecutionSchema, document.answer);
+  const [fullInputs, fullOutputs, dynamic] = await Promise.all([
+    inputsOf(past, document),
+    outputsOf(past, document),
+    dynamicWorkflowOf(past, document),
+  ]);
+  return create(NodeExecutionGetDataResponseSchema, {
+    // Nothing is signed, so these name nothing; clients expect the messages all the same.
+    inputs: {},
+    outputs: {},
+    ...(fullInputs && { fullInputs }),
+    ...(fullOutputs && { fullOutputs }),
+    ...(dynamic && { dynamicWorkflow: dynamicPart(dynamic, node) }),
+    flyteUrls: urlsOf(node),
+  });
+};
+
+/** What is read of node executions. */
+export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[] => [
+  route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
+  route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
+  route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
+    dataOf(reads.past, await found(reads, id, call)),
+  ),
+  route(AdminService.method.getDynamicNodeWorkflow, async ({ id }, call) => {
+    const dynamic = await dynamicWorkflowOf(reads.past, await found(reads, id, call));
+    if (dynamic?.compiledWorkflow === undefined) {
+      throw new RpcError('NOT_FOUND', 'node does not contain dynamic workflow');
+    }
+    return create(DynamicNodeWorkflowResponseSchema, { compiledWorkflow: dynamic.compiledWorkflow });
+  }),
+];
