@@ -1,0 +1,22 @@
+/**
+ * What the interface has beyond the one that clients in the field know: content that its documentation asks for and its
+ * wire has no place for (fields from 1000 on), and HTTP bindings under `/api/v1/` for RPCs that had none there. Clients
+ * that do not know an addition ignore it. Nothing else may differ; the descriptor test allows exactly this list.
+ */
+export const addedMessages: readonly string[] = ['platformidl.admin.ExecutionTags'];
+
+/** `message.field = number`. */
+export const addedFields: readonly string[] = [
+  'platformidl.admin.TaskCreateResponse.id = 1000',
+  'platformidl.admin.WorkflowCreateResponse.id = 1000',
+  'platformidl.admin.TaskExecutionGetDataResponse.logs = 1000',
+  'platformidl.admin.ExecutionUpdateRequest.tags = 1000',
+];
+
+/** `service.RPC VERB path`. */
+export const addedBindings: readonly string[] = [
+  'platformidl.service.SignalService.GetOrCreateSignal POST /api/v1/signals/get_or_create *',
+  'platformidl.service.IdentityService.UserInfo GET /api/v1/me ',
+  'platformidl.service.AuthMetadataService.GetPublicClientConfig GET /api/v1/auth/client_config ',
+  'platformidl.service.AuthMetadataService.GetOAuth2Metadata GET /api/v1/auth/metadata ',
+];

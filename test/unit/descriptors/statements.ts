@@ -1,0 +1,83 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  hasOption,
+  ScalarType,
+} from '@bufbuild/protobuf';
+import { nestedTypes } from '@bufbuild/protobuf/reflect';
+
+import { http } from '../../../proto/gen/google/api/annotations_pb.js';
+import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
+
+/** Everything that a caller can observe of an interface, one line for each fact, by what it is a fact of. */
+export type Statements = {
+  readonly messages: readonly string[];
+  readonly fields: readonly string[];
+  readonly enums: readonly string[];
+  readonly rpcs: readonly string[];
+  readonly bindings: readonly string[];
+};
+
+const own = (typeName: string): string => typeName.replace(/^flyteidl\./, 'platformidl.');
+
+const valueType = (field: DescField): string => {
+  if (field.message) return own(field.message.typeName);
+  return field.enum ? own(field.enum.typeName) : ScalarType[field.scalar];
+};
+
+const typeOf = (field: DescField): string => {
+  if (field.fieldKind === 'map') return `map<${ScalarType[field.mapKey]}, ${valueType(field)}>`;
+  return field.fieldKind === 'list' ? `repeated ${valueType(field)}${field.packed ? ' packed' : ''}` : valueType(field);
+};
+
+const fieldLine = (field: DescField): string =>
+  [
+    `${own(field.parent.typeName)}.${field.name} = ${field.number}`,
+    typeOf(field),
+    `json ${field.jsonName}`,
+    `oneof ${field.oneof?.name ?? '-'}`,
+    `presence ${field.presence}`,
+    field.deprecated ? 'deprecated' : 'current',
+  ].join(', ');
+
+const enumLines = (type: DescEnum): string[] =>
+  type.values.map(({ name, number }) => `${own(type.typeName)}.${name} = ${number}`);
+
+const rpcLine = (method: DescMethod): string =>
+  `${own(method.parent.typeName)}.${method.name} ${method.methodKind}(${own(method.input.typeName)}): ${own(method.output.typeName)}`;
+
+const pattern = ({ pattern: { case: verb, value } }: HttpRule): string =>
+  typeof value === 'string' && verb ? `${verb.toUpperCase()} ${value}` : 'custom';
+
+const bindingLines = (method: DescMethod, rule: HttpRule): string[] => [
+  `${own(method.parent.typeName)}.${method.name} ${pattern(rule)} ${rule.body}${rule.responseBody}`,
+  ...rule.additionalBindings.flatMap((further) => bindingLines(method, further)),
+];
+
+const all = (files: readonly DescFile[]) => {
+  const types = files.flatMap((file) => [...nestedTypes(file)]);
+  return {
+    messages: types.filter((type): type is DescMessage => type.kind === 'message'),
+    enums: types.filter((type): type is DescEnum => type.kind === 'enum'),
+    services: types.filter((type): type is DescService => type.kind === 'service'),
+  };
+};
+
+/** Says everything about the files of an interface, whichever of its two packages it is in. */
+export const statementsOf = (files: readonly DescFile[]): Statements => {
+  const { messages, enums, services } = all(files);
+  const methods = services.flatMap((service) => service.methods);
+  const withBinding = methods.filter((method) => hasOption(method, http));
+  return {
+    messages: messages.map(({ typeName }) => own(typeName)).sort(),
+    fields: messages.flatMap(({ fields }) => fields.map(fieldLine)).sort(),
+    enums: enums.flatMap(enumLines).sort(),
+    rpcs: methods.map(rpcLine).sort(),
+    bindings: withBinding.flatMap((method) => bindingLines(method, getOption(method, http))).sort(),
+  };
+};
