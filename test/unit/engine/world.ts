@@ -1,0 +1,114 @@
+import { fromBinary } from '@bufbuild/protobuf';
+
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import type { CompiledTask, CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { resolveInputs } from '../../../services/compiler/execution-inputs.js';
+import { keyOf } from '../../../services/compiler/identifier-key.js';
+import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
+import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';
+import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
+import { compileTask } from '../../../services/compiler/task.js';
+import { compileWorkflow } from '../../../services/compiler/workflow.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+
+type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
+
+/** What is registered, compiled, and what the fixtures launch. */
+export type World = {
+  readonly tasks: Map<string, CompiledTask>;
+  readonly workflows: Map<string, CompiledWorkflowClosure>;
+  readonly launchPlans: Map<string, LaunchPlan>;
+  readonly executions: { readonly fixture: string; readonly bytes: Uint8Array }[];
+};
+
+/** What an execution runs and with which inputs, once the control plane has resolved it. */
+export type Launched = { readonly closure: CompiledWorkflowClosure; readonly inputs: LiteralMap };
+
+const closureOf = (result: ReturnType<typeof compileWorkflow>): CompiledWorkflowClosure => {
+  if ('errors' in result) throw new Error(result.errors.map(({ nodeId, text }) => `${nodeId}: ${text}`).join('\n'));
+  return result.closure;
+};
+
+const registerTask = (world: World, bytes: Uint8Array): void => {
+  const { id, spec } = fromBinary(TaskCreateRequestSchema, bytes);
+  const result = compileTask({ ...spec!.template!, id: id! });
+  if ('errors' in result) throw new Error(result.errors.map(({ text }) => text).join('\n'));
+  world.tasks.set(keyOf(id!), result.task);
+};
+
+const compile = (
+  world: World,
+  template: Parameters<typeof compileWorkflow>[0]['template'],
+  subWorkflows: readonly (typeof template)[],
+) =>
+  closureOf(
+    compileWorkflow({
+      template,
+      subWorkflows,
+      task: (each) => world.tasks.get(keyOf(each)),
+      launchPlan: (each) => world.launchPlans.get(keyOf(each)),
+    }),
+  );
+
+const registerWorkflow = (world: World, bytes: Uint8Array): void => {
+  const { id, spec } = fromBinary(WorkflowCreateRequestSchema, bytes);
+  world.workflows.set(keyOf(id!), compile(world, { ...spec!.template!, id: id! }, spec!.subWorkflows));
+};
+
+const registerLaunchPlan = (world: World, bytes: Uint8Array): void => {
+  const { id, spec } = fromBinary(LaunchPlanCreateRequestSchema, bytes);
+  const { workflowId, defaultInputs, fixedInputs } = spec!;
+  const typed = world.workflows.get(keyOf(workflowId!))!.primary!.template!.interface;
+  world.launchPlans.set(keyOf(id!), {
+    workflowId: workflowId!,
+    fixed: fixedInputs,
+    expectedInputs: expectedInputs({ workflowInputs: typed?.inputs, defaultInputs, fixedInputs }),
+    expectedOutputs: typed?.outputs,
+  });
+};
+
+const register = (world: World, fixture: string, { kind, bytes }: FixtureEntry): void => {
+  if (kind === 'task') registerTask(world, bytes);
+  if (kind === 'workflow') registerWorkflow(world, bytes);
+  if (kind === 'launch_plan') registerLaunchPlan(world, bytes);
+  if (kind === 'execution') world.executions.push({ fixture, bytes });
+};
+
+/** A world in which all fixtures are registered. */
+export const registeredWorld = (): World => {
+  const world: World = { tasks: new Map(), workflows: new Map(), launchPlans: new Map(), executions: [] };
+  for (const { name, entries } of fixtureFolders()) for (const entry of entries) register(world, name, entry);
+  return world;
+};
+
+/** Resolves what an execution of a launch plan, or of a task by itself, runs; throws where it would be refused. */
+export const launch = (world: World, id: Identifier, given: LiteralMap | undefined): Launched => {
+  if (id.resourceType === ResourceType.TASK) {
+    const single = singleTaskWorkflow(world.tasks.get(keyOf(id))!.template!);
+    const resolved = resolveInputs(single.expectedInputs, undefined, given);
+    if ('problem' in resolved) throw new Error(resolved.problem);
+    return { closure: compile(world, single.template, []), inputs: resolved.inputs };
+  }
+  const plan = world.launchPlans.get(keyOf(id))!;
+  const resolved = resolveInputs(plan.expectedInputs, plan.fixed, given);
+  if ('problem' in resolved) throw new Error(`${id.name}: ${resolved.problem}`);
+  return { closure: world.workflows.get(keyOf(plan.workflowId))!, inputs: resolved.inputs };
+};
+
+export type FixtureExecution = { readonly fixture: string; readonly name: string; readonly launched: Launched };
+
+/** What the fixtures launch. */
+export const fixtureExecutions = (world: World): readonly FixtureExecution[] =>
+  world.executions.map(({ fixture, bytes }) => {
+    const { name, inputs, spec } = fromBinary(ExecutionCreateRequestSchema, bytes);
+    return { fixture, name: name || `${fixture}-nameless`, launched: launch(world, spec!.launchPlan!, inputs) };
+  });
+
+export const ended = (phase: Phase): string => Phase[phase];
