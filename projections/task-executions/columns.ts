@@ -1,0 +1,58 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+
+/** The stored task executions, listed by node. */
+export const taskExecutionCollection: Collection = {
+  name: 'task-executions',
+  version: 1,
+  fields: {
+    execution: 'text',
+    node: 'text',
+    project: 'text',
+    domain: 'text',
+    name: 'text',
+    version: 'text',
+    execution_project: 'text',
+    execution_domain: 'text',
+    execution_name: 'text',
+    node_id: 'text',
+    retry_attempt: 'integer',
+    phase: 'text',
+    phase_version: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+    started_at: 'integer',
+    duration: 'integer',
+    input_uri: 'text',
+    closed_by: 'text',
+    inputs_at: 'integer',
+    outputs_at: 'integer',
+  },
+  indexes: [['node', 'created_at']],
+};
+
+/** What filters and sorts of task executions may name. */
+export const taskExecutionColumns: Columns = {
+  entity: 'task_execution',
+  code: 'te',
+  byName: {
+    project: { field: 'project', kind: 'text' },
+    domain: { field: 'domain', kind: 'text' },
+    name: { field: 'name', kind: 'text' },
+    version: { field: 'version', kind: 'text' },
+    execution_project: { field: 'execution_project', kind: 'text' },
+    execution_domain: { field: 'execution_domain', kind: 'text' },
+    execution_name: { field: 'execution_name', kind: 'text' },
+    node_id: { field: 'node_id', kind: 'text' },
+    retry_attempt: { field: 'retry_attempt', kind: 'number' },
+    phase: { field: 'phase', kind: 'text' },
+    phase_version: { field: 'phase_version', kind: 'number' },
+    created_at: { field: 'created_at', kind: 'time' },
+    updated_at: { field: 'updated_at', kind: 'time' },
+    task_execution_created_at: { field: 'created_at', kind: 'time' },
+    task_execution_updated_at: { field: 'updated_at', kind: 'time' },
+    started_at: { field: 'started_at', kind: 'time' },
+    duration: { field: 'duration', kind: 'duration' },
+    input_uri: { field: 'input_uri', kind: 'text' },
+  },
+};

@@ -1,0 +1,36 @@
+import { fromBinary } from '@bufbuild/protobuf';
+
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type TaskExecutionEvent, TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { executionCodec } from '../../services/execution/events.js';
+import { bytesOf } from '../../services/kernel/payload-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { eventAt, type Past, unlessUnreadable } from '../kernel/past.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+
+/** The engine's own message at the revision that a field of the document names. */
+const messageAt = async (
+  past: Past,
+  { fields }: StoredDocument,
+  field: 'inputs_at' | 'outputs_at',
+): Promise<TaskExecutionEvent | undefined> => {
+  const { [field]: revision, execution } = fields;
+  if (typeof revision !== 'number') return undefined;
+  const event = await eventAt(past, executionCodec, execution as StreamName, BigInt(revision));
+  if (event?.type !== 'EngineReported') return undefined;
+  return fromBinary(TaskExecutionEventSchema, await bytesOf(event.data.message, past.payloads));
+};
+
+/** What the engine sent as inputs; unset when it sent a location, because engines' storage cannot be read from here. */
+export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, `the inputs of ${document.key}`, async () => {
+    const input = (await messageAt(past, document, 'inputs_at'))?.inputValue;
+    return input?.case === 'inputData' ? input.value : undefined;
+  });
+
+/** What the engine sent as outputs; unset when it sent a location. */
+export const outputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, `the outputs of ${document.key}`, async () => {
+    const result = (await messageAt(past, document, 'outputs_at'))?.outputResult;
+    return result?.case === 'outputData' ? result.value : undefined;
+  });

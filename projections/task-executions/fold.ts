@@ -1,0 +1,129 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type Reason,
+  ReasonSchema,
+  type TaskExecutionClosure,
+  TaskExecutionSchema,
+} from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { TaskExecutionEvent } from '../../proto/gen/platformidl/event/event_pb.js';
+import type { EngineReport } from '../../services/execution/events.js';
+import type { SeenEvent } from '../kernel/read-model.js';
+import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
+import { closureOf, TERMINAL, type TaskDocument } from './document.js';
+import { mergedLogs } from './logs.js';
+import { mergePatch } from './merge-patch.js';
+import { mergedMetadata } from './metadata.js';
+
+/** A task execution that no event has told of yet. */
+export const opened = (message: TaskExecutionEvent): TaskDocument => {
+  const { taskId, parentNodeExecutionId: nodeExecutionId, retryAttempt, occurredAt, taskType } = message;
+  return {
+    task: create(TaskExecutionSchema, {
+      id: {
+        ...(taskId && { taskId: { ...taskId, resourceType: ResourceType.TASK } }),
+        ...(nodeExecutionId && { nodeExecutionId }),
+        retryAttempt,
+      },
+      closure: { taskType, ...(occurredAt && { createdAt: occurredAt }) },
+    }),
+    phaseVersion: 0,
+    closedBy: '',
+    inputsAt: null,
+    outputsAt: null,
+  };
+};
+
+/** The first inputs stand. */
+const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
+  if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
+  if (inputValue.case === 'inputData') document.inputsAt ??= revision;
+};
+
+/** A repeated phase adds a result where there was none; a new phase replaces it. */
+const keepResult = (
+  document: TaskDocument,
+  { outputResult: result }: TaskExecutionEvent,
+  news: boolean,
+  revision: number,
+): void => {
+  const closure = closureOf(document.task);
+  if (result.case === undefined || (!news && closure.outputResult.case !== undefined)) return;
+  closure.outputResult = result;
+  document.outputsAt = result.case === 'outputData' ? revision : null;
+};
+
+/** Reasons are a list in newer engines and a single text, repeated from event to event, in older ones. */
+const newReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent): readonly Reason[] => {
+  if (message.reasons.length > 0) {
+    return message.reasons.map(({ reason, occurredAt }) =>
+      create(ReasonSchema, { message: reason, ...(occurredAt && { occurredAt }) }),
+    );
+  }
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
+  const { reason, occurredAt } = message;
+  if (reason === '' || reason === closure.reason) return [];
+  return [create(ReasonSchema, { message: reason, ...(occurredAt && { occurredAt }) })];
+};
+
+const keepReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent): void => {
+  const reasons = newReasons(closure, message);
+  closure.reasons.push(...reasons);
+  closure.reason = reasons.at(-1)?.message ?? closure.reason;
+};
+
+const keepDetails = (closure: TaskExecutionClosure, message: TaskExecutionEvent): void => {
+  const { customInfo, metadata, logContext, eventVersion } = message;
+  closure.logs = mergedLogs(closure.logs, message.logs);
+  if (customInfo) closure.customInfo = closure.customInfo ? mergePatch(closure.customInfo, customInfo) : customInfo;
+  if (metadata) closure.metadata = mergedMetadata(closure.metadata, metadata);
+  if (logContext) closure.logContext = logContext;
+  closure.eventVersion = Math.max(closure.eventVersion, eventVersion);
+};
+
+const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => {
+  closure.phase = phase;
+  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  if (duration !== undefined) closure.duration = duration;
+};
+
+const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
+  const closure = closureOf(document.task);
+  document.phaseVersion = phase === closure.phase ? Math.max(document.phaseVersion, phaseVersion) : phaseVersion;
+  end(closure, phase, at);
+  document.closedBy = '';
+};
+
+/** What an engine's event about the attempt makes of it. */
+export const reported = (
+  document: TaskDocument,
+  message: TaskExecutionEvent,
+  report: EngineReport,
+  event: SeenEvent,
+): TaskDocument => {
+  const closure = closureOf(document.task);
+  const at = timestampOf(report.occurredAt);
+  const revision = Number(event.revision);
+  // An end that was only inferred has not been said.
+  const news = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
+  keepInputs(document, message, revision);
+  keepResult(document, message, news, revision);
+  keepReasons(closure, message);
+  keepDetails(closure, message);
+  if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
+  if (news) keepPhase(document, message, at);
+  closure.updatedAt = latest(closure.updatedAt, given(message.reportedAt) ?? at);
+  return document;
+};
+
+/** What the end of the execution makes of an attempt that was open. */
+export const closed = (document: TaskDocument, closedBy: string, at: Instant): TaskDocument => {
+  const closure = closureOf(document.task);
+  if (TERMINAL.has(closure.phase)) return document;
+  end(closure, Phase.ABORTED, at);
+  closure.updatedAt = latest(closure.updatedAt, timestampOf(at));
+  document.closedBy = closedBy;
+  return document;
+};

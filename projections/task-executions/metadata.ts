@@ -1,0 +1,70 @@
+import { create } from '@bufbuild/protobuf';
+
+import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
+import type { TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  type ExternalResourceInfo,
+  type TaskExecutionMetadata,
+  TaskExecutionMetadata_InstanceClass,
+  TaskExecutionMetadataSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import { mergedLogs, shownLogs } from './logs.js';
+
+const inOrder = (a: ExternalResourceInfo, b: ExternalResourceInfo): number =>
+  a.index - b.index || a.retryAttempt - b.retryAttempt;
+
+const mergedResource = (known: ExternalResourceInfo, reported: ExternalResourceInfo): ExternalResourceInfo => ({
+  ...known,
+  externalId: reported.externalId || known.externalId,
+  phase: reported.phase,
+  cacheStatus: reported.cacheStatus === CatalogCacheStatus.CACHE_DISABLED ? known.cacheStatus : reported.cacheStatus,
+  logs: mergedLogs(known.logs, reported.logs),
+  targetMetadata: reported.targetMetadata.case === undefined ? known.targetMetadata : reported.targetMetadata,
+  ...(reported.customInfo && { customInfo: reported.customInfo }),
+  ...(reported.logContext && { logContext: reported.logContext }),
+});
+
+/** Resources are told apart by index and attempt; what an event does not mention stays. */
+const mergedResources = (
+  known: readonly ExternalResourceInfo[],
+  reported: readonly ExternalResourceInfo[],
+): ExternalResourceInfo[] => {
+  const keyOf = ({ index, retryAttempt }: ExternalResourceInfo): string => `${index}/${retryAttempt}`;
+  const resources = new Map(known.map((each) => [keyOf(each), each]));
+  for (const each of reported) {
+    const before = resources.get(keyOf(each));
+    resources.set(keyOf(each), before ? mergedResource(before, each) : each);
+  }
+  return [...resources.values()].sort(inOrder);
+};
+
+/** What is known of how a task runs, with what an event says about it. */
+export const mergedMetadata = (
+  known: TaskExecutionMetadata | undefined,
+  reported: TaskExecutionMetadata,
+): TaskExecutionMetadata => {
+  const { generatedName, pluginIdentifier, instanceClass, externalResources, resourcePoolInfo } = reported;
+  const before = known ?? create(TaskExecutionMetadataSchema);
+  return {
+    ...before,
+    ...(generatedName && { generatedName }),
+    ...(pluginIdentifier && { pluginIdentifier }),
+    ...(instanceClass !== TaskExecutionMetadata_InstanceClass.DEFAULT && { instanceClass }),
+    resourcePoolInfo,
+    externalResources: mergedResources(before.externalResources, externalResources),
+  };
+};
+
+/** The metadata with the log links that a reader sees in the task's phase; the same when that is all of them. */
+export const shownMetadata = (
+  metadata: TaskExecutionMetadata | undefined,
+  phase: Phase,
+): TaskExecutionMetadata | undefined => {
+  if (metadata?.externalResources.every(({ logs }) => shownLogs(logs, phase) === logs) ?? true) return metadata;
+  return (
+    metadata && {
+      ...metadata,
+      externalResources: metadata.externalResources.map((each) => ({ ...each, logs: shownLogs(each.logs, phase) })),
+    }
+  );
+};

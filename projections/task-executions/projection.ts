@@ -1,0 +1,132 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import { type TaskExecution, TaskExecutionSchema } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionEventSchema, TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { EngineReport, ExecutionEvent } from '../../services/execution/events.js';
+import type { Content } from '../../services/kernel/payload-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { messageIn } from '../kernel/decoded.js';
+import { enumName } from '../kernel/enum-name.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
+import { nodeExecutionKey, taskExecutionKey } from '../kernel/run-identifiers.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { taskExecutionCollection } from './columns.js';
+import { closureOf, listed, shown, type TaskDocument } from './document.js';
+import { closed, opened, reported } from './fold.js';
+
+type Fields = StoredDocument['fields'];
+
+/** The stream stands before the first slash of a key. */
+const streamOf = (key: string): StreamName => key.slice(0, key.indexOf('/')) as StreamName;
+
+const taskFields = ({ id }: TaskExecution): Fields => {
+  const { project = '', domain = '', name = '', version = '' } = id?.taskId ?? {};
+  return { project, domain, name, version, retry_attempt: id?.retryAttempt ?? 0 };
+};
+
+const nodeFields = (key: string, { id }: TaskExecution): Fields => {
+  const { nodeId = '', executionId } = id?.nodeExecutionId ?? {};
+  const { project = '', domain = '', name = '' } = executionId ?? {};
+  const execution = streamOf(key);
+  return {
+    execution,
+    node: nodeExecutionKey(execution, nodeId),
+    execution_project: project,
+    execution_domain: domain,
+    execution_name: name,
+    node_id: nodeId,
+  };
+};
+
+const fieldsOf = (key: string, { task, phaseVersion, closedBy, inputsAt, outputsAt }: TaskDocument): Fields => {
+  const closure = closureOf(task);
+  return {
+    ...taskFields(task),
+    ...nodeFields(key, task),
+    phase: enumName(TaskExecution_Phase, closure.phase),
+    phase_version: phaseVersion,
+    created_at: microsOf(closure.createdAt),
+    updated_at: microsOf(closure.updatedAt),
+    started_at: microsOf(closure.startedAt),
+    duration: microsOf(closure.duration),
+    input_uri: task.inputUri,
+    closed_by: closedBy,
+    inputs_at: inputsAt,
+    outputs_at: outputsAt,
+  };
+};
+
+const store: ReadModel<TaskDocument>['store'] = (key, document) => {
+  const answered = shown(document);
+  const element = listed(answered);
+  return {
+    fields: fieldsOf(key, document),
+    answer: toBinary(TaskExecutionSchema, answered),
+    ...(element !== answered && { element: toBinary(TaskExecutionSchema, element) }),
+    ...(answered !== document.task && { state: toBinary(TaskExecutionSchema, document.task) }),
+  };
+};
+
+const numberOr = (value: FieldValue | undefined): number | null => (typeof value === 'number' ? value : null);
+
+const load = ({ fields, answer, state }: StoredDocument): TaskDocument => ({
+  task: fromBinary(TaskExecutionSchema, state ?? answer),
+  phaseVersion: numberOr(fields['phase_version']) ?? 0,
+  closedBy: String(fields['closed_by'] ?? ''),
+  inputsAt: numberOr(fields['inputs_at']),
+  outputsAt: numberOr(fields['outputs_at']),
+});
+
+const openIn = (part: Content | undefined): OpenEntities['tasks'] =>
+  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).tasks;
+
+/** The task execution that a node belongs to: only engines of old make such nodes. */
+const parentTask = (report: EngineReport, stream: StreamName): readonly string[] => {
+  const parent = messageIn(NodeExecutionEventSchema, report.message).parentTaskMetadata?.id;
+  if (parent === undefined) return [];
+  return [taskExecutionKey(stream, { ...parent, nodeId: parent.nodeExecutionId?.nodeId ?? '' })];
+};
+
+const touches: ReadModel<TaskDocument>['touches'] = ({ body, stream }) => {
+  const { type, data } = body as ExecutionEvent;
+  if (type !== 'EngineReported' && type !== 'ExecutionExpired') return [];
+  if (type === 'EngineReported' && data.entity === 'task') return [taskExecutionKey(stream, data)];
+  if (type === 'EngineReported' && data.entity === 'node') return parentTask(data, stream);
+  return openIn(data.closed).map((task) => taskExecutionKey(stream, task));
+};
+
+const heard = (
+  document: TaskDocument | undefined,
+  report: EngineReport,
+  event: SeenEvent,
+): TaskDocument | undefined => {
+  if (report.entity === 'task') {
+    const message = messageIn(TaskExecutionEventSchema, report.message);
+    return reported(document ?? opened(message), message, report, event);
+  }
+  if (document === undefined) return undefined;
+  if (report.entity === 'workflow') {
+    return closed(document, enumName(WorkflowExecution_Phase, report.phase), report.occurredAt);
+  }
+  document.task.isParent = true;
+  return document;
+};
+
+/** Task executions, one document for each attempt; the end of their execution is the end of all that are open. */
+export const taskExecutions: ReadModel<TaskDocument> = {
+  collection: taskExecutionCollection,
+  follows: ['EngineReported', 'ExecutionExpired'],
+  touches,
+  fold: (document, event) => {
+    const { type, data } = event.body as ExecutionEvent;
+    if (type === 'EngineReported') return heard(document, data, event);
+    if (document === undefined || type !== 'ExecutionExpired') return document;
+    const at = timestampOfMs(event.metadata.recordedAtMs);
+    return closed(document, enumName(WorkflowExecution_Phase, data.phase), at);
+  },
+  store,
+  load,
+};

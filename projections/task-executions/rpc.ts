@@ -1,0 +1,76 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+
+import { type FlyteURLs, FlyteURLsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  type TaskExecution,
+  type TaskExecutionGetDataResponse,
+  TaskExecutionGetDataResponseSchema,
+  type TaskExecutionListRequest,
+  TaskExecutionSchema,
+} from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, type Route, route } from '../../services/kernel/rpc.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import { type Listed, listPage } from '../kernel/list-query.js';
+import type { Past } from '../kernel/past.js';
+import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../kernel/run-identifiers.js';
+import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
+import { inputsOf, outputsOf } from './data.js';
+import { foundTask } from './find.js';
+
+export type TaskExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+
+const LIST = { elements: 1, token: 2 };
+
+/** Names that links to the data are made of. */
+const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
+  const { nodeId = '', executionId } = id?.nodeExecutionId ?? {};
+  const { project = '', domain = '', name = '' } = executionId ?? {};
+  const base = `flyte://v1/${project}/${domain}/${name}/${nodeId}/${id?.retryAttempt ?? 0}`;
+  return create(FlyteURLsSchema, { inputs: `${base}/i`, outputs: `${base}/o` });
+};
+
+const dataOf = async (past: Past, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
+  const task = fromBinary(TaskExecutionSchema, document.answer);
+  const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
+  return create(TaskExecutionGetDataResponseSchema, {
+    // Nothing is signed, so these name nothing; clients expect the messages all the same.
+    inputs: {},
+    outputs: {},
+    ...(fullInputs && { fullInputs }),
+    ...(fullOutputs && { fullOutputs }),
+    flyteUrls: urlsOf(task),
+    logs: task.closure?.logs ?? [],
+  });
+};
+
+/** A page of the attempts of one node; a node that is not there has none. */
+const list = async (
+  { store, freshness }: TaskExecutionReads,
+  request: TaskExecutionListRequest,
+  call: Call,
+): Promise<Uint8Array> => {
+  const { nodeId, executionId } = nodeIdOf(request.nodeExecutionId, 'node_execution_id');
+  await freshness.waitForPrefix(call, executionStreams(executionId.project, executionId.domain));
+  const listed: Listed = {
+    rpc: 'ListTaskExecutions',
+    store,
+    collection: taskExecutionCollection,
+    columns: taskExecutionColumns,
+    order: { field: 'created_at', direction: 'ascending' },
+  };
+  const node = nodeExecutionKey(executionStream(executionId), nodeId);
+  const page = await listPage(listed, { where: [{ field: 'node', is: '=', value: node }] }, request);
+  return listMessage(LIST, page.elements, page.token);
+};
+
+/** What is read of task executions. */
+export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[] => [
+  route(AdminService.method.getTaskExecution, async ({ id }, call) => (await foundTask(reads, id, call)).answer),
+  route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
+  route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>
+    dataOf(reads.past, await foundTask(reads, id, call)),
+  ),
+];
