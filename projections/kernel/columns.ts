@@ -13,6 +13,8 @@ export type Column = {
   /** The field of the collection. */
   readonly field: string;
   readonly kind: ColumnKind;
+  /** The field that a sort by this column goes by, where another is finer: times recorded in one millisecond tie. */
+  readonly order?: string;
   /** False: not a sort key. */
   readonly sort?: false;
   /** False: not a filter field. */

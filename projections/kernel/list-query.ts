@@ -57,7 +57,7 @@ const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['or
     throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key}'`);
   const direction = DIRECTIONS[sortBy.direction];
   if (!direction) throw new RpcError('INVALID_ARGUMENT', `invalid sort order specified: ${sortBy.direction}`);
-  return { field: column.field, direction };
+  return { field: column.order ?? column.field, direction };
 };
 
 const whereOf = (scope: Scope, filters: readonly Condition[]): readonly Condition[] => {
