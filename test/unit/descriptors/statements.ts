@@ -52,7 +52,7 @@ const rpcLine = (method: DescMethod): string =>
   `${own(method.parent.typeName)}.${method.name} ${method.methodKind}(${own(method.input.typeName)}): ${own(method.output.typeName)}`;
 
 const pattern = ({ pattern: { case: verb, value } }: HttpRule): string =>
-  typeof value === 'string' && verb ? `${verb.toUpperCase()} ${value}` : 'custom';
+  typeof value === 'string' ? `${verb.toUpperCase()} ${value}` : 'custom';
 
 const bindingLines = (method: DescMethod, rule: HttpRule): string[] => [
   `${own(method.parent.typeName)}.${method.name} ${pattern(rule)} ${rule.body}${rule.responseBody}`,

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { cutText, failureOf, faultAnswers, statuses } from '../../../services/gateway/status.js';
+import { CorruptEvent, OutcomeUnknown, RevisionConflict } from '../../../services/kernel/fault.js';
+import { invalid } from '../../../services/kernel/rpc.js';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+const paper = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
+
+/** The rows of the table under a heading, without its head. */
+const rows = (heading: string): string[][] => {
+  const section = paper.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('| '));
+  return lines.slice(2).map((line) =>
+    line
+      .slice(2, -2)
+      .split(' | ')
+      .map((cell) => cell.trim()),
+  );
+};
+
+/** Each `slice refusal` that a decider can give, out of the types that say so. */
+const refusals = (): string[] =>
+  readdirSync(join(ROOT, 'services')).flatMap((slice) =>
+    ['decider.ts', 'refusals.ts']
+      .map((file) => join(ROOT, 'services', slice, file))
+      .filter((path) => existsSync(path))
+      .flatMap((path) => readFileSync(path, 'utf8').match(/^export type \w+Refusal =[^]*?;$/gm) ?? [])
+      .flatMap((type) => [...type.matchAll(/'([a-z]+(?:-[a-z]+)*)'/g)].map(([, kind]) => `${slice} ${kind}`)),
+  );
+
+describe('docs/errors.md', () => {
+  it('has a line for each status, with its numbers', () => {
+    const known = Object.entries(statuses).map(([code, { number, http }]) => [code, String(number), String(http)]);
+    expect(rows('Statuses').map((row) => row.slice(0, 3))).toEqual(known);
+  });
+
+  it('has a line for each fault, with its status', () => {
+    const known = Object.entries(faultAnswers).map(([fault, { code }]) => [fault, code]);
+    expect(rows('Faults').map((row) => row.slice(0, 2))).toEqual(known);
+  });
+
+  it('has a line for each refusal', () => {
+    const told = rows('Refusals').map(([slice, refusal]) => `${slice} ${refusal}`);
+    expect(told.sort()).toEqual(refusals().sort());
+  });
+});
+
+describe('what is thrown', () => {
+  it('is the answer itself when it is meant for the caller', () => {
+    expect(failureOf(invalid('limit'))).toEqual({
+      code: 'INVALID_ARGUMENT',
+      message: 'invalid value for limit',
+      details: [],
+    });
+  });
+
+  it('is a status with a fixed text when the machinery failed', () => {
+    expect(failureOf(new RevisionConflict('secret'))).toMatchObject({ code: 'ABORTED' });
+    expect(failureOf(new OutcomeUnknown('secret'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(failureOf(new CorruptEvent('secret'))).toMatchObject({ code: 'INTERNAL', message: 'internal error' });
+  });
+
+  it.each([new TypeError('secret'), 'secret', undefined])('is a bug when it is %s, and says nothing', (thrown) => {
+    expect(failureOf(thrown)).toEqual({ code: 'INTERNAL', message: 'internal error', details: [] });
+  });
+});
+
+describe('a text that is cut', () => {
+  it('ends between two characters', () => {
+    expect(cutText('aü', 2)).toBe('a');
+    expect(cutText('aü', 3)).toBe('aü');
+    expect(cutText('😀😀', 7)).toBe('😀');
+  });
+
+  it('is well-formed, whatever it was', () => {
+    expect(cutText('a\ud800b', 100)).toBe('a\ufffdb');
+  });
+});
