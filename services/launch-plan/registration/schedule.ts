@@ -41,11 +41,12 @@ const kickoffProblem = ({ parameters }: ParameterMap, kickoff: string): string |
 export const scheduleProblem = (schedule: Schedule | undefined, expected: ParameterMap): string | undefined => {
   if (schedule === undefined || !isGiven(schedule.ScheduleExpression)) return undefined;
   const { kickoffTimeInputArg: kickoff, ScheduleExpression: expression } = schedule;
+  // First, because a misspelt argument leaves the input that it means unbound.
+  const problem = kickoffProblem(expected, kickoff);
+  if (problem !== undefined) return problem;
   const unbound = unboundInput(expected, kickoff);
   if (unbound !== undefined)
     return `Cannot create a launch plan with a schedule if there is an unbound required input. [${unbound}] is required`;
-  const problem = kickoffProblem(expected, kickoff);
-  if (problem !== undefined) return problem;
   const cron = expression.case === 'rate' ? undefined : cronProblem(cronOf(expression));
   return cron === undefined ? undefined : `Invalid cron expression: ${cron}`;
 };

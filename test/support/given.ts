@@ -1,0 +1,30 @@
+import { expect } from 'vitest';
+
+import type { Decider, Decision } from '../../services/kernel/aggregate.js';
+
+/** What a command came to. */
+export type Came<Event, Refusal> = {
+  /** It was accepted, and exactly these events are recorded. */
+  then(...events: readonly Event[]): void;
+  /** It was accepted, and there was nothing to do. */
+  thenNothing(): void;
+  /** It was refused; `events` are recorded all the same. */
+  thenRefused(refusal: Refusal, ...events: readonly Event[]): void;
+};
+
+const came = <Event, Refusal>(decision: Decision<Event, Refusal>): Came<Event, Refusal> => ({
+  then: (...events) => expect(decision).toEqual({ kind: 'accepted', events }),
+  thenNothing: () => expect(decision).toEqual({ kind: 'accepted', events: [] }),
+  thenRefused: (refusal, ...events) => {
+    expect(decision).toMatchObject({ kind: 'refused', refusal });
+    expect(decision.kind === 'refused' ? (decision.events ?? []) : undefined).toEqual(events);
+  },
+});
+
+/** A decider after these facts: `given(decider, …facts).when(command).then(…events)`. */
+export const given = <State, Command, Event, Refusal>(
+  { initial, evolve, decide }: Decider<State, Command, Event, Refusal>,
+  ...facts: readonly Event[]
+): { when(command: Command): Came<Event, Refusal> } => ({
+  when: (command) => came(decide(facts.reduce(evolve, initial()), command)),
+});

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventStore } from '../../services/kernel/event-store.js';
+import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
+import type { Sessions } from '../../services/kernel/sessions.js';
+import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
+import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
+import { registerConfiguredProjects } from '../../services/project/configured.js';
+import { projectAggregate } from '../../services/project/decider.js';
+import { projectRoutes } from '../../services/project/rpc.js';
+import { registeredDefinitions, type RegisteredDefinitions } from '../../services/reference/definitions.js';
+import { type ProjectDirectory, projectDirectory } from '../../services/reference/project-directory.js';
+import { openSessions } from '../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { taskRoutes, type TaskServices } from '../../services/task/rpc.js';
+import { workflowRoutes, type WorkflowServices } from '../../services/workflow/rpc.js';
+
+const DOMAINS = ['development', 'staging', 'production'].map((id) => ({ id, name: id }));
+
+export type RegistryOptions = {
+  readonly taskTypes?: TaskServices['taskTypes'];
+  readonly taskLimits?: TaskServices['limits'];
+  readonly workflowLimits?: WorkflowServices['limits'];
+};
+
+/** The registering half of the control plane on a real log, without transports and views. */
+export type Registry = {
+  readonly store: EventStore;
+  readonly sessions: Sessions;
+  readonly directory: ProjectDirectory;
+  readonly definitions: RegisteredDefinitions;
+  /** Sends request bytes to an RPC by its name, `CreateTask`. @throws {RpcError} as the handler does. */
+  send(rpc: string, request: Uint8Array): Promise<unknown>;
+  /** The same with a message. */
+  ask<Desc extends DescMessage>(rpc: string, schema: Desc, request: MessageInitShape<Desc>): Promise<unknown>;
+  /** The position of the last answer. */
+  answeredAt(): bigint;
+  events(): Promise<readonly RecordedEvent[]>;
+  close(): Promise<void>;
+};
+
+const noLimits: WorkflowServices['limits'] = { nodes: 0, closureBytes: 0 };
+
+/** Opens an empty log in a folder of its own, with the project `flytesnacks`. */
+export const openRegistry = async (options: RegistryOptions = {}): Promise<Registry> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-registry-'));
+  const store = await sqliteEventStore({ directory });
+  const payloads = filePayloadStore({ directory });
+  const sessions = openSessions({ store, payloads, now: Date.now });
+  await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
+  const projects = projectDirectory({
+    log: store,
+    domains: DOMAINS,
+    acknowledged: sessions.acknowledged,
+    readProject: (stream) => sessions.read(projectAggregate, stream),
+  });
+  const definitions = registeredDefinitions({
+    log: store,
+    payloads,
+    readLaunchPlan: (stream) => sessions.read(launchPlanAggregate, stream),
+  });
+  const taskServices = { taskTypes: options.taskTypes ?? {}, limits: options.taskLimits ?? {} };
+  const routes: readonly Route[] = [
+    ...projectRoutes({ sessions, domains: DOMAINS, build: { build: 'b', version: 'v', buildTime: 't' } }),
+    ...taskRoutes({ sessions, projects, ...taskServices }),
+    ...workflowRoutes({
+      sessions,
+      projects,
+      requirements: definitions,
+      limits: options.workflowLimits ?? noLimits,
+    }),
+    ...launchPlanRoutes({ sessions, projects, definitions }),
+  ];
+  const handlers = new Map(routes.map((route) => [route.method.name, route]));
+  let position = 0n;
+  const call: Call = {
+    principal: 'ada',
+    requestId: 'request-1',
+    isCancelled: () => false,
+    answeredAt: (at) => {
+      position = at;
+    },
+  };
+
+  const send = async (rpc: string, request: Uint8Array): Promise<unknown> => {
+    const route = handlers.get(rpc);
+    if (route === undefined) throw new RpcError('UNIMPLEMENTED', rpc);
+    return route.handle(fromBinary(route.method.input, request) as never, call);
+  };
+
+  return {
+    store,
+    sessions,
+    directory: projects,
+    definitions,
+    send,
+    ask: (rpc, schema, request) => send(rpc, toBinary(schema, create(schema, request))),
+    answeredAt: () => position,
+    events: async () => {
+      const events: RecordedEvent[] = [];
+      for await (const page of store.readLog({ after: 0n })) events.push(...page.events);
+      return events;
+    },
+    close: async () => {
+      await projects.close();
+      await payloads.close();
+      await store.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+
+import { cronProblem } from '../../../services/launch-plan/registration/cron.js';
+
+describe('a cron expression', () => {
+  it.each([
+    '* * * * *',
+    '*/10 0-6,22 1 * 1-5',
+    '0 9 ? JAN-MAR MON',
+    '0/15 * * * *',
+    '@hourly',
+    '@midnight',
+    '@every 1h',
+    '@every 1h30m',
+    '@every 1.5h',
+    'TZ=UTC @daily',
+    'CRON_TZ=Europe/Berlin 0 6 * * *',
+  ])('may be %j', (text) => expect(cronProblem(text)).toBeUndefined());
+
+  it.each([
+    '',
+    'at breakfast',
+    '0 0 12 * * ?',
+    '* * * *',
+    '61 * * * *',
+    '0 24 * * *',
+    '5-1 * * * *',
+    '*/0 * * * *',
+    '0 0 L * *',
+    '0 0 * * MON#1',
+    '0 0 1W * *',
+    '@reboot',
+    '@every',
+    '@every 5',
+    '@every 0s',
+    '@every -1h',
+    'TZ=Nowhere/Land 0 6 * * *',
+    'TZ=UTC',
+    `${'1,'.repeat(1_000)}1 * * * *`,
+  ])('may not be %j', (text) => expect(cronProblem(text)).toEqual(expect.any(String)));
+});

@@ -1,0 +1,136 @@
+import { create } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { ParameterMapSchema, VariableMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  LaunchPlanActivatedSchema,
+  LaunchPlanDeactivatedSchema,
+  LaunchPlanRegisteredSchema,
+} from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { UnknownEvent } from '../../../services/kernel/fault.js';
+import type { LaunchPlanCommand } from '../../../services/launch-plan/commands.js';
+import { launchPlanDecider } from '../../../services/launch-plan/decider.js';
+import { launchPlanCodec, type LaunchPlanEvent } from '../../../services/launch-plan/events.js';
+import { given } from '../../support/given.js';
+
+const idOf = (version: string) => ({ resourceType: 3, project: 'p', domain: 'd', name: 'n', version }) as const;
+const digest = new Uint8Array([1]);
+const spec = new Uint8Array([2]);
+const expectedInputs = create(ParameterMapSchema);
+const expectedOutputs = create(VariableMapSchema);
+const hourly = create(ScheduleSchema, { ScheduleExpression: { case: 'cronSchedule', value: { schedule: '@hourly' } } });
+
+const register = (version: string): LaunchPlanCommand => ({
+  type: 'RegisterLaunchPlan',
+  id: idOf(version),
+  spec,
+  expectedInputs,
+  expectedOutputs,
+  digest,
+});
+const activate = (version: string): LaunchPlanCommand => ({
+  type: 'ActivateLaunchPlan',
+  id: idOf(version),
+  schedule: hourly,
+});
+const deactivate = (version: string): LaunchPlanCommand => ({ type: 'DeactivateLaunchPlan', id: idOf(version) });
+
+const registered = (version: string): LaunchPlanEvent => ({
+  type: 'LaunchPlanRegistered',
+  data: create(LaunchPlanRegisteredSchema, {
+    id: idOf(version),
+    spec: { content: { case: 'inline', value: spec } },
+    expectedInputs,
+    expectedOutputs,
+    digest,
+  }),
+});
+const activated = (version: string, deactivatedVersion = ''): LaunchPlanEvent => ({
+  type: 'LaunchPlanActivated',
+  data: create(LaunchPlanActivatedSchema, { id: idOf(version), deactivatedVersion, schedule: hourly }),
+});
+const deactivated = (version: string): LaunchPlanEvent => ({
+  type: 'LaunchPlanDeactivated',
+  data: create(LaunchPlanDeactivatedSchema, { id: idOf(version) }),
+});
+
+describe('a launch plan', () => {
+  it('is registered in versions', () => {
+    given(launchPlanDecider).when(register('1')).then(registered('1'));
+    given(launchPlanDecider, registered('1')).when(register('2')).then(registered('2'));
+  });
+
+  it('has no version registered twice', () => {
+    given(launchPlanDecider, registered('1')).when(register('1')).thenRefused({ kind: 'exists-identical' });
+    given(launchPlanDecider, registered('1'), activated('1'))
+      .when({ ...register('1'), digest: spec } as LaunchPlanCommand)
+      .thenRefused({ kind: 'exists-different' });
+  });
+
+  it('has a version activated, with its schedule', () => {
+    given(launchPlanDecider, registered('1')).when(activate('1')).then(activated('1'));
+  });
+
+  it('has the active version replaced in one event', () => {
+    given(launchPlanDecider, registered('1'), registered('2'), activated('1'))
+      .when(activate('2'))
+      .then(activated('2', '1'));
+  });
+
+  it('has an active version activated without effect, and an inactive one deactivated so', () => {
+    given(launchPlanDecider, registered('1'), activated('1')).when(activate('1')).thenNothing();
+    given(launchPlanDecider, registered('1')).when(deactivate('1')).thenNothing();
+    given(launchPlanDecider, registered('1'), registered('2'), activated('1')).when(deactivate('2')).thenNothing();
+  });
+
+  it('has its active version deactivated, and activated again', () => {
+    given(launchPlanDecider, registered('1'), activated('1')).when(deactivate('1')).then(deactivated('1'));
+    given(launchPlanDecider, registered('1'), activated('1'), deactivated('1'))
+      .when(activate('1'))
+      .then(activated('1'));
+  });
+
+  it('has no version activated or deactivated that nobody registered', () => {
+    given(launchPlanDecider, registered('1')).when(activate('2')).thenRefused({ kind: 'version-unknown' });
+    given(launchPlanDecider).when(deactivate('2')).thenRefused({ kind: 'version-unknown' });
+  });
+});
+
+describe('the laws of a launch plan', () => {
+  const version = fc.constantFrom('1', '2', '3');
+  const command = fc.oneof(version.map(register), version.map(activate), version.map(deactivate));
+
+  it('a command twice is a command once, and activations always name what they end', () => {
+    fc.assert(
+      fc.property(fc.array(command), (commands) => {
+        let state = launchPlanDecider.initial();
+        let active = '';
+        for (const each of commands) {
+          const { events = [] } = launchPlanDecider.decide(state, each) as { events?: readonly LaunchPlanEvent[] };
+          for (const event of events) {
+            if (event.type === 'LaunchPlanActivated') expect(event.data.deactivatedVersion).toBe(active);
+            if (event.type !== 'LaunchPlanRegistered')
+              active = event.type === 'LaunchPlanActivated' ? event.data.id!.version : '';
+            state = launchPlanDecider.evolve(state, event);
+          }
+          expect(state.activeVersion ?? '').toBe(active);
+          const again = launchPlanDecider.decide(state, each) as { events?: readonly LaunchPlanEvent[] };
+          expect(again.events ?? []).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+describe('the events of a launch plan', () => {
+  it.each([registered('1'), activated('2', '1'), deactivated('1')])('are read as they were written: $type', (event) => {
+    const { type, data } = launchPlanCodec.encode(event);
+    expect(launchPlanCodec.decode(type, data, 1)).toEqual(event);
+  });
+
+  it('are not guessed at', () => {
+    expect(() => launchPlanCodec.decode('LaunchPlanForgotten', new Uint8Array(), 1)).toThrow(UnknownEvent);
+  });
+});

@@ -1,0 +1,111 @@
+import { create, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  LaunchPlanCreateRequestSchema,
+  LaunchPlanState as State,
+  LaunchPlanUpdateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { FixedRateUnit, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { launchPlanCodec } from '../../../services/launch-plan/events.js';
+import { fixtureFolder } from '../../support/fixtures.js';
+import { openRegistry, type Registry } from '../../support/registry.js';
+
+type Request = MessageShape<typeof LaunchPlanCreateRequestSchema>;
+
+/** The recorded launch plan of the hello workflow, under another version. */
+const plan = (version: string, change: (request: Request) => void = () => undefined): Request => {
+  const recorded = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan');
+  const request = fromBinary(LaunchPlanCreateRequestSchema, recorded!.bytes);
+  request.id!.version = version;
+  change(request);
+  return request;
+};
+
+describe('launch plans over the interface', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await openRegistry();
+    for (const { kind, method, bytes } of fixtureFolder('01-hello').entries)
+      if (kind === 'task' || kind === 'workflow') await registry.send(method, bytes);
+    for (const version of ['a', 'b']) await send(plan(version));
+  });
+  afterAll(() => registry.close());
+
+  const send = (request: Request): Promise<unknown> =>
+    registry.ask('CreateLaunchPlan', LaunchPlanCreateRequestSchema, request);
+  const update = (version: string, state: State, resourceType = 0): Promise<unknown> => {
+    const id = { ...plan(version).id!, resourceType };
+    return registry.ask('UpdateLaunchPlan', LaunchPlanUpdateRequestSchema, { id, state });
+  };
+  const active = async (): Promise<string | undefined> =>
+    (await registry.definitions.activeLaunchPlan(plan('a').id!))?.id.version;
+
+  it('are inactive until they are activated, and one version is active at most', async () => {
+    expect(await active()).toBeUndefined();
+    await update('a', State.ACTIVE);
+    expect(await active()).toBe('a');
+    await update('b', State.ACTIVE, 3);
+    expect(await active()).toBe('b');
+    await update('b', State.INACTIVE);
+    expect(await active()).toBeUndefined();
+  });
+
+  it('have one active version after any race', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => update(index % 2 ? 'a' : 'b', State.ACTIVE)));
+    expect(['a', 'b']).toContain(await active());
+    const activations = (await registry.events()).filter(({ type }) => type === 'LaunchPlanActivated');
+    const chain = activations.map(({ type, data }) => launchPlanCodec.decode(type, data, 1));
+    const ended = chain.map(({ data }) => ('deactivatedVersion' in data ? data.deactivatedVersion : ''));
+    expect(chain.at(-2)?.data.id?.version).toBe(ended.at(-1));
+  });
+
+  it('say what is wrong with an update', async () => {
+    await expect(update('nobody', State.ACTIVE)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('missing entity of type LAUNCH_PLAN') as string,
+    });
+    await expect(update('nobody', State.INACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(update('a', 7 as State)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'Unrecognized launch plan state 7',
+    });
+    await expect(update('a', State.ACTIVE, 1)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('resource type') as string,
+    });
+    await expect(update('', State.ACTIVE)).rejects.toMatchObject({ message: 'missing version' });
+  });
+
+  it('are stored with all that an execution is to be given', async () => {
+    const known = await registry.definitions.launchPlan(plan('a').id!);
+    const workflow = await registry.definitions.workflow(known!.spec.workflowId!);
+    const inputs = Object.keys(workflow!.interface!.inputs!.variables).sort();
+    expect(Object.keys(known!.expectedInputs.parameters)).toEqual(inputs);
+    expect(known!.spec.defaultInputs).toEqual(known!.expectedInputs);
+    expect(known!.expectedOutputs).toEqual(workflow!.interface!.outputs);
+  });
+
+  it('record the schedule with the activation, when there is one', async () => {
+    const scheduled = (version: string, value: number): Request =>
+      plan(version, ({ spec }) => {
+        const rate = { value, unit: FixedRateUnit.HOUR };
+        const schedule = create(ScheduleSchema, { ScheduleExpression: { case: 'rate', value: rate } });
+        spec!.entityMetadata = create(LaunchPlanCreateRequestSchema, {
+          spec: { entityMetadata: { schedule } },
+        }).spec!.entityMetadata!;
+        for (const parameter of Object.values(spec!.defaultInputs?.parameters ?? {}))
+          expect(parameter.behavior.case).toBe('default');
+      });
+    for (const [version, value] of [
+      ['timed', 1],
+      ['never', 0],
+    ] as const) {
+      await send(scheduled(version, value));
+      await update(version, State.ACTIVE);
+      const last = (await registry.events()).at(-1)!;
+      const { data } = launchPlanCodec.decode(last.type, last.data, 1);
+      expect('schedule' in data && data.schedule !== undefined).toBe(value > 0);
+    }
+  });
+});

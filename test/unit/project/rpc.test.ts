@@ -1,0 +1,93 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  InactiveProjectSchema,
+  Project_ProjectState as State,
+  ProjectRegisterRequestSchema,
+  ProjectSchema,
+} from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { GetVersionRequestSchema } from '../../../proto/gen/platformidl/admin/version_pb.js';
+import type { RpcError } from '../../../services/kernel/rpc.js';
+import { fixtureFolder } from '../../support/fixtures.js';
+import { openRegistry, type Registry } from '../../support/registry.js';
+
+describe('projects over the interface', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await openRegistry();
+  });
+  afterAll(() => registry.close());
+
+  type Given = MessageInitShape<typeof ProjectSchema>;
+  const register = (project?: Given): Promise<unknown> =>
+    registry.ask('RegisterProject', ProjectRegisterRequestSchema, project ? { project: project as never } : {});
+  const update = (project: Given): Promise<unknown> => registry.ask('UpdateProject', ProjectSchema, project);
+  const good = { id: 'atlas', name: 'Atlas' };
+
+  it.each([
+    ['no project', undefined, 'missing project'],
+    ['no name', { id: 'atlas' }, 'missing project_name'],
+    ['no id', { name: 'Atlas' }, 'missing project_id'],
+    ['an id in upper case', { ...good, id: 'Atlas' }, 'invalid project id [Atlas]'],
+    ['an id of 64 characters', { ...good, id: 'a'.repeat(64) }, 'invalid project id'],
+    ['an id that ends with a hyphen', { ...good, id: 'atlas-' }, 'invalid project id'],
+    ['a name of 65 bytes', { ...good, name: `${'ä'.repeat(32)}b` }, 'project_name cannot exceed 64'],
+    ['a long description', { ...good, description: 'x'.repeat(301) }, 'project_description cannot exceed 300'],
+    ['domains of its own', { ...good, domains: [{ id: 'development' }] }, 'domains'],
+    ['a state that there is not', { ...good, state: 9 as State }, 'invalid value for state'],
+    ['a bad label', { ...good, labels: { values: { 'a b': '' } } }, 'invalid label key [a b]'],
+  ])('a registration with %s is refused', async (_what, project, text) => {
+    const before = await registry.store.head();
+    await expect(register(project as Given)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(text) as string,
+    });
+    expect(await registry.store.head()).toBe(before);
+  });
+
+  it('are registered once, and say where in the log', async () => {
+    await register({ ...good, id: 'borders', name: 'x'.repeat(64), org: 'ignored' });
+    expect(registry.answeredAt()).toBe(await registry.store.head());
+    await expect(register({ ...good, id: 'borders' })).rejects.toMatchObject({
+      code: 'ALREADY_EXISTS',
+      message: 'project [borders] already exists',
+    });
+  });
+
+  it('are not updated when nobody registered them', async () => {
+    await expect(update({ id: 'nobody', description: 'x'.repeat(301) })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'project [nobody] not found',
+    });
+    await expect(update({ name: 'x' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'missing project_id',
+    });
+  });
+
+  it('admit registrations only while they are active', async () => {
+    const [task] = fixtureFolder('01-hello').entries;
+    await update({ id: 'flytesnacks', state: State.SYSTEM_ARCHIVED });
+    const refusal = (await registry.send('CreateTask', task!.bytes).catch((error: unknown) => error)) as RpcError;
+    expect([refusal.code, refusal.message]).toEqual(['INVALID_ARGUMENT', 'project [flytesnacks] is not active']);
+    expect(refusal.details).toEqual([
+      { schema: InactiveProjectSchema, message: create(InactiveProjectSchema, { id: 'flytesnacks' }) },
+    ]);
+    await update({ id: 'flytesnacks' });
+    await registry.send('CreateTask', task!.bytes);
+  });
+
+  it('have the domains of the configuration, and the release says its version', async () => {
+    expect(await registry.ask('GetVersion', GetVersionRequestSchema, {})).toMatchObject({
+      controlPlaneVersion: { Build: 'b', Version: 'v', BuildTime: 't' },
+    });
+    expect(await registry.ask('GetDomains', GetVersionRequestSchema, {})).toMatchObject({
+      domains: [
+        { id: 'development', name: 'development' },
+        { id: 'staging', name: 'staging' },
+        { id: 'production', name: 'production' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
+import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
+import { taskDecider } from '../../../services/task/decider.js';
+import { taskCodec, type TaskEvent } from '../../../services/task/events.js';
+import { given } from '../../support/given.js';
+
+const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
+const compiled = new Uint8Array([1, 2, 3]);
+const digest = new Uint8Array([4, 5]);
+const register = { id, compiled, digest, taskType: 'python-task', description: undefined };
+
+const registered = (): TaskEvent => ({
+  type: 'TaskRegistered',
+  data: create(TaskRegisteredSchema, {
+    id,
+    compiled: { content: { case: 'inline', value: compiled } },
+    digest,
+    taskType: 'python-task',
+  }),
+});
+
+describe('a version of a task', () => {
+  it('is registered', () => given(taskDecider).when(register).then(registered()));
+
+  it('is not registered again with the same content', () =>
+    given(taskDecider, registered()).when(register).thenRefused({ kind: 'exists-identical' }));
+
+  it('is not registered again with other content', () =>
+    given(taskDecider, registered())
+      .when({ ...register, digest: new Uint8Array([4, 6]) })
+      .thenRefused({ kind: 'exists-different' }));
+});
+
+describe('the events of a task', () => {
+  it('are read as they were written', () => {
+    const { type, data } = taskCodec.encode(registered());
+    expect(taskCodec.decode(type, data, 1)).toEqual(registered());
+  });
+
+  it('can be written when their content has moved to the payload store', () => {
+    const event = registered();
+    const [content] = taskCodec.contents(event);
+    const ref = { scope: 'definitions/p', sha256: 'ab', sizeBytes: 70_000n, keyId: '' };
+    content!.content = { case: 'ref', value: ref };
+    const { type, data } = taskCodec.encode(event);
+    expect(taskCodec.decode(type, data, 1).data.compiled?.content).toMatchObject({ case: 'ref', value: ref });
+  });
+
+  it('are not guessed at', () => {
+    const { type, data } = taskCodec.encode(registered());
+    expect(() => taskCodec.decode('TaskForgotten', data, 1)).toThrow(UnknownEvent);
+    expect(() => taskCodec.decode('toString', data, 1)).toThrow(UnknownEvent);
+    expect(() => taskCodec.decode(type, data, 2)).toThrow(UnknownEvent);
+    expect(() => taskCodec.decode(type, data.subarray(0, data.length - 1), 1)).toThrow(CorruptEvent);
+  });
+});

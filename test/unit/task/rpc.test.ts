@@ -1,0 +1,88 @@
+import { create, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { DescriptionEntitySchema } from '../../../proto/gen/platformidl/admin/description_entity_pb.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { Resources_ResourceName, ResourcesSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { fixtureFolder } from '../../support/fixtures.js';
+import { openRegistry, type Registry } from '../../support/registry.js';
+
+type Request = MessageShape<typeof TaskCreateRequestSchema>;
+
+/** The first recorded task, with its id and anything else changed. */
+const task = (name: string, change: (request: Request) => void = () => undefined): Request => {
+  const [first] = fixtureFolder('01-hello').entries;
+  const request = fromBinary(TaskCreateRequestSchema, first!.bytes);
+  request.id!.name = name;
+  change(request);
+  return request;
+};
+
+describe('tasks over the interface', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await openRegistry({
+      taskTypes: { spark: [{ project: 'flytesnacks', domain: 'production' }], any: [{ project: '', domain: '' }] },
+      taskLimits: { cpu: '2', memory: '1Gi' },
+    });
+  });
+  afterAll(() => registry.close());
+  const send = (request: Request): Promise<unknown> => registry.ask('CreateTask', TaskCreateRequestSchema, request);
+
+  it('answer with the identifier that was registered', async () => {
+    const request = task('answered');
+    expect(await send(request)).toMatchObject({ id: { ...request.id!, org: '' } });
+    expect(registry.answeredAt()).toBe(await registry.store.head());
+  });
+
+  it('are stored under the id of the request, whatever the template says', async () => {
+    const request = task('renamed', ({ spec }) => (spec!.template!.id!.name = 'something else'));
+    await send(request);
+    const stored = await registry.definitions.task(request.id!);
+    expect(stored?.template?.id?.name).toBe('renamed');
+  });
+
+  it('of a restricted type are registered only where it is allowed', async () => {
+    const spark = (name: string, domain: string) =>
+      task(name, ({ id, spec }) => {
+        id!.domain = domain;
+        spec!.template!.type = 'spark';
+      });
+    await expect(send(spark('s', 'development'))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('must be whitelisted') as string,
+    });
+    await send(spark('s', 'production'));
+    await send(task('any', ({ spec }) => (spec!.template!.type = 'any')));
+  });
+
+  it('may not ask for more than the platform gives', async () => {
+    const greedy = task('greedy', ({ spec }) => {
+      const { target } = spec!.template!;
+      if (target.case !== 'container') throw new Error('the recorded task runs in a container');
+      const cpu = { name: Resources_ResourceName.CPU, value: '3' };
+      target.value.resources = create(ResourcesSchema, { requests: [cpu] });
+    });
+    await expect(send(greedy)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('current limit set in the platform configuration') as string,
+    });
+  });
+
+  it('sent at the same time are one registration', async () => {
+    const request = task('raced');
+    const answers = await Promise.allSettled(Array.from({ length: 20 }, () => send(request)));
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const events = await registry.events();
+    expect(events.filter(({ stream }) => stream.includes(':raced:'))).toHaveLength(1);
+  });
+
+  it('that the client describes keep the description', async () => {
+    const request = task('described', ({ spec }) => {
+      spec!.description = create(DescriptionEntitySchema, { shortDescription: 'short' });
+    });
+    await send(request);
+    const last = (await registry.events()).at(-1)!;
+    expect(Buffer.from(last.data).includes('short')).toBe(true);
+  });
+});
