@@ -6,7 +6,7 @@ import type { Checkpoint, Collection, ParkedStream, ReadStore, WriteBatch } from
 import { type DocumentStatements, documentStatements } from './document-statements.js';
 import { faultOf, guarded } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
-import { checkTables, makeBookkeeping, makeTables, tableOf } from './tables.js';
+import { checkTables, makeBookkeeping, makeIndexes, makeTables, tableOf } from './tables.js';
 import { writeStatements } from './write-statements.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -18,12 +18,18 @@ export type SqliteReadStoreOptions = {
   readonly mode: 'read-write' | 'read-only';
   /** The file's name in the directory; `views.db` by default. */
   readonly file?: string;
-  /** `off`: a power cut may damage the file, for views that are still being built. By default it cannot. */
-  readonly sync?: 'off';
+  /** For views that are still being built: their indexes are made at the end, and a power cut may damage the file. */
+  readonly isGrowing?: boolean;
   /** How long a query may look for its page, in milliseconds; 250 by default. */
   readonly queryLimitMs?: number;
   /** Called between the writes of a batch and its commit, for tests that stop the process there. */
   readonly beforeCommit?: () => void;
+};
+
+/** Views in a file. */
+export type SqliteReadStore = ReadStore & {
+  /** Makes the indexes that a growing file does without. */
+  finish(): Promise<void>;
 };
 
 /** The name of the file of views in a data directory. */
@@ -31,13 +37,15 @@ export const VIEWS_FILE = 'views.db';
 
 // NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
 // together, and the log has them all.
-const open = ({ directory, mode, file = VIEWS_FILE, sync }: SqliteReadStoreOptions): Database => {
+const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
   const isReadOnly = mode === 'read-only';
   if (!isReadOnly) mkdirSync(directory, { recursive: true });
   const db = new DatabaseSync(join(directory, file), { readOnly: isReadOnly, timeout: 5_000 });
   db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
   if (isReadOnly) return db;
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync ?? 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;`);
+  db.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${isGrowing ? 'OFF' : 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;`,
+  );
   makeBookkeeping(db);
   return db;
 };
@@ -65,8 +73,9 @@ const inTransaction = (db: Database, work: () => void): void => {
  * @throws {DataDirectoryUnusable} when the file is damaged.
  * @throws {StoreUnavailable} when it cannot be opened.
  */
-export const sqliteReadStore = (options: SqliteReadStoreOptions): ReadStore => {
+export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStore => {
   const db = opened(options);
+  let prepared: readonly Collection[] = [];
   const documents = new Map<string, DocumentStatements>();
   const statementsOf = (collection: Collection): DocumentStatements => {
     const table = tableOf(collection);
@@ -88,6 +97,13 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): ReadStore => {
     });
   };
 
+  const prepare = (collections: readonly Collection[]): void => {
+    prepared = collections;
+    if (options.mode === 'read-only') checkTables(db, collections);
+    else makeTables(db, collections);
+    if (options.mode === 'read-write' && options.isGrowing !== true) makeIndexes(db, collections);
+  };
+
   const clear = (): void => {
     inTransaction(db, () => {
       for (const table of allTables(db)) db.exec(`DELETE FROM "${table}"`);
@@ -95,7 +111,8 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): ReadStore => {
   };
 
   return {
-    prepare: (collections) => guarded(() => (options.mode === 'read-only' ? checkTables : makeTables)(db, collections)),
+    prepare: (collections) => guarded(() => prepare(collections)),
+    finish: () => guarded(() => makeIndexes(db, prepared)),
     get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
     getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
     find: (collection, query) => guarded(() => queries.find(collection, query)),

@@ -35,14 +35,19 @@ const isAsDeclared = (db: Database, collection: Collection): boolean => {
 };
 
 /**
- * Makes the tables and indexes of collections where they are missing.
+ * Makes the tables of collections where they are missing.
  *
  * @throws {DataDirectoryUnusable} when a table is there in another shape than its collection has.
  */
 export const makeTables = (db: Database, collections: readonly Collection[]): void => {
-  for (const collection of collections) {
+  for (const collection of collections)
     db.exec(`CREATE TABLE IF NOT EXISTS ${tableOf(collection)} (${columnsOf(collection).join(', ')})`);
-    checkTables(db, [collection]);
+  checkTables(db, collections);
+};
+
+/** Makes the indexes of collections where they are missing. */
+export const makeIndexes = (db: Database, collections: readonly Collection[]): void => {
+  for (const collection of collections) {
     for (const fields of collection.indexes) {
       const columns = [...fields.map(columnOf), 'key'].join(', ');
       db.exec(`CREATE INDEX IF NOT EXISTS ${indexOf(collection, fields)} ON ${tableOf(collection)} (${columns})`);
