@@ -7,7 +7,7 @@ import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
 import { routeTable } from '../gateway/routes.js';
 import { registerConfiguredProjects } from '../project/configured.js';
-import { expireTerminations } from '../reactors/expire-terminations/expire-terminations.js';
+import { executionAggregate } from '../execution/aggregate.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { filePayloadStore } from '../store/file-payload-store.js';
@@ -58,10 +58,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const views = await startViews({ directory, source: store.readerSource }, logger);
   const readStore = sqliteReadStore({ directory, mode: 'read-only' });
   const fresh = freshness(sessions.acknowledged, views);
-  const routing = await allRoutes({ configuration, store, payloads, sessions, readStore, freshness: fresh, logger });
-  const reactor = expireTerminations({ log: store, sessions, payloads, timeoutMs: configuration.abort.timeout });
+  const executions = executionAggregate({ payloads });
+  const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
+  const { routes: joined, projects } = allRoutes(parts);
 
-  const routes = routeTable(routing.routes);
+  const routes = routeTable(joined);
   const hosting = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
   const grpc = await serveGrpc({ ...hosting, port: grpcPort });
   const http = await serveHttp({ ...hosting, port: httpPort });
@@ -77,8 +78,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     failed: views.failed.catch((error: unknown) => error),
     close: async () => {
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
-      await reactor.close();
-      await routing.close();
+      await projects.close();
       await views.close();
       await readStore.close();
       await payloads.close();

@@ -1,0 +1,129 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { executionsRoutes } from '../../projections/executions/rpc.js';
+import type { Freshness } from '../../projections/kernel/freshness.js';
+import type { ReadStore } from '../../projections/kernel/read-store.js';
+import { launchPlansRoutes } from '../../projections/launch-plans/rpc.js';
+import { nodeExecutionsRoutes } from '../../projections/node-executions/rpc.js';
+import { projectsRoutes } from '../../projections/projects/rpc.js';
+import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
+import { tasksRoutes } from '../../projections/tasks/rpc.js';
+import { workflowsRoutes } from '../../projections/workflows/rpc.js';
+import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { type ExecutionAggregate } from '../execution/aggregate.js';
+import { executionRoutes } from '../execution/rpc.js';
+import { withoutAuthentication } from '../gateway/auth-metadata.js';
+import type { EventStore } from '../kernel/event-store.js';
+import type { PayloadStore } from '../kernel/payload-store.js';
+import type { Route } from '../kernel/rpc.js';
+import type { Acknowledged, Sessions } from '../kernel/sessions.js';
+import { launchPlanAggregate } from '../launch-plan/decider.js';
+import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
+import { launchPlanRoutes } from '../launch-plan/rpc.js';
+import { projectAggregate } from '../project/decider.js';
+import { projectRoutes } from '../project/rpc.js';
+import { registeredDefinitions } from '../reference/definitions.js';
+import { projectDirectory, type ProjectDirectory } from '../reference/project-directory.js';
+import { taskRoutes } from '../task/rpc.js';
+import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
+import { workflowRoutes } from '../workflow/rpc.js';
+import { create } from '@bufbuild/protobuf';
+import type { Configuration } from './configuration.js';
+import { version } from './version.js';
+
+/** What the routes stand on. */
+export type RouteServices = {
+  readonly configuration: Configuration;
+  readonly store: EventStore;
+  readonly payloads: PayloadStore;
+  readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
+  readonly executions: ExecutionAggregate;
+  readonly readStore: ReadStore;
+  readonly freshness: Freshness;
+  readonly logger: Logger;
+};
+
+/** The routes, and the live fold that they ask; it ends when the log cannot be followed. */
+export type Routing = { readonly routes: readonly Route[]; readonly projects: ProjectDirectory };
+
+const resourceLimits = ({ task_resources: { limits } }: Configuration): Parameters<typeof taskRoutes>[0]['limits'] => ({
+  ...(limits.cpu !== undefined && { cpu: limits.cpu }),
+  ...(limits.gpu !== undefined && { gpu: limits.gpu }),
+  ...(limits.memory !== undefined && { memory: limits.memory }),
+  ...(limits.ephemeral_storage !== undefined && { ephemeralStorage: limits.ephemeral_storage }),
+});
+
+const writeRoutes = (services: RouteServices, projects: ProjectDirectory): readonly Route[] => {
+  const { configuration, store, payloads, sessions, executions } = services;
+  const { registration } = configuration;
+  const readLaunchPlan = (stream: Parameters<Sessions['read']>[1]) => sessions.read(launchPlanAggregate, stream);
+  const definitions = registeredDefinitions({ log: store, payloads, readLaunchPlan });
+  const singleTask = async (task: CompiledTask) => {
+    const context = { actor: '', commandId: randomUUID() };
+    const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);
+    await registerSingleTaskPlan(sessions, task, workflow, { ...context, commandId: randomUUID() });
+    return create(IdentifierSchema, workflow);
+  };
+  return [
+    ...projectRoutes({
+      sessions,
+      domains: configuration.domains,
+      build: { build: 'unknown', version, buildTime: 'unknown' },
+    }),
+    ...taskRoutes({ sessions, projects, taskTypes: registration.task_types, limits: resourceLimits(configuration) }),
+    ...workflowRoutes({
+      sessions,
+      projects,
+      requirements: definitions,
+      limits: { nodes: registration.max_workflow_nodes, closureBytes: registration.workflow_size_limit },
+    }),
+    ...launchPlanRoutes({ sessions, projects, definitions }),
+    ...executionRoutes({
+      sessions,
+      aggregate: executions,
+      log: store,
+      payloads,
+      projects,
+      definitions,
+      singleTasks: { singleTask },
+      configs: { of: () => Promise.resolve([]) },
+      maxParallelism: configuration.max_parallelism,
+      maxOutputBytes: configuration.max_output_bytes,
+      random: (bytes) => randomBytes(bytes),
+    }),
+  ];
+};
+
+const readRoutes = ({
+  configuration,
+  store,
+  payloads,
+  readStore,
+  freshness,
+  logger,
+}: RouteServices): readonly Route[] => {
+  const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
+  const reads = { store: readStore, freshness, past: { log: store, payloads, warn } };
+  return [
+    ...executionsRoutes(reads),
+    ...nodeExecutionsRoutes(reads),
+    ...taskExecutionsRoutes(reads),
+    ...tasksRoutes(reads),
+    ...workflowsRoutes(reads),
+    ...launchPlansRoutes(reads),
+    ...projectsRoutes({ ...reads, domains: configuration.domains }),
+  ];
+};
+
+/** Joins every slice to what it asks of the others. */
+export const allRoutes = (services: RouteServices): Routing => {
+  const { configuration, store, sessions } = services;
+  const projects = projectDirectory({
+    log: store,
+    domains: configuration.domains,
+    acknowledged: sessions.acknowledged,
+    readProject: (stream) => sessions.read(projectAggregate, stream),
+  });
+  return { projects, routes: [...writeRoutes(services, projects), ...readRoutes(services), ...withoutAuthentication] };
+};
