@@ -37,11 +37,11 @@ const decideReport = (state: ExecutionState, command: ReportPhase): Verdict =>
   state.exists ? byEntity[command.envelope.entity](state, command) : NOT_FOUND;
 
 /** A second termination may give another cause; the same one again is nothing new. */
-const decideTerminate = (state: ExecutionState, { cause, principal }: TerminateExecution): Verdict => {
+const decideTerminate = (state: ExecutionState, { id, cause, principal }: TerminateExecution): Verdict => {
   if (!state.exists) return NOT_FOUND;
   if (isTerminal('workflow', state.phase)) return refused({ kind: 'cannot-abort', current: state.phase });
   if (state.abort?.cause === cause && state.abort.principal === principal) return accepted();
-  return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { cause, principal }) });
+  return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { id, cause, principal }) });
 };
 
 const expiredCause = (cause: string, afterMs: number): string =>

@@ -11,6 +11,7 @@ import {
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { isTerminal } from './phases.js';
 import { decodeReport, encodeReport, type EngineReport } from './engine-report.js';
 
 export type { EngineReport, Entity, Instant, TaskId } from './engine-report.js';
@@ -39,3 +40,8 @@ export const executionCodec = messageCodec<ExecutionEvent>({
   ExecutionStateChanged: eventShape(ExecutionStateChangedSchema),
   ExecutionTagged: eventShape(ExecutionTaggedSchema),
 });
+
+/** Whether an execution has ended with this event. */
+export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
+  type === 'ExecutionExpired' ||
+  (type === 'EngineReported' && data.entity === 'workflow' && !data.samePhase && isTerminal('workflow', data.phase));

@@ -1,6 +1,6 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 
-import { type EventFailureReason, EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
 import type { ExecutionId } from './envelope.js';
 import { phaseName } from './phases.js';
@@ -15,17 +15,17 @@ export const executionText = ({ project, domain, name }: ExecutionId): string =>
 const subjectText = ({ id, nodeId = '' }: Subject): string =>
   nodeId === '' ? `execution [${executionText(id)}]` : `node [${nodeId}] of execution [${executionText(id)}]`;
 
-const reason = (init: EventFailureReason['reason']): readonly StatusDetail[] => [
-  { schema: EventFailureReasonSchema, message: create(EventFailureReasonSchema, { reason: init }) },
+const detail = (
+  reason: MessageInitShape<typeof EventFailureReasonSchema>['reason'] & object,
+): readonly StatusDetail[] => [
+  { schema: EventFailureReasonSchema, message: create(EventFailureReasonSchema, { reason }) },
 ];
 
 const terminalDetail = (currentPhase: string): readonly StatusDetail[] =>
-  reason(
-    create(EventFailureReasonSchema, { reason: { case: 'alreadyInTerminalState', value: { currentPhase } } }).reason,
-  );
+  detail({ case: 'alreadyInTerminalState', value: { currentPhase } });
 
 const clusterDetail = (cluster: string): readonly StatusDetail[] =>
-  reason(create(EventFailureReasonSchema, { reason: { case: 'incompatibleCluster', value: { cluster } } }).reason);
+  detail({ case: 'incompatibleCluster', value: { cluster } });
 
 type Status = { readonly code: StatusCode; readonly text: string; readonly details?: readonly StatusDetail[] };
 type Kind = ExecutionRefusal['kind'];

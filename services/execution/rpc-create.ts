@@ -1,0 +1,199 @@
+import { clone, create, toBinary } from '@bufbuild/protobuf';
+
+import type { Notification } from '../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  type ExecutionCreateRequest,
+  ExecutionCreateRequestSchema,
+  type ExecutionCreateResponse,
+  ExecutionCreateResponseSchema,
+  ExecutionMetadataSchema,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionClusterLabelSchema,
+  type WorkflowExecutionConfig,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type ExecutionCreated, ExecutionCreatedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { resolveInputs } from '../compiler/execution-inputs.js';
+import { literalMapProblem } from '../compiler/literal-map.js';
+import { contextOf } from '../kernel/command-context.js';
+import { digestOf } from '../kernel/digest.js';
+import { assertLabels } from '../kernel/labels.js';
+import { assertNotifications } from '../kernel/notifications.js';
+import { type Call, missing, RpcError } from '../kernel/rpc.js';
+import { executionStream } from './aggregate.js';
+import { resolveConfig } from './config.js';
+import type { ExecutionId } from './envelope.js';
+import { assertExecutionName, generatedName } from './execution-name.js';
+import type { ExecutionConfigs, StreamPlace } from './ports.js';
+import { type Inherited, inheritanceOf, type LineageServices } from './rpc-lineage.js';
+import { refusalError } from './rpc-refusals.js';
+import { assertLaunchable, type Target, targetOf, type TargetServices } from './rpc-target.js';
+
+export type CreateServices = TargetServices &
+  LineageServices & {
+    readonly configs: ExecutionConfigs;
+    /** Parallel nodes of an execution that no level says anything about. */
+    readonly maxParallelism: number;
+    readonly random: (bytes: number) => Uint8Array;
+  };
+
+const invalidArgument = (problem: string | undefined): void => {
+  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
+};
+
+const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
+  notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
+
+/** Older clients send inputs inside the spec. */
+const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
+  const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the web console still sends it
+  return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
+};
+
+/** A request whose parts are all good by themselves. */
+type Sound = {
+  readonly spec: ExecutionSpec;
+  readonly launches: Identifier;
+  readonly inputs: LiteralMap;
+};
+
+const assertPlace = async ({ projects }: CreateServices, { project, domain, name }: ExecutionId): Promise<void> => {
+  if (project === '') throw missing('project');
+  if (domain === '') throw missing('domain');
+  if (name !== '') assertExecutionName(name);
+  const barred = await projects.check(project, domain);
+  if (barred !== undefined) throw barred;
+};
+
+const soundOf = (request: ExecutionCreateRequest): Sound => {
+  const { spec } = request;
+  if (spec === undefined) throw missing('spec');
+  const launches = assertLaunchable(spec.launchPlan);
+  const inputs = givenInputs(request);
+  invalidArgument(literalMapProblem('inputs', inputs));
+  assertNotifications(requestedNotifications(spec));
+  assertLabels(spec.labels);
+  return { spec, launches, inputs };
+};
+
+const resolvedInputs = (target: Target, given: LiteralMap): LiteralMap => {
+  const fixed = target.kind === 'launch-plan' ? target.spec.fixedInputs : undefined;
+  const resolved = resolveInputs(target.expectedInputs, fixed, given);
+  if ('problem' in resolved) throw new RpcError('INVALID_ARGUMENT', resolved.problem);
+  return resolved.inputs;
+};
+
+/** An explicitly empty list still takes that of the launch plan. */
+const resolvedNotifications = (spec: ExecutionSpec, target: Target): readonly Notification[] => {
+  const requested = requestedNotifications(spec);
+  const isDisabled = spec.notificationOverrides.case === 'disableAll' && spec.notificationOverrides.value;
+  if (requested.length > 0 || isDisabled || target.kind === 'task') return requested;
+  return target.spec.entityMetadata?.notifications ?? [];
+};
+
+type Context = {
+  readonly id: ExecutionId;
+  readonly principal: string;
+  readonly target: Target;
+  readonly inherited: Inherited;
+};
+
+/** The spec as GetExecution shows it: what was requested, with what the platform has added. */
+const storedSpec = (requested: ExecutionSpec, config: WorkflowExecutionConfig, context: Context): ExecutionSpec => {
+  const { id, target, inherited } = context;
+  const spec = clone(ExecutionSpecSchema, requested);
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- inputs have a place of their own
+  delete spec.inputs;
+  const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
+  metadata.principal = inherited.principal ?? context.principal;
+  metadata.nesting = inherited.nesting ?? metadata.nesting;
+  metadata.artifactIds = [];
+  metadata.systemMetadata = {
+    $typeName: 'platformidl.admin.SystemMetadata',
+    executionCluster: '',
+    namespace: `${id.project}-${id.domain}`,
+  };
+  if (inherited.clusterLabel !== undefined && inherited.clusterLabel !== '')
+    spec.executionClusterLabel = create(ExecutionClusterLabelSchema, { value: inherited.clusterLabel });
+  if (config.securityContext !== undefined) spec.securityContext = config.securityContext;
+  if (target.kind === 'launch-plan') spec.maxParallelism = config.maxParallelism;
+  return spec;
+};
+
+const configOf = async (
+  { configs, projects, maxParallelism }: CreateServices,
+  requested: ExecutionSpec,
+  { id, principal, target }: Context,
+): Promise<{ readonly config: WorkflowExecutionConfig; readonly read: readonly StreamPlace[] }> => {
+  const { project, domain } = id;
+  const plan = target.kind === 'launch-plan' ? target : undefined;
+  const workflow = target.workflowId.name;
+  const attributes = await configs.of({ project, domain, workflow, launchPlan: plan?.launchPlanId.name ?? '' });
+  const standing = await projects.standing(project, domain);
+  const config = resolveConfig({
+    spec: requested,
+    plan: plan?.spec,
+    attributes: attributes.map((each) => each.config),
+    projectLabels: standing.kind === 'active' ? standing.labels : {},
+    maxParallelism,
+    principal,
+  });
+  const read = [...(standing.kind === 'active' ? [standing.read] : []), ...target.read];
+  return { config, read: [...read, ...attributes.map((each) => each.read)] };
+};
+
+const createdOf = async (
+  services: CreateServices,
+  request: ExecutionCreateRequest,
+  sound: Sound,
+  context: Context,
+): Promise<ExecutionCreated> => {
+  const { id, target } = context;
+  const inputs = resolvedInputs(target, sound.inputs);
+  const { config, read } = await configOf(services, sound.spec, context);
+  return create(ExecutionCreatedSchema, {
+    id,
+    spec: storedSpec(sound.spec, config, context),
+    workflowId: target.workflowId,
+    ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
+    inputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, inputs) } },
+    userInputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, sound.inputs) } },
+    notifications: [...resolvedNotifications(sound.spec, target)],
+    config,
+    read: [...read],
+    digest: digestOf(ExecutionCreateRequestSchema, request),
+  });
+};
+
+const NAME_BYTES = 19;
+
+/**
+ * Launches what a request names.
+ *
+ * @throws {RpcError} as the interface says; nothing has been recorded then.
+ */
+export const createExecution = async (
+  services: CreateServices,
+  request: ExecutionCreateRequest,
+  call: Call,
+): Promise<ExecutionCreateResponse> => {
+  const { project, domain } = request;
+  await assertPlace(services, { project, domain, name: request.name });
+  const sound = soundOf(request);
+  const target = await targetOf(services, sound.launches);
+  const inherited = await inheritanceOf(services, sound.spec.metadata);
+  const name = request.name === '' ? generatedName(services.random(NAME_BYTES)) : request.name;
+  const id: ExecutionId = { project, domain, name };
+  const created = await createdOf(services, request, sound, { id, principal: call.principal, target, inherited });
+  await target.prepare();
+  const command = { type: 'CreateExecution', id, created } as const;
+  const outcome = await services.sessions.handle(services.aggregate, executionStream(id), command, contextOf(call));
+  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
+  call.answeredAt(outcome.position);
+  return create(ExecutionCreateResponseSchema, { id });
+};
