@@ -5,7 +5,7 @@ import { type Problem, problem, required } from './compile-error.js';
 import { typeOfScalar, unified } from './literal-type.js';
 import { type Source, sourceOf } from './promise.js';
 import type { Scope } from './scope.js';
-import { collectionOf, innerOf, isOptional, mapOf, type Types, variantsOf } from './types.js';
+import { collectionOf, innerOf, isOptional, isOvergrown, mapOf, type Types, variantsOf } from './types.js';
 import { typeText } from './type-text.js';
 
 const mismatch = (given: LiteralType, wanted: LiteralType): Problem =>
@@ -30,11 +30,14 @@ const manySource = (
     if (source === undefined || 'problem' in source) return source;
     known.push(source.type);
   }
-  return { type: wrap(unified(known)) };
+  const type = wrap(unified(known));
+  return isOvergrown(type)
+    ? { problem: problem('InvalidLiteralType', 'the type of a list or map is too large') }
+    : { type };
 };
 
 /** The type that a binding has by itself, where nothing says what is expected. */
-export const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
+const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
   switch (value.case) {
     case 'promise':
       return sourceOf(scope, value.value);
@@ -93,7 +96,7 @@ const unionProblems = (scope: Scope, data: BindingData, wanted: LiteralType): re
 };
 
 /** What stands against binding `data` to a variable of the type `wanted`. */
-export const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
+const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
   const many = manyOf(data);
   if (many === undefined) return singleProblems(scope, data, wanted);
   if (variantsOf(wanted)) return unionProblems(scope, data, wanted);
@@ -104,7 +107,7 @@ export const bindingProblems = (scope: Scope, data: BindingData, wanted: Literal
 };
 
 /** Runs `check` for each binding of a variable, and reports those that are bound twice. */
-export const eachBinding = (
+const eachBinding = (
   scope: Scope,
   nodeId: string,
   bindings: readonly Binding[],

@@ -31,11 +31,23 @@ export type CompileError = Problem & { readonly nodeId: string };
 /** Takes down what is wrong with a node. */
 export type Report = (nodeId: string, problem: Problem) => void;
 
+/** What was found so far. When it is full, looking further is a waste. */
+export type Findings = { readonly report: Report; readonly isFull: () => boolean };
+
+/** Ten thousand nodes can each lack ten thousand inputs. */
+const MAX_ERRORS = 1000;
+
+/** Findings that add to `errors`. */
+export const findingsIn = (errors: CompileError[]): Findings => ({
+  report: (nodeId, each) => void errors.push({ nodeId, ...each }),
+  isFull: () => errors.length >= MAX_ERRORS,
+});
+
 export const problem = (code: CompileErrorCode, text: string): Problem => ({ code, text });
 
 export const required = (what: string): Problem => problem('ValueRequired', `${what} is required`);
 
-/** A graph can be wrong in thousands of places; nobody reads more than these. */
+/** Nobody reads more than these. */
 const MAX_LINES = 100;
 
 const line = ({ code, nodeId, text }: CompileError, index: number): string =>

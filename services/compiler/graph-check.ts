@@ -1,6 +1,6 @@
 import type { Node, WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { checkBindings } from './binding.js';
-import { problem, type Report } from './compile-error.js';
+import { type Findings, problem, type Report } from './compile-error.js';
 import { checkNode } from './node-check.js';
 import { alternativesOf, END, idInside, START, waitsFor } from './node-walk.js';
 import { topologicalOrder } from './order.js';
@@ -36,22 +36,24 @@ const orderOf = (nodes: ReadonlyMap<string, Node>, report: Report): readonly str
   return [...sorted, ...[...nodes.keys()].filter((id) => !done.has(id))];
 };
 
-/** Checks one graph; what is wrong goes to `report`. */
-export const checkGraph = (template: WorkflowTemplate, library: Library, report: Report): void => {
+const scopeOf = (template: WorkflowTemplate, library: Library, report: Report): Scope => ({
+  template,
+  library,
+  inputs: typesOf(template.interface?.inputs),
+  nodeIds: new Set(template.nodes.map(({ id }) => id)),
+  outputs: new Map(),
+  tried: new Map(),
+  report,
+});
+
+/** Checks one graph; what is wrong goes to the findings. */
+export const checkGraph = (template: WorkflowTemplate, library: Library, { report, isFull }: Findings): void => {
   if (template.nodes.length === 0) report(START, problem('NoNodesFound', 'the workflow has no nodes'));
   checkIds(template, report);
   const nodes = new Map(template.nodes.map((node) => [node.id, node]));
-  const inputs = typesOf(template.interface?.inputs);
-  const scope: Scope = {
-    template,
-    library,
-    inputs,
-    nodeIds: new Set(nodes.keys()),
-    outputs: new Map(),
-    tried: new Map(),
-    report,
-  };
+  const scope = scopeOf(template, library, report);
   for (const id of orderOf(nodes, report)) {
+    if (isFull()) return;
     const node = nodes.get(id);
     const outputs = node && checkNode(scope, node);
     if (outputs) scope.outputs.set(id, outputs);

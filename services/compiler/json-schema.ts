@@ -44,8 +44,12 @@ const alternatives = ({ root, schema }: Side): readonly Side[] | undefined => {
 const sameJson = (a: JsonValue | undefined, b: JsonValue | undefined): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 
-/** Pairs that were compared or are being compared: a schema can refer to itself. */
-type Seen = Map<Schema, Map<Schema, boolean>>;
+/** What was compared or is being compared (a schema can refer to itself), and how much more may be. */
+type Seen = { readonly pairs: Map<Schema, Map<Schema, boolean>>; depth: number; left: number };
+
+/** Definitions that refer to each other in a row go deeper than the document is nested. */
+const MAX_DEPTH = 200;
+const MAX_COMPARISONS = 100_000;
 
 const below = (a: Side, b: Side, keyword: string, seen: Seen): boolean => {
   const inA = schemaAt(a.schema, keyword);
@@ -73,13 +77,22 @@ const compared = (a: Side, b: Side, seen: Seen): boolean => {
   return hasProperties(a, b, seen) && below(a, b, 'items', seen) && below(a, b, 'additionalProperties', seen);
 };
 
+const offersUnseen = (a: Side, b: Side, seen: Seen): boolean => {
+  seen.left -= 1;
+  if (seen.left < 0 || seen.depth >= MAX_DEPTH) return false;
+  seen.depth += 1;
+  const result = compared(a, b, seen);
+  seen.depth -= 1;
+  return result;
+};
+
 const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
   const [a, b] = [dereferenced(given), dereferenced(wanted)];
-  const known = seen.get(a.schema)?.get(b.schema);
+  const known = seen.pairs.get(a.schema)?.get(b.schema);
   if (known !== undefined) return known;
-  const results = seen.get(a.schema) ?? new Map<Schema, boolean>();
-  seen.set(a.schema, results.set(b.schema, true));
-  const result = compared(a, b, seen);
+  const results = seen.pairs.get(a.schema) ?? new Map<Schema, boolean>();
+  seen.pairs.set(a.schema, results.set(b.schema, true));
+  const result = offersUnseen(a, b, seen);
   results.set(b.schema, result);
   return result;
 };
@@ -89,4 +102,8 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
  * values (lengths, ranges, patterns, additional properties being forbidden) do not count.
  */
 export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
-  offers({ root: given, schema: given }, { root: wanted, schema: wanted }, new Map());
+  offers(
+    { root: given, schema: given },
+    { root: wanted, schema: wanted },
+    { pairs: new Map(), depth: 0, left: MAX_COMPARISONS },
+  );

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
-import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type {
   ArrayNode,
   GateNode,
@@ -14,8 +14,8 @@ import { isOwnLaunchPlan } from './requirements.js';
 import { type Interface, interfaceOf, type LaunchPlanInterface, type Scope } from './scope.js';
 import { collectionOf, isSimple, NONE, type Types, typesOf, unionOf, variantsOf } from './types.js';
 
-/** An interface, or why there is none. */
-type Found = Interface | Problem;
+/** An interface, or why there is none; `undefined` when that is reported already. */
+type Found = Interface | Problem | undefined;
 
 const NOTHING: Types = new Map();
 
@@ -51,12 +51,16 @@ const workflowInterface = (scope: Scope, node: Node, { reference }: WorkflowNode
   return scope.library.subWorkflow(reference.value) ?? problem('WorkflowReferenceNotFound', text);
 };
 
+/** What is bound to an approval goes through it. */
+const approvalInterface = (scope: Scope, node: Node): Interface | undefined => {
+  const types = boundTypes(scope, node);
+  return node.inputs.every(({ var: name }) => types.has(name)) ? { inputs: types, outputs: types } : undefined;
+};
+
 const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found => {
   switch (condition.case) {
-    case 'approve': {
-      const types = boundTypes(scope, node);
-      return { inputs: types, outputs: types };
-    }
+    case 'approve':
+      return approvalInterface(scope, node);
     case 'signal': {
       const { type, outputVariableName } = condition.value;
       if (type?.type.case === undefined) return required('the type of a signal');
@@ -77,23 +81,22 @@ const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found
 const leavesGaps = ({ successCriteria }: ArrayNode): boolean =>
   successCriteria.case === 'minSuccessRatio' && successCriteria.value < 1;
 
-const mapped = (
-  types: Types,
-  each: (type: Parameters<typeof collectionOf>[0]) => ReturnType<typeof collectionOf>,
-): Types => new Map([...types].map(([name, type]) => [name, each(type)]));
-
-const optional = (type: Parameters<typeof collectionOf>[0]): ReturnType<typeof collectionOf> => {
+const optional = (type: LiteralType): LiteralType => {
   const variants = variantsOf(type);
   if (variants === undefined) return unionOf([type, NONE]);
   return variants.some((variant) => isSimple(variant, SimpleType.NONE)) ? type : unionOf([...variants, NONE]);
 };
 
+const mapped = (types: Types, each: (type: LiteralType, name: string) => LiteralType): Types =>
+  new Map([...types].map(([name, type]) => [name, each(type, name)]));
+
 /** Of a list of runs: a list for each variable. Inputs that are bound are the same for all runs. */
 const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interface => {
   const bound = new Set(array.boundInputs);
+  const gaps = leavesGaps(array);
   return {
-    inputs: new Map([...inputs].map(([name, type]) => [name, bound.has(name) ? type : collectionOf(type)])),
-    outputs: mapped(outputs, (type) => collectionOf(leavesGaps(array) ? optional(type) : type)),
+    inputs: mapped(inputs, (type, name) => (bound.has(name) ? type : collectionOf(type))),
+    outputs: mapped(outputs, (type) => collectionOf(gaps ? optional(type) : type)),
   };
 };
 
@@ -101,7 +104,7 @@ const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interf
 const arrayInterface = (scope: Scope, node: Node, array: ArrayNode): Found => {
   if (array.node === undefined) return required('the node of an array node');
   const inner = found(scope, { ...array.node, id: node.id, inputs: node.inputs });
-  if ('code' in inner) return inner;
+  if (inner === undefined || 'code' in inner) return inner;
   return array.isOriginalSubNodeInterface === true ? listInterface(array, inner) : inner;
 };
 
@@ -126,7 +129,7 @@ const found = (scope: Scope, node: Node): Found => {
 /** What a node that is not a branch takes and gives; `undefined` when it has none, and that is reported. */
 export const nodeInterface = (scope: Scope, node: Node): Interface | undefined => {
   const result = found(scope, node);
-  if (!('code' in result)) return result;
+  if (result === undefined || !('code' in result)) return result;
   scope.report(node.id, result);
   return undefined;
 };

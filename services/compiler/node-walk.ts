@@ -31,7 +31,7 @@ export const everyNode = ({ nodes, failureNode }: WorkflowTemplate): readonly No
   [...nodes, ...(failureNode ? [failureNode] : [])].flatMap(withInside);
 
 /** The promises in a binding, wherever in it they are. */
-export const promisesOf = ({ value }: BindingData): readonly OutputReference[] => {
+const promisesOf = ({ value }: BindingData): readonly OutputReference[] => {
   switch (value.case) {
     case 'promise':
       return [value.value];

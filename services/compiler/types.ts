@@ -41,6 +41,24 @@ export const innerOf = ({ type }: LiteralType, kind: 'collectionType' | 'mapValu
 export const variantsOf = ({ type }: LiteralType): readonly LiteralType[] | undefined =>
   type.case === 'unionType' ? type.value.variants : undefined;
 
+const partsOf = ({ type }: LiteralType): readonly LiteralType[] => {
+  if (type.case === 'collectionType' || type.case === 'mapValueType') return [type.value];
+  return type.case === 'unionType' ? type.value.variants : [];
+};
+
+/** Lists of lists of what is promised grow from node to node; beyond this they are nobody's. */
+const MAX_PARTS = 256;
+
+/** Whether a type has so many parts that comparing it would take long. */
+export const isOvergrown = (type: LiteralType): boolean => {
+  const parts = [type];
+  for (const part of parts) {
+    if (parts.length > MAX_PARTS) return true;
+    parts.push(...partsOf(part).slice(0, MAX_PARTS));
+  }
+  return parts.length > MAX_PARTS;
+};
+
 /** An input of such a type need not be given. */
 export const isOptional = (type: LiteralType): boolean =>
   variantsOf(type)?.some((variant) => isSimple(variant, SimpleType.NONE)) ?? false;

@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type CompileError, distinctErrors, problem, type Report } from './compile-error.js';
+import { type CompileError, distinctErrors, type Findings, findingsIn, problem, type Report } from './compile-error.js';
 import { connectionsOf } from './connections.js';
 import { checkGraph } from './graph-check.js';
 import { identifierText, keyOf } from './identifier-key.js';
@@ -83,17 +83,21 @@ const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: 
   }
 };
 
+/** What is found in a sub-workflow says so. */
+const within = ({ report, isFull }: Findings, template: WorkflowTemplate): Findings => ({
+  report: (nodeId, { code, text }) => report(nodeId, problem(code, `${text}, in ${nameOf(template)}`)),
+  isFull,
+});
+
 const errorsOf = (request: CompileRequest): readonly CompileError[] => {
   const { template, subWorkflows } = request;
   const errors: CompileError[] = [];
-  const report: Report = (nodeId, each) => void errors.push({ nodeId, ...each });
+  const findings = findingsIn(errors);
   const library = libraryOf(request);
-  checkSubWorkflowIds(subWorkflows, report);
-  checkNesting([template, ...subWorkflows], report);
-  checkGraph(template, library, report);
-  for (const each of subWorkflows) {
-    checkGraph(each, library, (nodeId, { code, text }) => report(nodeId, problem(code, `${text}, in ${nameOf(each)}`)));
-  }
+  checkSubWorkflowIds(subWorkflows, findings.report);
+  checkNesting([template, ...subWorkflows], findings.report);
+  checkGraph(template, library, findings);
+  for (const each of subWorkflows) checkGraph(each, library, within(findings, each));
   return distinctErrors(errors);
 };
 

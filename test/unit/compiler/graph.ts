@@ -1,0 +1,115 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+
+import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { IdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { TypedInterfaceSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  type Binding,
+  type BindingData,
+  BindingDataSchema,
+  BindingSchema,
+} from '../../../proto/gen/platformidl/core/literals_pb.js';
+import type { LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import {
+  type Node,
+  NodeSchema,
+  type WorkflowTemplate,
+  WorkflowTemplateSchema,
+} from '../../../proto/gen/platformidl/core/workflow_pb.js';
+import { type CompiledOrErrors, compileWorkflow } from '../../../services/compiler/workflow.js';
+import { interfaceText } from './interface-text.js';
+
+type Variables = Readonly<Record<string, LiteralType>>;
+
+export const idOf = (name: string, resourceType = ResourceType.TASK) =>
+  create(IdentifierSchema, { resourceType, project: 'p', domain: 'd', name, version: 'v' });
+
+export const typed = (inputs: Variables, outputs: Variables) =>
+  create(TypedInterfaceSchema, {
+    inputs: { variables: Object.fromEntries(Object.entries(inputs).map(([name, type]) => [name, { type }])) },
+    outputs: { variables: Object.fromEntries(Object.entries(outputs).map(([name, type]) => [name, { type }])) },
+  });
+
+const data = (value: BindingData['value']): BindingData => create(BindingDataSchema, { value });
+
+/** `n0.o0` is an output of a node, `.x` an input of the workflow. */
+export const promise = (text: string, ...path: (string | number)[]): BindingData =>
+  create(BindingDataSchema, {
+    value: {
+      case: 'promise',
+      value: {
+        nodeId: text.slice(0, text.indexOf('.')),
+        var: text.slice(text.indexOf('.') + 1),
+        attrPath: path.map((each) => ({
+          value:
+            typeof each === 'number'
+              ? { case: 'intValue' as const, value: each }
+              : { case: 'stringValue' as const, value: each },
+        })),
+      },
+    },
+  });
+
+export const constant = (value: bigint | string): BindingData =>
+  create(BindingDataSchema, {
+    value: {
+      case: 'scalar',
+      value: {
+        value: {
+          case: 'primitive',
+          value: {
+            value: typeof value === 'bigint' ? { case: 'integer', value } : { case: 'stringValue', value },
+          },
+        },
+      },
+    },
+  });
+
+export const many = (...bindings: BindingData[]): BindingData =>
+  data({ case: 'collection', value: { $typeName: 'platformidl.core.BindingDataCollection', bindings } });
+
+export const bindings = (bound: Readonly<Record<string, BindingData>>): Binding[] =>
+  Object.entries(bound).map(([name, binding]) => create(BindingSchema, { var: name, binding }));
+
+export const node = (
+  id: string,
+  target: MessageInitShape<typeof NodeSchema>['target'],
+  bound: Readonly<Record<string, BindingData>> = {},
+  upstreamNodeIds: string[] = [],
+): Node => create(NodeSchema, { id, ...(target && { target }), inputs: bindings(bound), upstreamNodeIds });
+
+export const taskNode = (
+  id: string,
+  task: string,
+  bound: Readonly<Record<string, BindingData>> = {},
+  upstreamNodeIds: string[] = [],
+): Node =>
+  node(
+    id,
+    { case: 'taskNode', value: { reference: { case: 'referenceId', value: idOf(task) } } },
+    bound,
+    upstreamNodeIds,
+  );
+
+export const workflow = (
+  nodes: Node[],
+  rest: Omit<MessageInitShape<typeof WorkflowTemplateSchema>, 'nodes' | '$typeName'> = {},
+): WorkflowTemplate => create(WorkflowTemplateSchema, { id: idOf('w', ResourceType.WORKFLOW), ...rest, nodes });
+
+/** Compiles with tasks that are named after their interface: `integer a, string b > integer o`. */
+export const compile = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[] = []): CompiledOrErrors =>
+  compileWorkflow({
+    template,
+    subWorkflows,
+    task: (id) => {
+      const found = interfaceText(id.name);
+      return found && create(CompiledTaskSchema, { template: { id, interface: typed(...found) } });
+    },
+    launchPlan: () => undefined,
+  });
+
+/** `Code node` of each error. */
+export const errorsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[] = []): string[] => {
+  const result = compile(template, subWorkflows);
+  return 'errors' in result ? result.errors.map(({ code, nodeId }) => `${code} ${nodeId}`) : [];
+};

@@ -1,0 +1,159 @@
+import { create, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import {
+  type Resources_ResourceEntry,
+  Resources_ResourceName as ResourceName,
+  type TaskTemplate,
+  TaskTemplateSchema,
+} from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { isWhole, parseQuantity, wholeValue } from '../../../services/compiler/quantity.js';
+import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
+import { compileTask } from '../../../services/compiler/task.js';
+import { type PlatformLimits, taskResourcesProblem } from '../../../services/compiler/task-resources.js';
+import { compileWorkflow } from '../../../services/compiler/workflow.js';
+import { registeredFixtures } from './registered.js';
+
+const id = { project: 'p', domain: 'd', name: 'tasks.one', version: 'v' };
+type Entries = readonly (readonly [ResourceName, string])[];
+const entries = (list: Entries): Pick<Resources_ResourceEntry, 'name' | 'value'>[] =>
+  list.map(([name, value]) => ({ name, value }));
+
+const withTarget = (target: MessageInitShape<typeof TaskTemplateSchema>['target']): TaskTemplate =>
+  create(TaskTemplateSchema, { id, ...(target && { target }) });
+const container = (requests: Entries, limits: Entries = []): TaskTemplate =>
+  withTarget({
+    case: 'container',
+    value: { image: 'i', resources: { requests: entries(requests), limits: entries(limits) } },
+  });
+const pod = (podSpec?: JsonObject): TaskTemplate =>
+  withTarget({ case: 'k8sPod', value: podSpec === undefined ? {} : { podSpec } });
+
+describe('a quantity', () => {
+  test.each([
+    ['1', 1n],
+    ['0.1', 1n],
+    ['500m', 1n],
+    ['1500m', 2n],
+    ['1k', 1000n],
+    ['1Ki', 1024n],
+    ['1.5Gi', 1_610_612_736n],
+    ['2e3', 2000n],
+    ['2E3', 2000n],
+    ['1E', 10n ** 18n],
+    ['.5', 1n],
+    ['5.', 5n],
+    ['-1500m', -1n],
+    ['+3', 3n],
+    ['1n', 1n],
+    ['1e-3', 1n],
+  ])('%s is %d, rounded up', (text, value) => {
+    expect(wholeValue(parseQuantity(text)!)).toBe(value);
+  });
+
+  test.each(['', 'many', '1 ', '1gi', '1KI', '1.2.3', '1e', '1e99', '--1', 'Ki', '1mi', '9'.repeat(65)])(
+    '%j is none',
+    (text) => {
+      expect(parseQuantity(text)).toBeUndefined();
+    },
+  );
+
+  test('in thousandths is whole when a thousand divides it', () => {
+    fc.assert(
+      fc.property(fc.nat(), (thousandths) => {
+        expect(isWhole(parseQuantity(`${thousandths}m`)!)).toBe(thousandths % 1000 === 0);
+        expect(wholeValue(parseQuantity(`${thousandths}m`)!)).toBe(BigInt(Math.ceil(thousandths / 1000)));
+      }),
+    );
+  });
+});
+
+describe('what a task asks for', () => {
+  const { CPU, GPU, MEMORY, EPHEMERAL_STORAGE } = ResourceName;
+  const limits: PlatformLimits = { cpu: '2', memory: '1Gi', gpu: '1', ephemeralStorage: '' };
+
+  test.each([
+    [container([[CPU, '500m']], [[CPU, '1']])],
+    [container([[CPU, '1']], [[CPU, '500m']])],
+    [container([[EPHEMERAL_STORAGE, '1Ti']])],
+    [container([], [[CPU, '64']])],
+    [container([[GPU, '1']], [[GPU, '1000m']])],
+    [pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 9, cpu: 1 } } }] })],
+    [withTarget({ case: 'sql', value: { statement: 'select 1' } })],
+  ])('is granted (%#)', (template) => {
+    expect(taskResourcesProblem(template, limits)).toBeUndefined();
+  });
+
+  test.each([
+    [
+      container([
+        [CPU, '1'],
+        [CPU, '2'],
+      ]),
+      "can't specify cpu request for task [p:d:tasks.one:v] multiple times",
+    ],
+    [
+      container(
+        [],
+        [
+          [MEMORY, '1'],
+          [MEMORY, '1'],
+        ],
+      ),
+      "can't specify memory limit",
+    ],
+    [container([[CPU, 'many']]), 'Parsing of cpu request failed for value many'],
+    [container([], [[EPHEMERAL_STORAGE, 'x']]), 'Parsing of ephemeral storage limit failed'],
+    [container([[GPU, '500m']]), 'gpu for [p:d:tasks.one:v] must be a whole number'],
+    [container([[MEMORY, '2Gi']], [[MEMORY, '1Gi']]), 'Requested memory default [2Gi]'],
+    [container([[MEMORY, '1Gi']], [[MEMORY, '2Gi']]), 'greater than current limit set in the platform'],
+    [container([[CPU, '3']]), 'Requested cpu default [3]'],
+    [container([[GPU, '1']], [[GPU, '2']]), "For extended resource 'gpu' the default value must equal the limit"],
+    [container([[GPU, '2']]), 'Requested gpu default [2]'],
+    [pod(), 'pod tasks should specify their target as a K8sPod'],
+    [pod({ containers: 'none' }), 'not a pod specification'],
+    [pod({ containers: [{ name: 'a', resources: { requests: { cpu: '3' } } }] }), 'container a'],
+  ])('is refused (%#): %s', (template, text) => {
+    expect(taskResourcesProblem(template, limits)).toContain(text);
+  });
+});
+
+describe('the compile step of a task', () => {
+  const errorsOf = (template: TaskTemplate) => {
+    const result = compileTask(template);
+    return 'errors' in result ? result.errors.map(({ code, text }) => `${code}: ${text}`) : [];
+  };
+
+  test('refuses names of containers that Kubernetes does not take', () => {
+    expect(errorsOf(pod({ containers: [{ name: 'Main' }, { name: 'side-car' }, {}] }))).toHaveLength(2);
+  });
+
+  test('passes a task without a target', () => {
+    expect(errorsOf(withTarget(undefined))).toEqual([]);
+  });
+});
+
+describe('a task by itself', () => {
+  const { tasks } = registeredFixtures();
+
+  test.each([...tasks.values()].map((task) => [task.template!.id!.name, task] as const))(
+    '%s has a workflow around it that compiles',
+    (name, task) => {
+      const { template, expectedInputs } = singleTaskWorkflow(task.template!);
+      const result = compileWorkflow({ template, subWorkflows: [], task: () => task, launchPlan: () => undefined });
+      expect(result).toHaveProperty('closure');
+      expect(template.id!.name).toBe(`.flytegen.${name}`);
+      const behaviors = Object.values(expectedInputs.parameters).map(({ behavior }) => behavior.case);
+      expect(new Set(behaviors).size).toBeLessThan(2);
+    },
+  );
+
+  test('gives its node the end of its name, in letters that Kubernetes takes, and three retries', () => {
+    const name = `${'x'.repeat(40)}_packages.of-tasks.${'y'.repeat(40)}`;
+    const { template } = singleTaskWorkflow(create(TaskTemplateSchema, { id: { ...id, name } }));
+    expect(template.nodes[0]!.id).toBe(`xxxxpackagesof-tasks${'y'.repeat(40)}`);
+    expect(template.nodes[0]!.metadata!.name).toBe(template.nodes[0]!.id);
+    expect(template.nodes[0]!.metadata!.retries!.retries).toBe(3);
+  });
+});
