@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { freshness } from '../../../projections/kernel/freshness.js';
+import { progressViews } from '../../../projections/kernel/views.js';
+import type { Call } from '../../../services/kernel/rpc.js';
+import { streamName } from '../../../services/kernel/stream.js';
+
+const stream = streamName('execution', ['p', 'd', 'n']);
+
+/** Views over a clock that a test moves on. */
+const fixture = (acknowledged: bigint | undefined, minPosition?: bigint) => {
+  const timers = new Set<{ atMs: number; run: () => void }>();
+  let nowMs = 0;
+  const views = progressViews((afterMs, run) => {
+    const each = { atMs: nowMs + afterMs, run };
+    timers.add(each);
+    return () => timers.delete(each);
+  });
+  const answered: bigint[] = [];
+  const call: Call = {
+    principal: '',
+    requestId: 'r',
+    ...(minPosition !== undefined && { minPosition }),
+    isCancelled: () => false,
+    answeredAt: (position) => answered.push(position),
+  };
+  const fresh = freshness({ ofStream: () => acknowledged, ofPrefix: () => acknowledged }, views);
+  const pass = async (ms: number) => {
+    for (let i = 0; i < 5; i += 1) await Promise.resolve();
+    nowMs += ms;
+    for (const each of timers) if (each.atMs <= nowMs && timers.delete(each)) each.run();
+    for (let i = 0; i < 5; i += 1) await Promise.resolve();
+  };
+  return { views, call, fresh, answered, pass, timers };
+};
+
+describe('a read', () => {
+  it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
+    const { views, call, fresh, answered } = fixture(undefined);
+    views.advance(3n);
+    await fresh.waitForStream(call, stream);
+    await fresh.waitForPrefix(call, 'execution-p:d:');
+    expect(answered).toEqual([3n, 3n]);
+  });
+
+  it('waits for what was acknowledged', async () => {
+    const { views, call, fresh, answered, timers } = fixture(5n);
+    const [get, list] = [fresh.waitForStream(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    await Promise.resolve();
+    views.advance(4n);
+    expect(answered).toEqual([]);
+    views.advance(6n);
+    await Promise.all([get, list]);
+    expect(answered).toEqual([6n, 6n]);
+    expect(timers.size).toBe(0);
+  });
+
+  it('of one entity is UNAVAILABLE when the view does not come in time', async () => {
+    const { call, fresh, answered, pass } = fixture(5n);
+    const get = expect(fresh.waitForStream(call, stream)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await pass(500);
+    await get;
+    expect(answered).toEqual([]);
+  });
+
+  it('of a list goes on with what is there after 500 ms', async () => {
+    const { views, call, fresh, answered, pass } = fixture(5n);
+    views.advance(2n);
+    const list = fresh.waitForPrefix(call, 'execution-p:d:');
+    await pass(499);
+    expect(answered).toEqual([]);
+    await pass(1);
+    await list;
+    expect(answered).toEqual([2n]);
+  });
+
+  it('sees the position that its caller names, or is UNAVAILABLE after 2 s', async () => {
+    const { views, call, fresh, pass } = fixture(undefined, 9n);
+    const reads = [fresh.waitForStream(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const refused = reads.map((read) => expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
+    await pass(2_000);
+    await Promise.all(refused);
+    const later = fresh.waitForPrefix(call, 'execution-p:d:');
+    await pass(1_999);
+    views.advance(9n);
+    await later;
+  });
+});
+
+it('views never go back', () => {
+  const { views } = fixture(undefined);
+  views.advance(5n);
+  views.advance(3n);
+  expect(views.position()).toBe(5n);
+});

@@ -1,0 +1,269 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RebuildProgress, rebuildViews } from '../../../projections/kernel/rebuild.js';
+import { type Progress, runProjections, type RunningProjections } from '../../../projections/kernel/runner.js';
+import type { ReadStore } from '../../../projections/kernel/read-store.js';
+import { streamSample } from '../../../projections/kernel/stream-sample.js';
+import { progressViews } from '../../../projections/kernel/views.js';
+import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/fresh-views.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { counts, metadata, noPayloads, tallies, tallyCodec, type Written } from './tallies.js';
+
+const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models: [tallies, counts] };
+const timer = (afterMs: number, run: () => void) => {
+  const timeout = setTimeout(run, afterMs);
+  return () => clearTimeout(timeout);
+};
+
+let directory: string;
+let log: SqliteEventStore;
+let count = 0;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-runner-'));
+  log = await sqliteEventStore({ directory });
+});
+afterEach(() => log.close());
+
+const append = async (...written: Written[]): Promise<bigint> => {
+  let position = 0n;
+  for (const { stream, type = 'Added', ...body } of written) {
+    const { data } = tallyCodec.encode({ parts: ['a'], amount: 1, ...body });
+    count += 1;
+    const event = { id: Buffer.from(String(count).padStart(16, '0')), type, data, metadata: metadata(1_000) };
+    ({ position } = await log.append(streamName('tally', [stream]), 'any', [event]));
+  }
+  return position;
+};
+
+const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-write' });
+
+const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
+  (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
+
+const run = async (store: ReadStore, onStartOver?: (why: string) => void) => {
+  const views = progressViews(timer);
+  const progress: Progress[] = [];
+  const running: RunningProjections = await runProjections({
+    ...sources,
+    log,
+    readStore: store,
+    now: () => 5_000,
+    onProgress: (each) => {
+      progress.push(each);
+      views.advance(each.position);
+    },
+    ...(onStartOver && { onStartOver }),
+  });
+  return { running, views, progress, reached: (position: bigint) => views.reached(position, 4_000) };
+};
+
+describe('running projections', () => {
+  it('catch up, then follow live, and say how far behind they were in time', async () => {
+    const store = openStore();
+    const behind = await append({ stream: 's', amount: 1 }, { stream: 's', amount: 2 });
+    const { running, reached, progress } = await run(store);
+    expect(await reached(behind)).toBe(true);
+    expect(await sumOf(store, 's')).toBe(3);
+    expect(await reached(await append({ stream: 's', amount: 4 }))).toBe(true);
+    expect(await sumOf(store, 's')).toBe(7);
+    expect(progress.at(-1)).toEqual({ position: 3n, lagMs: 4_000, parked: 0 });
+    await running.close();
+    await running.ended;
+    await store.close();
+  });
+
+  it('go on from their checkpoint', async () => {
+    const first = openStore();
+    const one = await run(first);
+    await one.reached(await append({ stream: 's' }, { stream: 's' }));
+    await one.running.close();
+    await first.close();
+    const last = await append({ stream: 's', amount: 5 });
+    const second = openStore();
+    tallyCodec.decoded = 0;
+    const two = await run(second);
+    expect(two.running.position()).toBe(2n);
+    await two.reached(last);
+    expect(await sumOf(second, 's')).toBe(7);
+    expect(tallyCodec.decoded).toBe(1);
+    await two.running.close();
+    await second.close();
+  });
+
+  it('start over when the views are of another log', async () => {
+    const store = openStore();
+    await store.prepare([tallies.collection]);
+    const to = { logId: 'another', position: 1n };
+    const stale = { key: 'tally-s/a', position: 99n, fields: { sum: 99 }, answer: Buffer.from('stale') };
+    const documents = [{ collection: tallies.collection, document: stale }];
+    await store.write({ documents, checkpoint: { name: 'counts.v1 tallies.v1', from: undefined, to } });
+    const last = await append({ stream: 's' });
+    const why: string[] = [];
+    const { running, reached } = await run(store, (each) => why.push(each));
+    await reached(last);
+    expect(why).toEqual(['the views are of another log']);
+    expect(await sumOf(store, 's')).toBe(1);
+    await running.close();
+    await store.close();
+  });
+
+  it('start over when the views have seen more than the log has', async () => {
+    const store = openStore();
+    await store.prepare([tallies.collection]);
+    const to = { logId: log.logId, position: 50n };
+    await store.write({ documents: [], checkpoint: { name: 'counts.v1 tallies.v1', from: undefined, to } });
+    const last = await append({ stream: 's' });
+    const why: string[] = [];
+    const { running, reached } = await run(store, (each) => why.push(each));
+    await reached(last);
+    expect(why).toEqual(['the views are ahead of the log']);
+    await running.close();
+    await store.close();
+  });
+
+  it('park what they cannot take, and try it again when asked and when started', async () => {
+    const store = openStore();
+    const { running, reached, progress } = await run(store);
+    const last = await append({ stream: 'bad', type: 'Corrupt' }, { stream: 'bad' }, { stream: 'good' });
+    await reached(last);
+    expect(progress.at(-1)?.parked).toBe(1);
+    expect(running.parked().map(({ stream, position }) => [stream, position])).toEqual([['tally-bad', 1n]]);
+    expect(await running.retryParked()).toHaveLength(1);
+    await running.close();
+
+    const codec = { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) };
+    const again = await runProjections({
+      ...sources,
+      codecs: new Map([['tally', codec]]),
+      log,
+      readStore: store,
+      now: () => 0,
+      onProgress: () => undefined,
+    });
+    expect(again.parked()).toEqual([]);
+    expect(await sumOf(store, 'bad')).toBe(2);
+    await again.close();
+    await store.close();
+  });
+});
+
+describe('a rebuild', () => {
+  const rebuild = (more: Partial<Parameters<typeof rebuildViews>[0]> = {}) => {
+    const progress: RebuildProgress[] = [];
+    const fresh = freshSqliteViews({ directory });
+    const done = rebuildViews({ ...sources, log, fresh, onProgress: (each) => progress.push(each), ...more });
+    return { done, progress };
+  };
+
+  const allViews = async () => {
+    const store = openStore();
+    await store.prepare([tallies.collection, counts.collection]);
+    const keys = ['s', 't', 'u'].flatMap((stream) => ['a', 'b', 'c'].map((part) => `tally-${stream}/${part}`));
+    const documents = await store.getMany(tallies.collection, keys);
+    const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 100 } as const;
+    const { elements } = await store.find(tallies.collection, query);
+    const checkpoint = await store.checkpoint('counts.v1 tallies.v1');
+    await store.close();
+    return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, checkpoint };
+  };
+
+  const live = async () => {
+    const store = openStore();
+    const { running, reached } = await run(store);
+    await reached(await log.head());
+    await running.close();
+    await store.close();
+  };
+
+  beforeEach(async () => {
+    await append({ stream: 's', parts: ['a', 'b'] }, { stream: 't', amount: 5 }, { stream: 's', amount: 3 });
+    await append({ stream: 'u', type: 'Ignored' }, { stream: 'u', parts: ['c'] });
+  });
+
+  it('comes to the same views as following the log, and keeps the old ones', async () => {
+    await live();
+    const followed = await allViews();
+    const { done, progress } = rebuild();
+    expect(await done).toEqual({ position: 5n, events: 5, verifiedStreams: 3 });
+    expect(await allViews()).toEqual(followed);
+    expect(progress).toContainEqual({ phase: 'build', done: 5, total: 5, count: 5 });
+    expect(progress.at(-1)).toEqual({ phase: 'verify', done: 3, total: 3, count: 3 });
+    expect(existsSync(join(directory, PREVIOUS_FILE))).toBe(true);
+  });
+
+  it('makes views where there were none, of a log that is empty too', async () => {
+    await rebuild().done;
+    expect((await allViews()).documents).toHaveLength(4);
+    await log.close();
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-runner-'));
+    log = await sqliteEventStore({ directory });
+    expect(await rebuild().done).toEqual({ position: 0n, events: 0, verifiedStreams: 0 });
+  });
+
+  it('stops at an event that a view cannot take, and leaves the views in use as they are', async () => {
+    await live();
+    const followed = await allViews();
+    await append({ stream: 's', type: 'Refused' });
+    await expect(rebuild().done).rejects.toThrow(
+      'the views cannot take Refused at position 6 of stream tally-s: this tally is refused',
+    );
+    expect(await allViews()).toEqual(followed);
+  });
+
+  it.each([
+    ['a document that a stored state does not bring back whole', 'a'],
+    ['a document that is missing', 'b'],
+  ])('is refused over %s', async (_, part) => {
+    await live();
+    const followed = await allViews();
+    const fresh = freshSqliteViews({ directory });
+    const lossy = {
+      ...fresh,
+      store: {
+        ...fresh.store,
+        write: (batch: Parameters<ReadStore['write']>[0]) =>
+          fresh.store.write({
+            ...batch,
+            documents: batch.documents
+              .filter(({ document }) => part === 'a' || !document.key.endsWith('/b'))
+              .map(({ collection, document }) => ({
+                collection,
+                document:
+                  document.key.endsWith('/a') && part === 'a' ? { ...document, answer: Buffer.from('') } : document,
+              })),
+          }),
+      },
+    };
+    await expect(rebuild({ fresh: lossy }).done).rejects.toThrow(
+      new RegExp(`the view tallies is wrong about tally-[st]/${part}: it`, 'u'),
+    );
+    expect(await allViews()).toEqual(followed);
+  });
+
+  it('goes on live from where it ended', async () => {
+    await rebuild().done;
+    await append({ stream: 't', amount: 100 });
+    await live();
+    const store = openStore();
+    expect(await sumOf(store, 't')).toBe(105);
+    await store.close();
+  });
+});
+
+it('a sample of streams has all of few, and some of many', () => {
+  const sampled = (most: number, all: number) => {
+    const sample = streamSample(most);
+    for (let i = 0; i < all; i += 1) sample.add(streamName('tally', [String(i)]));
+    return sample.streams();
+  };
+  expect(sampled(10, 10)).toHaveLength(10);
+  const some = sampled(10, 1_000);
+  expect(some.length).toBeGreaterThan(4);
+  expect(some.length).toBeLessThanOrEqual(10);
+  expect(new Set(some).size).toBe(some.length);
+});
