@@ -98,7 +98,7 @@ module.exports = {
       from: {},
       to: {
         path: ['/utils?[./]', '/helpers?[./]', '/common[./]', '/shared[./]', '/core[./]', '/lib[./]', '/index[.]ts$'],
-        pathNot: '^node_modules/',
+        pathNot: '^(node_modules|proto/gen)/',
       },
     },
     {
