@@ -32,7 +32,7 @@ export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, input
 
 /** Ends an execution that is to be aborted. */
 export function* walkAbort(run: Run, cause: string): Walk<Phase> {
-  yield* abortOpen(run, '', failure('Aborted', cause || 'the execution was aborted'));
+  yield* abortOpen(run, run.ledger.open(''), failure('Aborted', cause || 'the execution was aborted'));
   yield* reportWorkflow(run, Phase.ABORTED);
   return Phase.ABORTED;
 }

@@ -11,6 +11,7 @@ import { skip } from './branch-node.js';
 import { type Effect, type End, type Walk } from './effects.js';
 import { type GraphOrder, orderOf } from './graph-order.js';
 import { uniqueNodeId } from './ids.js';
+import { type OpenEntities } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
 import { type NodeAt, type Place, type Run } from './run.js';
@@ -92,6 +93,10 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
   return { effects, ready };
 };
 
+/** What is open in a graph, but for its failure node: an earlier engine may have begun that. */
+const openBeside = (run: Run, place: Place, { template }: CompiledWorkflow): OpenEntities =>
+  run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
+
 /** Walks a graph from its start node to its end node, or to the failure that its policy lets it reach. */
 export function* walkGraph(run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
   const order = orderOf(workflow);
@@ -111,6 +116,6 @@ export function* walkGraph(run: Run, place: Place, workflow: CompiledWorkflow, i
     start(run, place, progress, ready);
   }
   if (!progress.error) return { kind: 'succeeded', outputs: progress.values.get(END_NODE) ?? {} };
-  yield* abortOpen(run, place.parent, progress.error);
+  yield* abortOpen(run, openBeside(run, place, workflow), progress.error);
   return { kind: 'failed', error: progress.error };
 }

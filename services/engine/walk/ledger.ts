@@ -32,8 +32,8 @@ export interface Ledger {
   noteChild(nodeId: string, child: WorkflowExecutionIdentifier): void;
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;
-  /** What is open under a node, or in all of the execution; the last begun first. */
-  open(parent: string): OpenEntities;
+  /** What is open under a node, or in all of the execution, but for one node and what is under it; last begun first. */
+  open(parent: string, except?: string): OpenEntities;
 }
 
 const NODE_ENDS: ReadonlySet<NodePhase> = new Set([
@@ -86,8 +86,9 @@ export const createLedger = (): Ledger => {
       else if (event.taskId) openTask({ nodeId, taskId: event.taskId, attempt: event.retryAttempt });
     },
     noteChild: (nodeId, child) => void children.set(nodeId, [...(children.get(nodeId) ?? []), child]),
-    open: (parent) => {
-      const below = [...nodes.values()].filter((each) => isUnder(each.id, parent)).reverse();
+    open: (parent, except) => {
+      const isSpared = (id: string): boolean => except !== undefined && (id === except || isUnder(id, except));
+      const below = [...nodes.values()].filter(({ id }) => isUnder(id, parent) && !isSpared(id)).reverse();
       const ids = new Set(below.map((each) => each.id));
       return {
         nodes: below,

@@ -16,7 +16,7 @@ import {
   WorkflowExecutionEventSchema,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { type Effect, type Walk } from './effects.js';
-import { type OpenNode, type OpenTask, taskKey } from './ledger.js';
+import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { type NodeAt, type Run } from './run.js';
 
@@ -139,9 +139,8 @@ export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: T
   yield [{ kind: 'report', report: { kind: 'task', event } }];
 }
 
-/** Ends what is open under a node, or in all of the execution: its child executions, then its tasks and nodes. */
-export function* abortOpen(run: Run, parent: string, error: ExecutionError): Walk<void> {
-  const { children, tasks, nodes } = run.ledger.open(parent);
+/** Ends what is open, of all of the execution or a part: its child executions, then its tasks and nodes. */
+export function* abortOpen(run: Run, { children, tasks, nodes }: OpenEntities, error: ExecutionError): Walk<void> {
   const taskEvents = tasks.map((each) => taskEvent(run, each, TaskPhase.ABORTED, withError(error)));
   const nodeEvents = nodes.map((each) => nodeEvent(run, each, NodePhase.ABORTED, withError(error)));
   const first: Effect[] = [

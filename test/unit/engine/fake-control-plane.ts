@@ -53,6 +53,7 @@ const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   const parent = event.parentNodeMetadata?.nodeId;
   if (parent !== undefined && !of.nodes.has(parent)) throw new Violation(`${id} before its parent ${parent}`);
   if (before && isNodeEnd(before.phase)) throw new Violation(`${id}: ${NodePhase[event.phase]} after its end`);
+  if (before && event.phase === NodePhase.QUEUED) throw new Violation(`${id} QUEUED again`);
   // What is kept has gone over the wire.
   of.nodes.set(id, fromBinary(NodeExecutionEventSchema, toBinary(NodeExecutionEventSchema, event)));
   if (isNodeEnd(event.phase)) of.outputs.set(id, outputsIn(event));
@@ -67,10 +68,13 @@ const take = (of: Reported, report: Report): void => {
     const key = taskKey(node, retryAttempt);
     if (!of.nodes.has(node)) throw new Violation(`task of ${node} before the node`);
     if (isTaskEnd(of.tasks.get(key) ?? TaskPhase.UNDEFINED)) throw new Violation(`${key} after its end`);
+    if (of.tasks.has(key) && phase === TaskPhase.QUEUED) throw new Violation(`${key} QUEUED again`);
     of.tasks.set(key, phase);
     return;
   }
-  of.phase = report.event.phase;
+  const { phase } = report.event;
+  if (of.phase > Phase.QUEUED && phase < of.phase) throw new Violation(`${Phase[phase]} after ${Phase[of.phase]}`);
+  of.phase = phase;
   if (report.event.outputResult.case === 'outputData') of.result = report.event.outputResult.value.literals;
 };
 

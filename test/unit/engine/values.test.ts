@@ -1,0 +1,160 @@
+import { create } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  type BooleanExpression,
+  BooleanExpressionSchema,
+  ComparisonExpression_Operator as Operator,
+  ConjunctionExpression_LogicalOperator as Logical,
+} from '../../../proto/gen/platformidl/core/condition_pb.js';
+import { BindingSchema, type Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { isCastable } from '../../../services/compiler/castability.js';
+import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
+import { resolveInputs } from '../../../services/engine/walk/bindings.js';
+import { holds } from '../../../services/engine/walk/condition.js';
+import { drawFrom } from '../../../services/engine/walk/draw.js';
+import { childExecutionName, uniqueNodeId } from '../../../services/engine/walk/ids.js';
+import { packed, primitive } from '../../../services/engine/walk/literal-values.js';
+import { pack, type Plain } from '../../../services/engine/walk/msgpack.js';
+import { unpack } from '../../../services/engine/walk/msgpack-reader.js';
+import { drawLiteral } from '../../../services/engine/walk/typed-literals.js';
+import { registeredWorld } from './world.js';
+
+const { tasks } = registeredWorld();
+
+const types = [...tasks.values()].flatMap(({ template }) =>
+  [template?.interface?.inputs, template?.interface?.outputs].flatMap((map) =>
+    Object.values(map?.variables ?? {}).map(({ type }) => type!),
+  ),
+);
+
+const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+
+describe('drawn values', () => {
+  it('can be cast to their type, whatever the draw', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...types), fc.integer(), (type, seed) => {
+        const drawn = typeOfLiteral(drawLiteral(drawFrom(seed), type));
+        expect(drawn && isCastable(drawn, type)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are there for every simple type but the binary ones of no shape', () => {
+    for (const value of [SimpleType.NONE, SimpleType.INTEGER, SimpleType.BINARY, SimpleType.ERROR, SimpleType.STRUCT]) {
+      const drawn = typeOfLiteral(drawLiteral(drawFrom('any'), simple(value)));
+      expect(drawn && isCastable(drawn, simple(value))).toBe(true);
+    }
+  });
+
+  it('are the same for the same parts and others for others', () => {
+    const draws = (seed: string): readonly number[] => Array.from({ length: 5 }, drawFrom(seed, 'n0', 0));
+    expect(draws('a')).toEqual(draws('a'));
+    expect(draws('a')).not.toEqual(draws('b'));
+  });
+});
+
+describe('packed values', () => {
+  const plain: fc.Arbitrary<Plain> = fc.letrec<{ plain: Plain }>((tie) => ({
+    plain: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant(null),
+      fc.boolean(),
+      fc.string({ maxLength: 80 }),
+      fc.bigInt({ min: -(2n ** 63n), max: -1n }),
+      fc.double({ noNaN: true }).map(($float) => ({ $float })),
+      fc.array(tie('plain'), { maxLength: 20 }),
+      fc.dictionary(
+        fc.string({ minLength: 1 }).filter((key) => key !== '$float' && key !== '__proto__'),
+        tie('plain'),
+      ),
+    ),
+  })).plain;
+
+  it('come back as they were', () => {
+    fc.assert(
+      fc.property(plain, (value) => {
+        expect(unpack(pack(value))).toEqual(value);
+      }),
+    );
+  });
+});
+
+describe('bindings', () => {
+  it('reach into data classes, lists and maps', () => {
+    const survey = packed(pack({ position: { altitude: 109n, names: ['a', 'b'] } }));
+    const path = [
+      { value: { case: 'stringValue', value: 'position' } },
+      { value: { case: 'stringValue', value: 'names' } },
+      { value: { case: 'intValue', value: 1 } },
+    ] as const;
+    const binding = create(BindingSchema, {
+      var: 'name',
+      binding: { value: { case: 'promise', value: { nodeId: 'n0', var: 'survey', attrPath: [...path] } } },
+    });
+    const inputs = resolveInputs([binding], new Map([['n0', { survey }]]));
+    expect(inputs['name']).toEqual(packed(pack('b')));
+  });
+});
+
+describe('conditions', () => {
+  const compare = (operator: Operator, left: string, right: Literal): BooleanExpression =>
+    create(BooleanExpressionSchema, {
+      expr: {
+        case: 'comparison',
+        value: {
+          operator,
+          leftValue: { val: { case: 'var', value: left } },
+          rightValue: {
+            val: right.value.case === 'scalar' ? { case: 'scalar', value: right.value.value } : { case: undefined },
+          },
+        },
+      },
+    });
+  const both = (
+    operator: Logical,
+    leftExpression: BooleanExpression,
+    rightExpression: BooleanExpression,
+  ): BooleanExpression =>
+    create(BooleanExpressionSchema, {
+      expr: { case: 'conjunction', value: { operator, leftExpression, rightExpression } },
+    });
+  const integer = (value: bigint): Literal => primitive({ case: 'integer', value });
+  const inputs = {
+    kg: primitive({ case: 'floatValue', value: 5 }),
+    zone: primitive({ case: 'stringValue', value: 'inner' }),
+  };
+
+  it('compare numbers by value, and texts as texts', () => {
+    expect(holds(compare(Operator.EQ, 'kg', integer(5n)), inputs)).toBe(true);
+    expect(holds(compare(Operator.LT, 'kg', integer(5n)), inputs)).toBe(false);
+    expect(holds(compare(Operator.GTE, 'kg', integer(5n)), inputs)).toBe(true);
+    expect(holds(compare(Operator.NEQ, 'zone', primitive({ case: 'stringValue', value: 'outer' })), inputs)).toBe(true);
+    expect(holds(compare(Operator.GT, 'zone', primitive({ case: 'stringValue', value: 'harbour' })), inputs)).toBe(
+      true,
+    );
+  });
+
+  it('are joined by AND and OR', () => {
+    const [yes, no] = [compare(Operator.EQ, 'kg', integer(5n)), compare(Operator.EQ, 'kg', integer(6n))];
+    expect(holds(both(Logical.AND, yes, no), inputs)).toBe(false);
+    expect(holds(both(Logical.OR, no, yes), inputs)).toBe(true);
+  });
+});
+
+describe('ids', () => {
+  it('are joined with hyphens, and hashed above 20 characters', () => {
+    expect(uniqueNodeId('', 0, 'n0')).toBe('n0');
+    expect(uniqueNodeId('n0', 0, 'dn1')).toBe('n0-0-dn1');
+    expect(uniqueNodeId('n0-0-dn1', 0, 'start-node')).toBe('fmsvd5hi');
+  });
+
+  it('of child executions are names that an execution may have', () => {
+    expect(childExecutionName('parent', 'n0', 0)).toBe('parent-n0-0');
+    expect(childExecutionName('a-rather-long-parent', 'n0', 0)).toMatch(/^f[a-z2-7]{13}$/);
+    expect(childExecutionName('parent', 'N0', 0)).toMatch(/^f[a-z2-7]{13}$/);
+  });
+});
