@@ -21,10 +21,15 @@ const came = <Event, Refusal>(decision: Decision<Event, Refusal>): Came<Event, R
   },
 });
 
+const stateAfter = <State, Command, Event, Refusal>(
+  decider: Decider<State, Command, Event, Refusal>,
+  facts: readonly Event[],
+): State => facts.reduce((state, fact) => decider.evolve(state, fact), decider.initial());
+
 /** A decider after these facts: `given(decider, …facts).when(command).then(…events)`. */
 export const given = <State, Command, Event, Refusal>(
-  { initial, evolve, decide }: Decider<State, Command, Event, Refusal>,
+  decider: Decider<State, Command, Event, Refusal>,
   ...facts: readonly Event[]
 ): { when(command: Command): Came<Event, Refusal> } => ({
-  when: (command) => came(decide(facts.reduce(evolve, initial()), command)),
+  when: (command) => came(decider.decide(stateAfter(decider, facts), command)),
 });

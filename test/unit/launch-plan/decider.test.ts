@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf';
+import { create, fromJson } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -20,7 +20,7 @@ const digest = new Uint8Array([1]);
 const spec = new Uint8Array([2]);
 const expectedInputs = create(ParameterMapSchema);
 const expectedOutputs = create(VariableMapSchema);
-const hourly = create(ScheduleSchema, { ScheduleExpression: { case: 'cronSchedule', value: { schedule: '@hourly' } } });
+const hourly = fromJson(ScheduleSchema, { cron_schedule: { schedule: '@hourly' } });
 
 const register = (version: string): LaunchPlanCommand => ({
   type: 'RegisterLaunchPlan',

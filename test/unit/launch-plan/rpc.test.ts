@@ -1,12 +1,12 @@
-import { create, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { fromBinary, fromJson, type MessageShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   LaunchPlanCreateRequestSchema,
+  LaunchPlanMetadataSchema,
   LaunchPlanState as State,
   LaunchPlanUpdateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { FixedRateUnit, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { launchPlanCodec } from '../../../services/launch-plan/events.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
@@ -66,7 +66,7 @@ describe('launch plans over the interface', () => {
       message: expect.stringContaining('missing entity of type LAUNCH_PLAN') as string,
     });
     await expect(update('nobody', State.INACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(update('a', 7 as State)).rejects.toMatchObject({
+    await expect(update('a', 7 as never)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: 'Unrecognized launch plan state 7',
     });
@@ -89,11 +89,8 @@ describe('launch plans over the interface', () => {
   it('record the schedule with the activation, when there is one', async () => {
     const scheduled = (version: string, value: number): Request =>
       plan(version, ({ spec }) => {
-        const rate = { value, unit: FixedRateUnit.HOUR };
-        const schedule = create(ScheduleSchema, { ScheduleExpression: { case: 'rate', value: rate } });
-        spec!.entityMetadata = create(LaunchPlanCreateRequestSchema, {
-          spec: { entityMetadata: { schedule } },
-        }).spec!.entityMetadata!;
+        const schedule = { rate: { value, unit: 'HOUR' } };
+        spec!.entityMetadata = fromJson(LaunchPlanMetadataSchema, { schedule });
         for (const parameter of Object.values(spec!.defaultInputs?.parameters ?? {}))
           expect(parameter.behavior.case).toBe('default');
       });

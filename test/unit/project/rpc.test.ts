@@ -35,7 +35,7 @@ describe('projects over the interface', () => {
     ['a name of 65 bytes', { ...good, name: `${'ä'.repeat(32)}b` }, 'project_name cannot exceed 64'],
     ['a long description', { ...good, description: 'x'.repeat(301) }, 'project_description cannot exceed 300'],
     ['domains of its own', { ...good, domains: [{ id: 'development' }] }, 'domains'],
-    ['a state that there is not', { ...good, state: 9 as State }, 'invalid value for state'],
+    ['a state that there is not', { ...good, state: 9 as never }, 'invalid value for state'],
     ['a bad label', { ...good, labels: { values: { 'a b': '' } } }, 'invalid label key [a b]'],
   ])('a registration with %s is refused', async (_what, project, text) => {
     const before = await registry.store.head();

@@ -1,0 +1,125 @@
+import { create } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { Project_ProjectState as State, ProjectSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
+import { lru } from '../../../services/kernel/lru.js';
+import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
+import { remembering } from '../../../services/reference/remembered.js';
+import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
+import { fixtureFolder } from '../../support/fixtures.js';
+import { openRegistry, type Registry } from '../../support/registry.js';
+
+describe('the directory of projects', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await openRegistry();
+  });
+  afterAll(() => registry.close());
+
+  const kindOf = async (project: string, domain: string): Promise<string> =>
+    (await registry.directory.standing(project, domain)).kind;
+
+  it('knows what is registered, and the domains of the configuration', async () => {
+    expect(await kindOf('flytesnacks', 'production')).toBe('active');
+    expect(await kindOf('flytesnacks', 'moon')).toBe('unknown-domain');
+    expect(await kindOf('nobody', 'moon')).toBe('unknown-project');
+  });
+
+  it('sees what this process has acknowledged, at once', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const state = round % 2 === 0 ? State.ARCHIVED : State.ACTIVE;
+      await registry.ask('UpdateProject', ProjectSchema, { id: 'flytesnacks', state });
+      expect(await kindOf('flytesnacks', 'staging')).toBe(state === State.ACTIVE ? 'active' : 'inactive');
+    }
+  });
+
+  it('says where it has read the labels of a project', async () => {
+    const labels = { values: { team: 'geo' } };
+    await registry.ask('UpdateProject', ProjectSchema, create(ProjectSchema, { id: 'flytesnacks', labels }));
+    const { revision } = (await registry.events()).at(-1)!;
+    expect(await registry.directory.standing('flytesnacks', 'staging')).toEqual({
+      kind: 'active',
+      labels: { team: 'geo' },
+      read: { stream: 'project-flytesnacks', revision },
+    });
+  });
+});
+
+describe('definitions', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await openRegistry();
+  });
+  afterAll(() => registry.close());
+
+  it('are found once they are registered, though they were not before', async () => {
+    const task = fixtureFolder('01-hello').entries[0]!;
+    const id = { ...task.id, name: task.id.name!, version: task.id.version! };
+    expect(await registry.definitions.task(id)).toBeUndefined();
+    await registry.send(task.method, task.bytes);
+    const found = await registry.definitions.task(id);
+    expect(found?.template?.id).toMatchObject({ name: id.name });
+    expect(await registry.definitions.task(id)).toBe(found);
+  });
+
+  it('of large workflows come from the payload store', async () => {
+    for (const { kind, method, bytes } of fixtureFolder('12-big').entries)
+      if (kind === 'task' || kind === 'workflow') await registry.send(method, bytes);
+    const big = fixtureFolder('12-big').entries.filter(({ kind }) => kind === 'workflow');
+    for (const { id, shape } of big) {
+      const closure = await registry.definitions.compiledWorkflow({ ...id, name: id.name!, version: id.version! });
+      expect(closure?.primary?.template?.nodes).toHaveLength(shape!.nodesWithStartAndEnd);
+    }
+  });
+
+  it('of a task that runs by itself are made once', async () => {
+    const task = await registry.definitions.task({
+      ...fixtureFolder('01-hello').entries[0]!.id,
+      name: fixtureFolder('01-hello').entries[0]!.id.name!,
+      version: fixtureFolder('01-hello').entries[0]!.id.version!,
+    });
+    const services = { sessions: registry.sessions, projects: registry.directory };
+    const context = { actor: '', commandId: 'single' };
+    const before = (await registry.events()).length;
+    for (const _time of [1, 2]) {
+      const id = await registerSingleTaskWorkflow(services, task!, context);
+      await registerSingleTaskPlan(registry.sessions, task!, id, context);
+      expect(id.name).toBe(`.flytegen.${task!.template!.id!.name}`);
+      const plan = await registry.definitions.launchPlan(id);
+      expect(Object.keys(plan!.expectedInputs.parameters)).toEqual(
+        Object.keys(task!.template!.interface!.inputs!.variables).sort(),
+      );
+    }
+    expect(await registry.events()).toHaveLength(before + 2);
+  });
+});
+
+describe('a bounded memory', () => {
+  it('drops what was used longest ago', () => {
+    const memory = lru<string, number>(3);
+    memory.set('a', 1);
+    memory.set('b', 2, 2);
+    expect(memory.get('a')).toBe(1);
+    memory.set('c', 3);
+    expect([memory.get('a'), memory.get('b'), memory.get('c')]).toEqual([1, undefined, 3]);
+    memory.set('huge', 4, 4);
+    expect([memory.get('huge'), memory.get('a')]).toEqual([undefined, 1]);
+    memory.delete('a');
+    expect(memory.get('a')).toBeUndefined();
+  });
+
+  it('reads once for all who ask together, and again for what was not there', async () => {
+    const remember = remembering(1_000);
+    let reads = 0;
+    const read = (value: string | undefined) => () => {
+      reads += 1;
+      return Promise.resolve(value === undefined ? undefined : { value, bytes: 1 });
+    };
+    expect(await remember('a', read(undefined))).toBeUndefined();
+    expect(await Promise.all([remember('a', read('x')), remember('a', read('y'))])).toEqual(['x', 'x']);
+    expect(await remember('a', read('z'))).toBe('x');
+    expect(reads).toBe(2);
+    await expect(remember('b', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
+    expect(await remember('b', read('found'))).toBe('found');
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import { versionOf } from '../../../services/kernel/identifier.js';
+import { assertLabels } from '../../../services/kernel/labels.js';
+import { assertNotifications, type NotificationRule } from '../../../services/kernel/notifications.js';
+
+const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' };
+
+describe('an identifier', () => {
+  it('is complete, and loses what is never stored', () => {
+    expect(versionOf('TASK', { ...id, org: 'o' } as typeof id)).toEqual(id);
+  });
+
+  it.each([
+    [undefined, 'missing id'],
+    [{ ...id, resourceType: 0, project: '' }, 'unexpected resource type unspecified'],
+    [{ ...id, resourceType: 3 }, 'unexpected resource type launch_plan'],
+    [{ ...id, resourceType: 99 }, 'unexpected resource type 99'],
+    [{ ...id, project: '', name: '' }, 'missing project'],
+    [{ ...id, domain: '' }, 'missing domain'],
+    [{ ...id, name: '' }, 'missing name'],
+    [{ ...id, version: '' }, 'missing version'],
+  ])('is refused: %j', (sent, text) => expect(() => versionOf('TASK', sent)).toThrow(text));
+});
+
+describe('labels', () => {
+  const values = (key: string, value = '') => ({ values: { [key]: value } });
+
+  it.each([
+    undefined,
+    { values: {} },
+    values('a'),
+    values('A-b_c.d', 'X'),
+    values('example.com/name', 'v-1_2.3'),
+    values(`${'a'.repeat(253)}/${'b'.repeat(63)}`, 'c'.repeat(63)),
+  ])('may be %j', (labels) => expect(() => assertLabels(labels)).not.toThrow());
+
+  it.each([
+    [values(''), 'label key'],
+    [values('a b'), 'label key'],
+    [values('-a'), 'label key'],
+    [values('a/b/c'), 'label key'],
+    [values('/a'), 'label key'],
+    [values('a/'), 'label key'],
+    [values('Example.com/a'), 'label key'],
+    [values('a'.repeat(64)), 'label key'],
+    [values(`${'a'.repeat(254)}/b`), 'label key'],
+    [values('a', 'x/y'), 'label value'],
+    [values('a', 'x\n'), 'label value'],
+    [values('a', 'x'.repeat(64)), 'label value'],
+    [{ values: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, ''])) }, 'labels map'],
+  ])('are refused: %j', (labels, text) => expect(() => assertLabels(labels)).toThrow(text));
+});
+
+describe('notifications', () => {
+  const email = (...recipientsEmail: string[]): NotificationRule['type'] => ({
+    case: 'email',
+    value: { recipientsEmail },
+  });
+
+  it('are sent at the end, to somebody', () => {
+    expect(() => assertNotifications([{ phases: [4, 6, 7, 8], type: email('ada@example.com') }])).not.toThrow();
+    expect(() => assertNotifications([{ phases: [], type: email('ada@example.com') }])).not.toThrow();
+  });
+
+  it.each([
+    [{ phases: [4], type: { case: undefined } }, 'invalid value for notification type'],
+    [{ phases: [4], type: email() }, 'missing recipients'],
+    [{ phases: [4], type: email('ada@example.com', '') }, 'missing recipient'],
+    [{ phases: [4, 2], type: email('ada@example.com') }, 'invalid value for phase'],
+  ] as [NotificationRule, string][])('are refused: %j', (rule, text) =>
+    expect(() => assertNotifications([rule])).toThrow(text),
+  );
+});

@@ -1,0 +1,119 @@
+import { fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  CreateWorkflowFailureReasonSchema,
+  WorkflowCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import type { RpcError } from '../../../services/kernel/rpc.js';
+import { fixtureFolder } from '../../support/fixtures.js';
+import { openRegistry, type Registry, type RegistryOptions } from '../../support/registry.js';
+
+type Request = MessageShape<typeof WorkflowCreateRequestSchema>;
+
+/** A recorded workflow of three nodes, under another version. */
+const workflow = (version: string, change: (request: Request) => void = () => undefined): Request => {
+  const recorded = fixtureFolder('04-nested').entries.find(({ path }) => path.includes('006-workflow'));
+  const request = fromBinary(WorkflowCreateRequestSchema, recorded!.bytes);
+  request.id!.version = version;
+  change(request);
+  return request;
+};
+
+const open = async (options: RegistryOptions = {}): Promise<Registry> => {
+  const registry = await openRegistry(options);
+  for (const { kind, method, bytes } of fixtureFolder('04-nested').entries)
+    if (kind === 'task') await registry.send(method, bytes);
+  return registry;
+};
+
+const sendTo = (registry: Registry, request: Request): Promise<unknown> =>
+  registry.ask('CreateWorkflow', WorkflowCreateRequestSchema, request);
+
+const refusalOf = async (answer: Promise<unknown>): Promise<RpcError> =>
+  (await answer.then(
+    () => undefined,
+    (error: unknown) => error,
+  )) as RpcError;
+
+describe('workflows over the interface', () => {
+  let registry: Registry;
+  beforeAll(async () => {
+    registry = await open();
+  });
+  afterAll(() => registry.close());
+
+  it('answer with the identifier that was registered', async () => {
+    expect(await sendTo(registry, workflow('answered'))).toMatchObject({ id: workflow('answered').id! });
+    expect(registry.answeredAt()).toBe(await registry.store.head());
+  });
+
+  it('are read back compiled, under the id of the request', async () => {
+    const request = workflow('read', ({ spec }) => (spec!.template!.id!.name = 'something else'));
+    await sendTo(registry, request);
+    const closure = await registry.definitions.compiledWorkflow(request.id!);
+    const template = closure!.primary!.template!;
+    expect(template.id!.name).toBe(request.id!.name);
+    expect(template.nodes.map(({ id }) => id).slice(0, 2)).toEqual(['start-node', 'end-node']);
+    const known = await registry.definitions.workflow(request.id!);
+    expect(known!.interface).toEqual(template.interface);
+  });
+
+  it('answer a repetition from memory, every time the same, and with the id in its detail', async () => {
+    const request = workflow('repeated');
+    await sendTo(registry, request);
+    for (const attempt of [1, 2, 3]) {
+      const refusal = await refusalOf(sendTo(registry, request));
+      expect([refusal.code, refusal.message], `attempt ${attempt}`).toEqual([
+        'ALREADY_EXISTS',
+        'workflow with identical structure already exists',
+      ]);
+      expect(refusal.details).toMatchObject([
+        {
+          schema: CreateWorkflowFailureReasonSchema,
+          message: { reason: { case: 'existsIdenticalStructure', value: { id: { version: 'repeated' } } } },
+        },
+      ]);
+    }
+  });
+
+  it('are another when a node of it differs', async () => {
+    await sendTo(registry, workflow('differs'));
+    const other = workflow('differs', ({ spec }) => (spec!.template!.nodes[0]!.metadata!.name = 'another name'));
+    for (const _attempt of [1, 2]) {
+      const refusal = await refusalOf(sendTo(registry, other));
+      expect(refusal.code).toBe('ALREADY_EXISTS');
+      expect(refusal.details).toMatchObject([{ message: { reason: { case: 'existsDifferentStructure' } } }]);
+    }
+  });
+
+  it('that did not compile for want of a task do so once it is there', async () => {
+    const empty = await openRegistry();
+    const request = workflow('late');
+    const refusal = await refusalOf(sendTo(empty, request));
+    expect([refusal.code, refusal.message]).toEqual([
+      'INVALID_ARGUMENT',
+      expect.stringMatching(/^failed to compile workflow for \[.*\] with err: Collected Errors: \d/u),
+    ]);
+    for (const { kind, method, bytes } of fixtureFolder('04-nested').entries)
+      if (kind === 'task') await empty.send(method, bytes);
+    await sendTo(empty, request);
+    await empty.close();
+  });
+
+  it('have as many nodes as the configuration allows, and as many bytes', async () => {
+    const { length } = workflow('any').spec!.template!.nodes;
+    const few = await open({ workflowLimits: { nodes: length - 1, closureBytes: 0 } });
+    expect(await refusalOf(sendTo(few, workflow('any')))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(`exceeds limit (${length} > ${length - 1})`) as string,
+    });
+    await few.close();
+    const small = await open({ workflowLimits: { nodes: length, closureBytes: 100 } });
+    expect(await refusalOf(sendTo(small, workflow('any')))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('exceeds max limit [100]') as string,
+    });
+    await small.close();
+  });
+});
