@@ -1,0 +1,67 @@
+import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import type { Endpoint, RouteTable } from '../../../services/gateway/routes.js';
+
+const BEGIN = '<!-- derived from the route table: npm run coverage -->';
+const END = '<!-- end of what is derived -->';
+
+/** A Markdown table with its columns padded, as the formatter writes it. */
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const widths = head.map((title, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? title).length)));
+  const line = (cells: readonly string[], fill: string) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
+  return [
+    line(head, ' '),
+    line(
+      head.map(() => '-'),
+      '-',
+    ),
+    ...rows.map((row) => line(row, ' ')),
+  ].join('\n');
+};
+
+const isBuilt = ({ route }: Endpoint): boolean => route !== undefined;
+
+const services = (routes: RouteTable): Map<string, Endpoint[]> => {
+  const byService = new Map<string, Endpoint[]>();
+  for (const endpoint of routes) {
+    const { name } = endpoint.method.parent;
+    byService.set(name, [...(byService.get(name) ?? []), endpoint]);
+  }
+  return byService;
+};
+
+const derived = (routes: RouteTable): string => {
+  const bindings = readBindings(routes);
+  const rest = (endpoint: Endpoint) =>
+    bindings
+      .filter((binding) => binding.endpoint === endpoint)
+      .map(({ verb, template }) => `\`${verb} ${template.replace(/\{(?:\w+\.)*(\w+)\}/g, '{$1}')}\``)
+      .join(', ');
+  const section = ([service, endpoints]: [string, Endpoint[]]): string => {
+    const rows = endpoints.map((endpoint) => [
+      endpoint.method.name,
+      isBuilt(endpoint) ? 'built' : 'UNIMPLEMENTED',
+      rest(endpoint),
+    ]);
+    const count = `${endpoints.filter(isBuilt).length} of ${endpoints.length}`;
+    return `### ${service}: ${count}\n\n${table(['RPC', 'state', 'REST'], rows)}`;
+  };
+  const count = `${routes.filter(isBuilt).length} of ${routes.length} RPCs are built.`;
+  return [count, ...[...services(routes)].map(section)].join('\n\n');
+};
+
+/** The paper with its derived part as the route table says it now; the rest stays as it was written. */
+export const withDerivedPart = (paper: string, routes: RouteTable): string => {
+  const begin = paper.indexOf(BEGIN) + BEGIN.length;
+  const end = paper.indexOf(END);
+  if (end < begin) throw new Error('the paper has no place for what is derived');
+  return `${paper.slice(0, begin)}\n\n${derived(routes)}\n\n${paper.slice(end)}`;
+};
+
+const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
+
+/** The RPCs that the paper's statements name as what serves them; of AdminService where they name no service. */
+export const namedRpcs = (paper: string): readonly string[] => {
+  const written = paper.slice(0, paper.indexOf(BEGIN));
+  return [...written.matchAll(RPC)].map(([, name = '']) => (name.includes('.') ? name : `AdminService.${name}`));
+};
