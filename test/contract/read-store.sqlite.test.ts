@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Collection } from '../../projections/kernel/read-store.js';
+import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
 import { readStoreContract } from './read-store.contract.js';
@@ -17,10 +18,23 @@ readStoreContract('the SQLite read store', () => {
   });
 });
 
+readStoreContract(
+  'the SQLite read store of the serving thread',
+  () => {
+    const directory = newDirectory();
+    return Promise.resolve({
+      store: sqliteReadStore({ directory, mode: 'read-write' }),
+      reopen: () => Promise.resolve(servingReadStore({ directory })),
+    });
+  },
+  'beside',
+);
+
 const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
 
 it('gives up on a query that finds no page in its time', async () => {
-  const store = sqliteReadStore({ directory: newDirectory(), mode: 'read-write', queryLimitMs: 0 });
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
   await store.prepare([things]);
   const documents = Array.from({ length: 200 }, (_, i) => ({
     collection: things,
@@ -31,6 +45,10 @@ it('gives up on a query that finds no page in its time', async () => {
   const walk = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
   await expect(walk).rejects.toBeInstanceOf(QueryTooSlow);
   expect((await store.find(things, { where: [], orderBy, limit: 10 })).elements).toHaveLength(10);
+  const serving = servingReadStore({ directory, queryLimitMs: 0 });
+  const beside = serving.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
+  await expect(beside).rejects.toBeInstanceOf(QueryTooSlow);
+  await serving.close();
   await store.close();
 });
 
