@@ -14,7 +14,7 @@ export type WaitingAppend = {
 /** The serving thread's end of the way to the writer. */
 export type AppendQueue = {
   /** Resolves when the writer has opened the log; rejects with why it could not. */
-  readonly ready: Promise<string>;
+  readonly ready: Promise<void>;
   add(waiting: WaitingAppend): void;
   /** Resolves when everything before it is answered and the writer has ended. */
   close(): Promise<void>;
@@ -33,7 +33,10 @@ const faultOf = ({ code, message, cause }: FaultMessage): Error => {
 
 /** Answers the appends of one transaction, in their order. */
 const settle = (waiting: readonly WaitingAppend[], answer: Answer): void => {
-  if (answer.type === 'failed') return waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
+  if (answer.type === 'failed') {
+    waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
+    return;
+  }
   const { places, conflicts } = answer;
   for (const [i, text] of conflicts) waiting[i]?.reject(new RevisionConflict(text));
   // Those refused above are settled: resolving them does nothing.
@@ -75,9 +78,9 @@ export const appendQueue = (writer: Worker): AppendQueue => {
     turn = [];
   };
 
-  const ready = new Promise<string>((resolve, reject) => {
+  const ready = new Promise<void>((resolve, reject) => {
     writer.once('message', (first: FromWriter) => {
-      if (first.type === 'ready') resolve(first.logId);
+      if (first.type === 'ready') resolve();
       else if (first.type === 'failed') reject(faultOf(first.fault));
       writer.on('message', answered);
     });
@@ -95,7 +98,10 @@ export const appendQueue = (writer: Worker): AppendQueue => {
   return {
     ready,
     add: (waiting) => {
-      if (end) return waiting.reject(end);
+      if (end) {
+        waiting.reject(end);
+        return;
+      }
       if (turn.length === 0) setImmediate(flush);
       turn.push(waiting);
     },

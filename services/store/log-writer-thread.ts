@@ -30,11 +30,13 @@ const answerTo = (writer: LogWriter, path: string, appends: readonly Append[]): 
 };
 
 const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterSettings): void => {
-  const { db, logId, head: headAtStart } = openForWriting(path, synchronous);
+  const { db, head: headAtStart } = openForWriting(path, synchronous);
   const writer = logWriter(db, hotTypes, headAtStart);
   const post = (message: FromWriter, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
   const close = (): void => {
+    // The binding leaves statements open, and with them the write-ahead log: so it is folded into the file here.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
     port.close();
   };
@@ -62,7 +64,7 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
     if (after === 'close') close();
   });
   publishHead(head, headAtStart);
-  post({ type: 'ready', logId });
+  post({ type: 'ready' });
 };
 
 if (parentPort) {

@@ -51,21 +51,19 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
   let committed = head;
   let now: Memory | undefined;
 
-  const kindOf = ({ kinds }: Memory, category: string, type: string): Kind | undefined => {
-    if (!kinds.named(category, type)) {
-      insertKind.run(category, type, hotTypes.includes(type) ? 1 : 0);
-      kinds.refresh();
-    }
-    return kinds.named(category, type);
+  const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
+    const isHot = hotTypes.includes(type);
+    const id = Number(insertKind.run(category, type, isHot ? 1 : 0).lastInsertRowid);
+    kinds.refresh();
+    return { id, category, type, isHot };
   };
 
   const insert = (to: Memory, stream: StreamHead, category: string, event: NewEvent): void => {
-    const kind = kindOf(to, category, event.type);
-    const rareKind = kind?.isHot ? null : kind?.id;
+    const { id: kind, isHot } = to.kinds.named(category, event.type) ?? addKind(to, category, event.type);
     to.position += 1;
     stream.revision += 1;
     const { id, metadata, data } = event;
-    insertEvent.run(to.position, stream.id, stream.revision, kind?.id, rareKind, id, metadata, data);
+    insertEvent.run(to.position, stream.id, stream.revision, kind, isHot ? null : kind, id, metadata, data);
   };
 
   const place = (to: Memory, append: Append): Placed | Conflict => {

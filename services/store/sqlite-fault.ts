@@ -30,9 +30,6 @@ export const reasonOf = (error: unknown): string => {
 /** Whether this is SQLite's «busy»: somebody else holds the lock. */
 export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
 
-/** Whether this is SQLite's «cannot open». */
-export const isCannotOpen = (error: unknown): boolean => codesOf(error).sqliteCode === 14;
-
 /** The fault of a failed read. */
 export const readFault = (path: string, error: unknown): Fault =>
   new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);

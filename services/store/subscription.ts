@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogPage, Subscription } from '../kernel/event-store.js';
 import type { LogHead } from './log-head.js';
 
@@ -12,43 +12,42 @@ type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
  * there was nothing to read, is the first one that is live.
  */
 export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage: OnPage): Subscription => {
-  let isClosed = false;
-  let wake: () => void = () => undefined;
-  const close = (): void => {
-    isClosed = true;
-    wake();
-  };
+  const state = { isClosed: false, wake: (): void => undefined };
 
   const moved = (position: number): Promise<void> =>
-    new Promise((resolve) => {
-      wake = () => {
-        if (isClosed || head.position() > position) resolve();
+    new Promise((resolve, reject) => {
+      state.wake = () => {
+        try {
+          if (state.isClosed || head.position() > position) resolve();
+        } catch (error) {
+          reject(error as Error);
+        }
       };
-      wake();
+      state.wake();
     });
 
   const run = async (): Promise<void> => {
     const start = head.position();
     let position = after;
     if (start <= after) await onPage({ events: [], position: BigInt(after) }, true);
-    while (!isClosed) {
+    for (;;) {
       await moved(position);
       // Lets others have their turn: a handler that is always ready would keep them out.
-      await setImmediate();
-      if (closed()) break;
+      await nextTurn();
+      if (state.isClosed) return;
       const page = read(position, head.position());
       position = Number(page.position);
       await onPage(page, position >= start);
     }
   };
-  const closed = (): boolean => isClosed;
 
-  const stopListening = head.onMove(() => wake());
+  const stopListening = head.onMove(() => state.wake());
   const ended = run().finally(stopListening);
   return {
     ended,
     close: async () => {
-      close();
+      state.isClosed = true;
+      state.wake();
       await ended.catch(() => undefined); // said by `ended` itself
     },
   };

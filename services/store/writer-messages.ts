@@ -29,6 +29,4 @@ export type Answer =
 
 /** From the writer: that the log is open, why it is not, or answers. */
 export type FromWriter =
-  | { readonly type: 'ready'; readonly logId: string }
-  | { readonly type: 'failed'; readonly fault: FaultMessage }
-  | Answer;
+  { readonly type: 'ready' } | { readonly type: 'failed'; readonly fault: FaultMessage } | Answer;

@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs';
 import { type NewEvent } from '../../services/kernel/event.js';
 import { Fault } from '../../services/kernel/fault.js';
 import { sha256 } from '../../services/kernel/hash.js';
@@ -31,7 +30,7 @@ export type Said =
   | { readonly fault: string; readonly message: string }
   | { readonly commits: number };
 
-const say = (said: Said): void => void writeSync(1, `${JSON.stringify(said)}\n`);
+const say = (said: Said): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
 
 /** The stream of that number. */
 export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);
@@ -50,7 +49,7 @@ const write = async (work: Work): Promise<void> => {
   const appendAll = async (stream: number): Promise<void> => {
     for (let at = 0; at < work.eventsEach; at += 1) {
       const event = workEvent(stream, at, work.dataBytes);
-      if (work.withPayloads) await payloads.put('definitions/a', Buffer.from(`${stream}/${at}`));
+      if (work.withPayloads === true) await payloads.put('definitions/a', Buffer.from(`${stream}/${at}`));
       const expected = at === 0 ? 'no-stream' : BigInt(at - 1);
       const { revision, position } = await store.append(workStream(stream), expected, [event]);
       say({ stream: workStream(stream), revision: Number(revision), position: Number(position) });
@@ -70,7 +69,7 @@ const run = async (work: Work): Promise<void> => {
     const lock = await lockDataDirectory(work.directory);
     say({ locked: process.pid });
     await write(work);
-    if (work.keepsLock) await new Promise((resolve) => process.stdin.resume().once('end', resolve));
+    if (work.keepsLock === true) await new Promise((resolve) => process.stdin.resume().once('end', resolve));
     lock.release();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -79,4 +78,4 @@ const run = async (work: Work): Promise<void> => {
 };
 
 const [, file, asked] = process.argv;
-if (asked !== undefined && file?.endsWith('event-store-process.js')) await run(JSON.parse(asked) as Work);
+if (asked !== undefined && file?.endsWith('event-store-process.js') === true) await run(JSON.parse(asked) as Work);

@@ -48,7 +48,7 @@ const streamOf = async (log: EventLog, stream: StreamName, options?: ReadStreamO
   (await all(log.readStream(stream, options))).flat();
 
 const logAfter = async (log: EventLog, after: bigint, filter?: EventFilter, limit?: number): Promise<LogPage[]> =>
-  all(log.readLog({ after, ...(filter && { filter }), ...(limit && { limit }) }));
+  all(log.readLog({ after, ...(filter && { filter }), ...(limit !== undefined && { limit }) }));
 
 const eventsOf = (pages: readonly LogPage[]): RecordedEvent[] => pages.flatMap((page) => page.events);
 

@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { LogPage, ReadLogOptions, ReadStreamOptions } from '../kernel/event-store.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import type { StreamName } from '../kernel/stream.js';
+import { PAGE_ROWS, type LogRows } from './log-rows.js';
+
+/** Where a stream is read from by default, and how its revisions go on. */
+const FIRST = { forwards: 0, backwards: Number.MAX_SAFE_INTEGER } as const;
+const STEP = { forwards: 1, backwards: -1 } as const;
+
+/** A revision or position as a number; beyond what a number holds exactly it is beyond every log too. */
+export const numberOf = (place: bigint): number =>
+  Number(place > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : place);
+
+/** The events of a stream, page after page; between pages others have their turn. */
+export async function* streamPages(
+  rows: LogRows,
+  stream: StreamName,
+  { from, direction = 'forwards', limit = Infinity }: ReadStreamOptions = {},
+): AsyncGenerator<readonly RecordedEvent[]> {
+  let next = from === undefined ? FIRST[direction] : numberOf(from);
+  let left = limit;
+  while (left > 0) {
+    const size = Math.min(PAGE_ROWS, left);
+    const page = rows.streamPage(stream, next, direction, size);
+    if (page.length > 0) yield page;
+    if (page.length < size) return;
+    next = Number(page.at(-1)?.revision) + STEP[direction];
+    left -= page.length;
+    await nextTurn();
+  }
+}
+
+/** The log up to a position, page after page; between pages others have their turn. */
+export async function* logPages(
+  rows: LogRows,
+  upTo: number,
+  { after, filter, limit = Infinity }: ReadLogOptions,
+): AsyncGenerator<LogPage> {
+  let position = numberOf(after);
+  let left = limit;
+  while (left > 0 && position < upTo) {
+    const page = rows.logPage({ after: position, upTo }, filter, Math.min(PAGE_ROWS, left));
+    yield page;
+    position = Number(page.position);
+    left -= page.events.length;
+    await nextTurn();
+  }
+}

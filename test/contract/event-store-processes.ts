@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Said, Work } from './event-store-process.js';
+
+const PROGRAM = fileURLToPath(new URL('./event-store-process.js', import.meta.url));
+
+/** A process at work: what it has said, and how it ends. */
+export type Running = {
+  readonly pid: number;
+  readonly said: Said[];
+  /** Resolves with the first thing said that fits, or, given a number, when so much was said; rejects when it ended. */
+  until(fits: ((said: Said) => boolean) | number): Promise<Said>;
+  readonly ended: Promise<{ readonly signal: NodeJS.Signals | null }>;
+  kill(): void;
+  letGo(): void;
+};
+
+/** Starts a process that writes, behind a command where one is given (`strace …`). */
+export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: readonly string[] = []): Running => {
+  const [command, ...args] = before.concat(process.execPath);
+  const child = spawn(command ?? '', [...args, PROGRAM, JSON.stringify(work)], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const said: Said[] = [];
+  const checks = new Set<() => void>();
+  const check = (): void => checks.forEach((one) => one());
+  createInterface(child.stdout).on('line', (line) => {
+    said.push(JSON.parse(line) as Said);
+    check();
+  });
+  const ended = new Promise<{ signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('close', (_, signal) => resolve({ signal })),
+  );
+  return {
+    pid: child.pid ?? 0,
+    said,
+    ended,
+    until: (fits) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = typeof fits === 'number' ? said[fits - 1] : said.find(fits);
+          if (found) resolve(found);
+        };
+        checks.add(look);
+        look();
+        void ended.then(() => reject(new Error(`ended, having said ${JSON.stringify(said.slice(-3))}`)));
+      }),
+    kill: () => void child.kill('SIGKILL'),
+    letGo: () => void child.stdin.end(),
+  };
+};
+
+/** The path of a new, empty directory. */
+export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-data-'));
+
+/** Why the calls of a process cannot be counted here; `undefined` when they can. */
+export const noTracing = (): string | undefined => {
+  const { status } = spawnSync('strace', ['-f', '-o', '/dev/null', process.execPath, '--version']);
+  return status === 0 ? undefined : 'strace is not there or may not trace';
+};
+
+/** Runs the work under strace: how often the write-ahead log was synced, and what was said. */
+export const tracedSyncs = async (work: Work): Promise<{ syncs: number; said: readonly Said[] }> => {
+  const trace = join(newDirectory(), 'trace');
+  const running = start(work, {}, ['strace', '-f', '-qq', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace]);
+  await running.ended;
+  const syncs = readFileSync(trace, 'utf8').match(/f(data)?sync\(\d+<[^>]*log\.db-wal>/gu)?.length ?? 0;
+  return { syncs, said: running.said };
+};

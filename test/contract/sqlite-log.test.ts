@@ -1,0 +1,399 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EventLog, LogPage } from '../../services/kernel/event-store.js';
+import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../../services/kernel/fault.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { lockDataDirectory } from '../../services/store/data-directory.js';
+import { openForWriting } from '../../services/store/log-schema.js';
+import { sqliteEventStore, type SqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { workEvent, workStream, type Said, type Work } from './event-store-process.js';
+import { newDirectory, noTracing, start, tracedSyncs } from './event-store-processes.js';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+const openStore = async (directory: string): Promise<SqliteEventStore> => {
+  const store = await sqliteEventStore({ directory });
+  cleanups.push(() => store.close());
+  return store;
+};
+
+const openReader = async (...options: Parameters<typeof sqliteLogReader>): Promise<EventLog> => {
+  const reader = await sqliteLogReader(...options);
+  cleanups.push(() => reader.close());
+  return reader;
+};
+
+const pagesOf = async (log: EventLog, types?: string[]): Promise<LogPage[]> => {
+  const pages: LogPage[] = [];
+  for await (const page of log.readLog({ after: 0n, ...(types && { filter: { types } }) })) pages.push(page);
+  return pages;
+};
+
+const eventsOf = async (log: EventLog) => (await pagesOf(log)).flatMap(({ events }) => events);
+
+type Acknowledged = Extract<Said, { revision: number }>;
+const acknowledged = (said: readonly Said[]): Acknowledged[] => said.filter((one) => 'revision' in one);
+const faultOf = (said: readonly Said[]) => said.find((one) => 'fault' in one);
+
+const work = (directory: string, more: Partial<Work> = {}): Work => ({
+  directory,
+  streams: 32,
+  eventsEach: 20,
+  ...more,
+});
+
+describe('positions', () => {
+  it('are dense from 1, also after appends that were refused', async () => {
+    const store = await openStore(newDirectory());
+    const stream = streamName('execution', ['a']);
+    await store.append(stream, 'no-stream', [workEvent(0, 0)]);
+    const mixed = [1, 2, 3].map((i) => store.append(stream, i === 2 ? 7n : BigInt(i === 1 ? 0 : 1), [workEvent(0, i)]));
+    await Promise.allSettled(mixed);
+    expect((await eventsOf(store)).map(({ position }) => position)).toEqual([1n, 2n, 3n]);
+  });
+
+  it('belong to a log with an identity of its own', async () => {
+    const [one, two] = [await openStore(newDirectory()), await openStore(newDirectory())];
+    expect(one.logId).not.toBe(two.logId);
+  });
+});
+
+describe('a filter', () => {
+  const fill = async (store: SqliteEventStore): Promise<void> => {
+    const hot = (i: number) => ({ ...workEvent(1, i), type: 'EngineReported' });
+    const rare = (i: number) => ({ ...workEvent(2, i), type: 'TaskCreated' });
+    const many = Array.from({ length: 2_500 }, (_, i) => hot(i));
+    await store.append(streamName('execution', ['a']), 'no-stream', many);
+    await store.append(streamName('task', ['t']), 'no-stream', [rare(0)]);
+    await store.append(
+      streamName('execution', ['a']),
+      2_499n,
+      many.map((_, i) => hot(2_500 + i)),
+    );
+    await store.append(streamName('task', ['t']), 0n, [rare(1)]);
+  };
+
+  it('on rare types needs no walk over the others', async () => {
+    const store = await openStore(newDirectory());
+    await fill(store);
+    const pages = await pagesOf(store, ['TaskCreated']);
+    expect(pages).toHaveLength(1);
+    expect(pages[0]!.events.map(({ position }) => position)).toEqual([2_501n, 5_002n]);
+    expect(pages[0]!.position).toBe(5_002n);
+  });
+
+  it('that walks hands over empty pages on its way', async () => {
+    const directory = newDirectory();
+    const store = await sqliteEventStore({ directory, hotTypes: ['EngineReported', 'TaskCreated'] });
+    cleanups.push(() => store.close());
+    await fill(store);
+    const pages = await pagesOf(store, ['TaskCreated']);
+    expect(pages.map(({ events, position }) => [events.length, position])).toEqual([
+      [0, 2_000n],
+      [1, 4_000n],
+      [1, 5_002n],
+    ]);
+  });
+});
+
+describe('readers', () => {
+  it('on another thread are woken by the writer', async () => {
+    const directory = newDirectory();
+    const store = await openStore(directory);
+    const workerData = { directory, source: store.readerSource };
+    const thread = new Worker(new URL('./event-store-reader-thread.js', import.meta.url), { workerData });
+    cleanups.push(() => thread.terminate());
+    const heard: { count: number; position: bigint; isLive: boolean; logId: string }[] = [];
+    const next = (): Promise<unknown> => new Promise((resolve) => thread.once('message', resolve));
+    thread.on('message', (message) => heard.push(message as (typeof heard)[0]));
+    await next();
+    for (let i = 0; i < 20; i += 1) {
+      const woken = next();
+      await store.append(streamName('execution', ['a']), 'any', [workEvent(0, i)]);
+      await woken;
+    }
+    expect(heard[0]).toEqual({ count: 0, position: 0n, isLive: true, logId: store.logId });
+    expect(heard.slice(1).map(({ position }) => position)).toEqual(Array.from({ length: 20 }, (_, i) => BigInt(i + 1)));
+  });
+
+  it('in another process follow what is written, without a source', async () => {
+    const directory = newDirectory();
+    await (await openStore(directory)).close();
+    const reader = await openReader({ directory });
+    const seen: bigint[] = [];
+    const all = new Promise<void>((resolve) => {
+      reader.subscribe({ after: 0n }, ({ events }) => {
+        seen.push(...events.map(({ position }) => position));
+        if (seen.length === 640) resolve();
+      });
+    });
+    const writer = start(work(directory));
+    await all;
+    expect(seen).toEqual(Array.from({ length: 640 }, (_, i) => BigInt(i + 1)));
+    await writer.ended;
+  });
+
+  it('say that there is no log', async () => {
+    const directory = newDirectory();
+    await expect(sqliteLogReader({ directory })).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('a data directory', () => {
+  it('is refused to a second process, with the number of the first', async () => {
+    const directory = newDirectory();
+    const lock = await lockDataDirectory(directory);
+    const second = start(work(directory));
+    await second.ended;
+    expect(faultOf(second.said)).toEqual({
+      fault: 'data-directory-in-use',
+      message: `data directory ${directory} is in use by process ${process.pid}`,
+    });
+    await expect(lockDataDirectory(directory)).rejects.toBeInstanceOf(DataDirectoryInUse);
+    lock.release();
+    (await lockDataDirectory(directory)).release();
+  });
+
+  it('goes to one of many that start at the same time', async () => {
+    const directory = join(newDirectory(), 'below', 'that');
+    const starters = Array.from({ length: 4 }, () =>
+      start(work(directory, { streams: 1, eventsEach: 1, keepsLock: true })),
+    );
+    const firsts = await Promise.all(starters.map((one) => one.until((said) => 'locked' in said || 'fault' in said)));
+    const winner = starters.find((_, i) => 'locked' in firsts[i]!)!;
+    expect(firsts.filter((said) => 'locked' in said)).toEqual([{ locked: winner.pid }]);
+    for (const said of firsts)
+      if ('fault' in said) expect(said.message).toBe(`data directory ${directory} is in use by process ${winner.pid}`);
+    starters.forEach((one) => one.letGo());
+    await Promise.all(starters.map(({ ended }) => ended));
+  });
+
+  it('is free again after its holder was killed', async () => {
+    const directory = newDirectory();
+    const holder = start(work(directory, { keepsLock: true }));
+    await holder.until((said) => 'locked' in said);
+    holder.kill();
+    await holder.ended;
+    const lock = await lockDataDirectory(directory);
+    expect(readFileSync(join(directory, 'lock.pid'), 'utf8')).toBe(String(process.pid));
+    lock.release();
+  });
+
+  it('that cannot be made is refused with its path and the reason', async () => {
+    const file = join(newDirectory(), 'file');
+    writeFileSync(file, 'in the way');
+    const refused = lockDataDirectory(join(file, 'data'));
+    await expect(refused).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    await expect(refused).rejects.toThrow(/^data directory \/.*\/file\/data cannot be used: .*not a directory/u);
+  });
+
+  it('that is read-only is refused, and nothing is written', async () => {
+    const directory = newDirectory();
+    chmodSync(directory, 0o555);
+    // The administrator may write anywhere: then the process gives up its rights.
+    const isRoot = process.getuid?.() === 0;
+    const refused = start(work(directory, isRoot ? { userId: 65_534 } : {}));
+    await refused.ended;
+    expect(faultOf(refused.said)).toMatchObject({
+      fault: 'data-directory-unusable',
+      message: expect.stringMatching(
+        new RegExp(`^data directory ${directory} cannot be used: .*permission denied`, 'u'),
+      ) as string,
+    });
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('a damaged log', () => {
+  const written = async (): Promise<{ directory: string; file: string }> => {
+    const directory = newDirectory();
+    const store = await sqliteEventStore({ directory });
+    for (let i = 0; i < 20; i += 1) await store.append(workStream(0), 'any', [workEvent(0, i, 5_000)]);
+    await store.close();
+    return { directory, file: join(directory, 'log.db') };
+  };
+
+  const refusedUnchanged = async (directory: string, file: string, reason: RegExp): Promise<void> => {
+    const before = readFileSync(file);
+    for (const open of [sqliteEventStore, sqliteLogReader]) {
+      const opening = open({ directory });
+      await expect(opening).rejects.toBeInstanceOf(DataDirectoryUnusable);
+      await expect(opening).rejects.toThrow(reason);
+      await expect(opening).rejects.toThrow(`log ${file} cannot be used`);
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+  };
+
+  it('that is no log at all is refused and left as it is', async () => {
+    const { directory, file } = await written();
+    writeFileSync(file, 'this is not a log '.repeat(1_000));
+    await refusedUnchanged(directory, file, /damaged: this is not a log/u);
+  });
+
+  it('that was cut off is refused and left as it is', async () => {
+    const { directory, file } = await written();
+    truncateSync(file, 40_960);
+    await refusedUnchanged(directory, file, /it is damaged/u);
+  });
+
+  it('of another program is refused and left as it is', async () => {
+    const directory = newDirectory();
+    const file = join(directory, 'log.db');
+    const db = new DatabaseSync(file);
+    db.exec('CREATE TABLE something (a)');
+    db.close();
+    await refusedUnchanged(directory, file, /it is not a log of flightlog/u);
+  });
+
+  it('of a newer release is refused and left as it is', async () => {
+    const { directory, file } = await written();
+    const db = new DatabaseSync(file);
+    db.exec("UPDATE meta SET value = '99' WHERE key = 'schema-version'; PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    await refusedUnchanged(
+      directory,
+      file,
+      /a newer release has written it \(schema version 99; this release knows 1\)/u,
+    );
+  });
+});
+
+describe('a full disk', () => {
+  /** A file system of its own, small enough to fill. */
+  const smallDisk = (): string | undefined => {
+    const directory = newDirectory();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).status !== 0) return undefined;
+    cleanups.push(() => spawnSync('umount', ['-l', directory]));
+    return directory;
+  };
+
+  it('refuses appends whole, and takes them again once there is room', async ({ skip }) => {
+    const directory = smallDisk();
+    if (directory === undefined) return skip('this user may not mount a file system');
+    writeFileSync(join(directory, 'in-the-way'), new Uint8Array(2_000_000));
+    const store = await openStore(directory);
+    const fill = async (from: number): Promise<number> => {
+      for (let at = from; ; at += 1) {
+        const pair = [workEvent(at, 0, 50_000), workEvent(at, 1, 50_000)];
+        const fault = await store
+          .append(streamName('execution', [`${at}`]), 'no-stream', pair)
+          .catch((e: unknown) => e);
+        if (!(fault instanceof Error)) continue;
+        expect(fault).toBeInstanceOf(StoreUnavailable);
+        expect(fault.message).toMatch(/log \/.*\/log\.db cannot be written: the disk is full/u);
+        return at;
+      }
+    };
+    const first = await fill(0);
+    expect(await eventsOf(store)).toHaveLength(first * 2);
+    rmSync(join(directory, 'in-the-way'));
+    const second = await fill(first);
+    expect(second).toBeGreaterThan(first);
+    const positions = (await eventsOf(store)).map(({ position }) => position);
+    expect(positions).toEqual(Array.from({ length: second * 2 }, (_, i) => BigInt(i + 1)));
+  });
+
+  it('ends with a message, and the next start has all that was acknowledged', async () => {
+    const directory = newDirectory();
+    // A limit on the size of files fails writes as a full disk does, for any user.
+    const limited = start(work(directory, { eventsEach: 1_000, dataBytes: 5_000 }), {}, [
+      'sh',
+      '-c',
+      'ulimit -f 4000; exec "$0" "$@"',
+    ]);
+    await limited.ended;
+    expect(faultOf(limited.said)).toMatchObject({ fault: 'store-unavailable' });
+    const store = await openStore(directory);
+    const recorded = new Map(
+      (await eventsOf(store)).map((event) => [`${event.stream}/${event.revision}`, event.position]),
+    );
+    const answers = acknowledged(limited.said);
+    expect(answers.length).toBeGreaterThan(0);
+    for (const { stream, revision, position } of answers)
+      expect(recorded.get(`${stream}/${revision}`)).toBe(BigInt(position));
+    await store.append(streamName('execution', ['after']), 'no-stream', [workEvent(0, 0)]);
+  });
+});
+
+describe('a process that is killed', () => {
+  /** Everything acknowledged is in the log once, at its place, and sending all of it again changes nothing of that. */
+  const expectTruth = async (
+    directory: string,
+    answers: readonly Acknowledged[],
+    { streams, eventsEach }: Work,
+  ): Promise<void> => {
+    const again = start(work(directory, { streams, eventsEach }));
+    await again.ended;
+    const places = new Map(acknowledged(again.said).map((one) => [`${one.stream}/${one.revision}`, one.position]));
+    for (const { stream, revision, position } of answers) expect(places.get(`${stream}/${revision}`)).toBe(position);
+    const recorded = await eventsOf(await openReader({ directory }));
+    const ids = new Set(recorded.map(({ id }) => Buffer.from(id).toString('hex')));
+    expect([recorded.length, ids.size, places.size]).toEqual(Array(3).fill(streams * eventsEach));
+    expect(recorded.map(({ position }) => position)).toEqual(recorded.map((_, i) => BigInt(i + 1)));
+  };
+
+  it.each(['before-commit:1', 'before-commit:7', 'after-commit:1', 'after-commit:7', 'after-payload:40'])(
+    'at %s loses nothing that it acknowledged',
+    async (point) => {
+      const directory = newDirectory();
+      const doomed = start(work(directory, { withPayloads: point.startsWith('after-payload') }), {
+        FLIGHTLOG_FAIL_POINT: point,
+      });
+      expect(await doomed.ended).toEqual({ signal: 'SIGKILL' });
+      await expectTruth(directory, acknowledged(doomed.said), work(directory));
+    },
+  );
+
+  it('at any moment, again and again, loses nothing that it acknowledged', async () => {
+    const directory = newDirectory();
+    const task = work(directory, { eventsEach: 60 });
+    const answers: Acknowledged[] = [];
+    for (let round = 1; round <= 5; round += 1) {
+      const doomed = start(task);
+      await doomed.until(round * 250);
+      doomed.kill();
+      await doomed.ended;
+      answers.push(...acknowledged(doomed.said));
+    }
+    await expectTruth(directory, answers, task);
+  });
+});
+
+describe('durability', () => {
+  it('asks the disk at every commit', () => {
+    const { db } = openForWriting(join(newDirectory(), 'log.db'), 'FULL');
+    expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
+    expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+    db.close();
+  });
+
+  it('syncs the log at least once for each commit under load, and would not with synchronous=OFF', async ({ skip }) => {
+    const reason = noTracing();
+    if (reason !== undefined) return skip(reason);
+    const commitsIn = (said: readonly Said[]): number => said.find((one) => 'commits' in one)!.commits;
+    const full = await tracedSyncs(work(newDirectory()));
+    expect(commitsIn(full.said)).toBeGreaterThanOrEqual(20);
+    expect(full.syncs).toBeGreaterThanOrEqual(commitsIn(full.said));
+    const off = await tracedSyncs(work(newDirectory(), { synchronous: 'OFF' }));
+    expect(off.syncs).toBeLessThan(commitsIn(off.said));
+  });
+});
+
+it('an append under way when the store is closed is answered', async () => {
+  const directory = newDirectory();
+  const store = await openStore(directory);
+  const appended = store.append(streamName('execution', [randomUUID()]), 'no-stream', [workEvent(0, 0)]);
+  await store.close();
+  await expect(appended).resolves.toEqual({ revision: 0n, position: 1n });
+  expect(statSync(join(directory, 'log.db-wal')).size).toBe(0);
+});
