@@ -5,10 +5,20 @@ import type { Content } from '../../services/kernel/payload-store.js';
 
 const decoded = new WeakMap<Content, unknown>();
 
-const decode = <Desc extends DescMessage>(schema: Desc, { content }: Content): MessageShape<Desc> => {
-  if (content.case !== 'inline') throw new CorruptEvent(`a ${schema.typeName} has not been brought in`);
+/**
+ * The bytes of a part of an event that has been brought in.
+ *
+ * @throws {CorruptEvent} when they are not there.
+ */
+export const bytesIn = (part: Content | undefined): Uint8Array => {
+  if (part?.content.case !== 'inline') throw new CorruptEvent('a part of the event has not been brought in');
+  return part.content.value;
+};
+
+const decode = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> => {
+  const bytes = bytesIn(part);
   try {
-    return fromBinary(schema, content.value);
+    return fromBinary(schema, bytes);
   } catch (error) {
     throw new CorruptEvent(`a ${schema.typeName} cannot be decoded`, error);
   }

@@ -1,0 +1,33 @@
+import type { Column } from './columns.js';
+import type { Collection } from './read-store.js';
+
+const SCOPE = ['project', 'domain'];
+
+/** The fields of what is registered in versions. */
+export const versionFields = {
+  project: 'text',
+  domain: 'text',
+  name: 'text',
+  version: 'text',
+  created_at: 'integer',
+  updated_at: 'integer',
+  /** The position of the registration: the newest version is the last of the log, also within a millisecond. */
+  recorded: 'integer',
+} as const satisfies Collection['fields'];
+
+/** The orders that clients ask for: the newest of a project and domain, the newest of a name, the names themselves. */
+export const versionIndexes: Collection['indexes'] = [
+  [...SCOPE, 'recorded'],
+  [...SCOPE, 'name', 'recorded'],
+  [...SCOPE, 'name'],
+];
+
+/** The columns of what is registered in versions. */
+export const versionColumns = {
+  project: { field: 'project', kind: 'text' },
+  domain: { field: 'domain', kind: 'text' },
+  name: { field: 'name', kind: 'text' },
+  version: { field: 'version', kind: 'text' },
+  created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+  updated_at: { field: 'updated_at', kind: 'time' },
+} as const satisfies Readonly<Record<string, Column>>;

@@ -1,0 +1,114 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import {
+  type LaunchPlan,
+  LaunchPlanSchema,
+  type LaunchPlanSpec,
+  LaunchPlanSpecSchema,
+  LaunchPlanState,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { messageIn } from '../kernel/decoded.js';
+import { documentKey } from '../kernel/document-key.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { launchPlanCollection } from './columns.js';
+
+/** A version of a launch plan. */
+export type LaunchPlanDocument = {
+  readonly plan: LaunchPlan;
+  /** The position of its registration. */
+  readonly recorded: number;
+};
+
+/** The key of a version: all versions of a name share a stream. */
+export const launchPlanKey = (stream: StreamName, version: string): string => documentKey(stream, version);
+
+const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEvent): LaunchPlanDocument => {
+  const at = timestampOfMs(metadata.recordedAtMs);
+  const { id, spec, expectedInputs, expectedOutputs } = data;
+  const plan = create(LaunchPlanSchema, {
+    ...(id && { id }),
+    ...(spec && { spec: messageIn(LaunchPlanSpecSchema, spec) }),
+    closure: {
+      state: LaunchPlanState.INACTIVE,
+      ...(expectedInputs && { expectedInputs }),
+      ...(expectedOutputs && { expectedOutputs }),
+      createdAt: at,
+      updatedAt: at,
+    },
+  });
+  return { plan, recorded: Number(position) };
+};
+
+/** Activation does not count as an update, for the version that becomes active nor for the one that ceases to be. */
+const activated = (document: LaunchPlanDocument, isActive: boolean): LaunchPlanDocument => {
+  const { closure } = document.plan;
+  if (closure) closure.state = isActive ? LaunchPlanState.ACTIVE : LaunchPlanState.INACTIVE;
+  return document;
+};
+
+const deactivated = (document: LaunchPlanDocument, { metadata }: SeenEvent): LaunchPlanDocument => {
+  const { closure } = document.plan;
+  if (closure) closure.updatedAt = timestampOfMs(metadata.recordedAtMs);
+  return activated(document, false);
+};
+
+/** `CRON`, `RATE` or `NONE`: as the filters of clients have it. */
+const scheduleTypeOf = (spec: LaunchPlanSpec | undefined): string => {
+  const expression = spec?.entityMetadata?.schedule?.ScheduleExpression;
+  if (expression?.case === undefined) return 'NONE';
+  if (expression.case === 'rate') return expression.value.value > 0 ? 'RATE' : 'NONE';
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- plans with the old kind of expression are registered still
+  const text = expression.case === 'cronSchedule' ? expression.value.schedule : expression.value;
+  return text === '' ? 'NONE' : 'CRON';
+};
+
+const idFields = ({ id }: LaunchPlan): StoredDocument['fields'] => {
+  const { project = '', domain = '', name = '', version = '' } = id ?? {};
+  return { project, domain, name, version };
+};
+
+const fieldsOf = ({ plan, recorded }: LaunchPlanDocument): StoredDocument['fields'] => {
+  const scheduleType = scheduleTypeOf(plan.spec);
+  return {
+    ...idFields(plan),
+    state: plan.closure?.state ?? LaunchPlanState.INACTIVE,
+    schedule_type: scheduleType,
+    launch_condition_type: scheduleType === 'NONE' ? null : 'SCHED',
+    created_at: microsOf(plan.closure?.createdAt),
+    updated_at: microsOf(plan.closure?.updatedAt),
+    recorded,
+  };
+};
+
+const touches: ReadModel<LaunchPlanDocument>['touches'] = ({ body, stream }) => {
+  const { type, data } = body as LaunchPlanEvent;
+  const versions = [data.id?.version ?? ''];
+  if (type === 'LaunchPlanActivated' && data.deactivatedVersion !== '') versions.push(data.deactivatedVersion);
+  return [...new Set(versions)].map((version) => launchPlanKey(stream, version));
+};
+
+const fold: ReadModel<LaunchPlanDocument>['fold'] = (document, event, key) => {
+  const { type, data } = event.body as LaunchPlanEvent;
+  if (type === 'LaunchPlanRegistered') return registered(data, event);
+  if (document === undefined) return undefined;
+  if (type === 'LaunchPlanDeactivated') return deactivated(document, event);
+  return activated(document, key === launchPlanKey(event.stream, data.id?.version ?? ''));
+};
+
+/** Launch plans, one document for each version; activation changes two of them. */
+export const launchPlans: ReadModel<LaunchPlanDocument> = {
+  collection: launchPlanCollection,
+  follows: ['LaunchPlanRegistered', 'LaunchPlanActivated', 'LaunchPlanDeactivated'],
+  touches,
+  fold,
+  store: (_, document) => ({ fields: fieldsOf(document), answer: toBinary(LaunchPlanSchema, document.plan) }),
+  load: ({ fields, answer }) => ({
+    plan: fromBinary(LaunchPlanSchema, answer),
+    recorded: Number(fields['recorded'] ?? 0),
+  }),
+};

@@ -1,0 +1,92 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type NamedEntityIdentifier,
+  NamedEntityIdentifierListSchema,
+} from '../../proto/gen/platformidl/admin/common_pb.js';
+import { type ActiveLaunchPlanListRequest, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import type { ListPage } from '../kernel/list-query.js';
+import type { Condition, ReadStore } from '../kernel/read-store.js';
+import { listVersionNames, listVersions, type VersionList } from '../kernel/version-list.js';
+import { launchPlanCollection, launchPlanColumns } from './columns.js';
+import { launchPlanKey } from './projection.js';
+
+export type LaunchPlanReads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+const LIST = { elements: 1, token: 2 };
+const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTIVE };
+
+const message = ({ elements, token }: ListPage): Uint8Array => listMessage(LIST, elements, token);
+
+const found = async (
+  { store, freshness }: LaunchPlanReads,
+  sent: SentIdentifier | undefined,
+  call: Call,
+): Promise<Uint8Array> => {
+  const id = versionOf('LAUNCH_PLAN', withResourceType('LAUNCH_PLAN', sent));
+  const stream = launchPlanStream(id);
+  await freshness.waitForStream(call, stream);
+  const document = await store.get(launchPlanCollection, launchPlanKey(stream, id.version));
+  if (document === undefined) throw absent('LAUNCH_PLAN', id);
+  return document.answer;
+};
+
+const PARTS = ['project', 'domain', 'name'] as const;
+
+const foundActive = async (
+  { store, freshness }: LaunchPlanReads,
+  id: NamedEntityIdentifier | undefined,
+  call: Call,
+): Promise<Uint8Array> => {
+  if (id === undefined) throw missing('id');
+  const empty = PARTS.find((part) => id[part] === '');
+  if (empty !== undefined) throw missing(empty);
+  await freshness.waitForStream(call, launchPlanStream(id));
+  const where = PARTS.map((field): Condition => ({ field, is: '=', value: id[field] }));
+  const { elements } = await store.find(launchPlanCollection, {
+    where: [...where, ACTIVE],
+    orderBy: { field: 'recorded', direction: 'descending' },
+    limit: 1,
+  });
+  const [active] = elements;
+  if (active !== undefined) return active;
+  const text = PARTS.map((part) => id[part]).join(':');
+  throw new RpcError('NOT_FOUND', `No active launch plan could be found: ${text}`);
+};
+
+const listActive = async (list: VersionList, request: ActiveLaunchPlanListRequest, call: Call): Promise<Uint8Array> => {
+  const { project, domain } = request;
+  const active = { ...list, rpc: 'ListActiveLaunchPlans', where: [ACTIVE] };
+  return message(await listVersions(active, { project, domain }, { ...request, filters: '' }, call));
+};
+
+/** What is read of launch plans. */
+export const launchPlansRoutes = (reads: LaunchPlanReads): readonly Route[] => {
+  const list = {
+    ...reads,
+    category: LAUNCH_PLAN_CATEGORY,
+    collection: launchPlanCollection,
+    columns: launchPlanColumns,
+  };
+  return [
+    route(AdminService.method.getLaunchPlan, ({ id }, call) => found(reads, id, call)),
+    route(AdminService.method.getActiveLaunchPlan, ({ id }, call) => foundActive(reads, id, call)),
+    route(AdminService.method.listActiveLaunchPlans, (request, call) => listActive(list, request, call)),
+    route(AdminService.method.listLaunchPlans, async (request, call) =>
+      message(await listVersions({ ...list, rpc: 'ListLaunchPlans' }, request.id, request, call)),
+    ),
+    route(AdminService.method.listLaunchPlanIds, async (request, call) => {
+      const { project, domain } = request;
+      const scope = { project, domain };
+      const { values, token } = await listVersionNames({ ...list, rpc: 'ListLaunchPlanIds' }, scope, request, call);
+      const entities = values.map((name) => ({ ...scope, name: String(name) }));
+      return create(NamedEntityIdentifierListSchema, { entities, token });
+    }),
+  ];
+};

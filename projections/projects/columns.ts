@@ -1,0 +1,31 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+
+/** The projects. */
+export const projectCollection: Collection = {
+  name: 'projects',
+  version: 1,
+  fields: {
+    identifier: 'text',
+    name: 'text',
+    description: 'text',
+    state: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+  },
+  indexes: [['identifier'], ['name'], ['created_at']],
+};
+
+/** What filters and sorts of projects may name. */
+export const projectColumns: Columns = {
+  entity: 'project',
+  code: 'p',
+  byName: {
+    identifier: { field: 'identifier', kind: 'text' },
+    name: { field: 'name', kind: 'text' },
+    description: { field: 'description', kind: 'text' },
+    state: { field: 'state', kind: 'number' },
+    created_at: { field: 'created_at', kind: 'time' },
+    updated_at: { field: 'updated_at', kind: 'time' },
+  },
+};

@@ -1,0 +1,70 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import {
+  type ProjectListRequest,
+  Project_ProjectState as State,
+  ProjectSchema,
+} from '../../proto/gen/platformidl/admin/project_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
+import { PROJECT_CATEGORY, projectStream } from '../../services/project/events.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import { type Listed, listPage } from '../kernel/list-query.js';
+import type { ReadStore } from '../kernel/read-store.js';
+import { projectCollection, projectColumns } from './columns.js';
+
+export type ProjectReads = {
+  readonly store: ReadStore;
+  readonly freshness: Freshness;
+  /** The domains of every project, from the configuration. */
+  readonly domains: readonly { readonly id: string; readonly name: string }[];
+};
+
+const LIST = { elements: 1, token: 2 };
+
+/** Two encodings of a message, one after the other, are the encoding of both merged: so are projects and domains. */
+const joined = (project: Uint8Array, domains: Uint8Array): Uint8Array => {
+  const both = new Uint8Array(project.length + domains.length);
+  both.set(project);
+  both.set(domains, project.length);
+  return both;
+};
+
+const domainsOf = ({ domains }: ProjectReads): Uint8Array =>
+  toBinary(ProjectSchema, create(ProjectSchema, { domains: domains.map(({ id, name }) => ({ id, name })) }));
+
+const found = async (reads: ProjectReads, id: string, call: Call): Promise<Uint8Array> => {
+  if (!id) throw missing('project_id');
+  const stream = projectStream(id);
+  await reads.freshness.waitForStream(call, stream);
+  const document = await reads.store.get(projectCollection, stream);
+  if (document === undefined) throw new RpcError('NOT_FOUND', `project [${id}] not found`);
+  return joined(document.answer, domainsOf(reads));
+};
+
+const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call): Promise<Uint8Array> => {
+  await reads.freshness.waitForPrefix(call, `${PROJECT_CATEGORY}-`);
+  const listed: Listed = {
+    rpc: 'ListProjects',
+    store: reads.store,
+    collection: projectCollection,
+    columns: projectColumns,
+    order: { field: 'identifier', direction: 'ascending' },
+    limitZero: 'all',
+  };
+  const notArchived = { field: 'state', is: '<>', value: State.ARCHIVED } as const;
+  const page = await listPage(listed, { where: [], unlessFiltered: [notArchived] }, request);
+  const domains = domainsOf(reads);
+  return listMessage(
+    LIST,
+    page.elements.map((project) => joined(project, domains)),
+    page.token,
+  );
+};
+
+/** What is read of projects. */
+export const projectsRoutes = (reads: ProjectReads): readonly Route[] => [
+  route(AdminService.method.getProject, ({ id }, call) => found(reads, id, call)),
+  route(AdminService.method.listProjects, (request, call) => list(reads, request, call)),
+];

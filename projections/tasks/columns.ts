@@ -1,0 +1,22 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+import { versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+
+/** The registered tasks. */
+export const taskCollection: Collection = {
+  name: 'tasks',
+  version: 1,
+  fields: { ...versionFields, type: 'text', short_description: 'text' },
+  indexes: versionIndexes,
+};
+
+/** What filters and sorts of tasks may name. */
+export const taskColumns: Columns = {
+  entity: 'task',
+  code: 't',
+  byName: {
+    ...versionColumns,
+    type: { field: 'type', kind: 'text' },
+    short_description: { field: 'short_description', kind: 'text' },
+  },
+};

@@ -1,0 +1,49 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { TaskEvent } from '../../services/task/events.js';
+import { bytesIn } from '../kernel/decoded.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { versionAnswer } from '../kernel/version-answer.js';
+import { taskCollection } from './columns.js';
+
+/** A registered task never changes: its document is what is stored. */
+export type TaskDocument = Omit<StoredDocument, 'key' | 'position'>;
+
+const registered = (event: SeenEvent): TaskDocument => {
+  const { data } = event.body as TaskEvent;
+  const id = data.id ?? create(IdentifierSchema);
+  const createdAt = timestampOfMs(event.metadata.recordedAtMs);
+  const shortDescription = data.description?.shortDescription ?? '';
+  return {
+    fields: {
+      project: id.project,
+      domain: id.domain,
+      name: id.name,
+      version: id.version,
+      created_at: microsOf(createdAt),
+      updated_at: microsOf(createdAt),
+      recorded: Number(event.position),
+      type: data.taskType,
+      short_description: shortDescription,
+    },
+    answer: versionAnswer({
+      id: toBinary(IdentifierSchema, id),
+      compiled: bytesIn(data.compiled),
+      createdAt,
+      shortDescription,
+    }),
+  };
+};
+
+/** Registered tasks, one document for each version; its key is the name of its stream. */
+export const tasks: ReadModel<TaskDocument> = {
+  collection: taskCollection,
+  follows: ['TaskRegistered'],
+  touches: ({ stream }) => [stream],
+  fold: (_, event) => registered(event),
+  store: (_, document) => document,
+  load: ({ fields, answer }) => ({ fields, answer }),
+};

@@ -1,0 +1,48 @@
+import { create } from '@bufbuild/protobuf';
+
+import { NamedEntityIdentifierListSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { type Call, type Route, route } from '../../services/kernel/rpc.js';
+import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import type { ReadStore } from '../kernel/read-store.js';
+import { listVersionNames, listVersions } from '../kernel/version-list.js';
+import { taskCollection, taskColumns } from './columns.js';
+
+export type TaskReads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+const LIST = { elements: 1, token: 2 };
+
+const found = async (
+  { store, freshness }: TaskReads,
+  sent: SentIdentifier | undefined,
+  call: Call,
+): Promise<Uint8Array> => {
+  const id = versionOf('TASK', withResourceType('TASK', sent));
+  const stream = taskStream(id);
+  await freshness.waitForStream(call, stream);
+  const document = await store.get(taskCollection, stream);
+  if (document === undefined) throw absent('TASK', id);
+  return document.answer;
+};
+
+/** What is read of tasks. */
+export const tasksRoutes = (reads: TaskReads): readonly Route[] => {
+  const list = { ...reads, category: TASK_CATEGORY, collection: taskCollection, columns: taskColumns };
+  return [
+    route(AdminService.method.getTask, ({ id }, call) => found(reads, id, call)),
+    route(AdminService.method.listTasks, async (request, call) => {
+      const page = await listVersions({ ...list, rpc: 'ListTasks' }, request.id, request, call);
+      return listMessage(LIST, page.elements, page.token);
+    }),
+    route(AdminService.method.listTaskIds, async (request, call) => {
+      const { project, domain } = request;
+      const scope = { project, domain };
+      const { values, token } = await listVersionNames({ ...list, rpc: 'ListTaskIds' }, scope, request, call);
+      const entities = values.map((name) => ({ ...scope, name: String(name) }));
+      return create(NamedEntityIdentifierListSchema, { entities, token });
+    }),
+  ];
+};

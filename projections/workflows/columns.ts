@@ -1,0 +1,21 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+import { versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+
+/** The registered workflows. */
+export const workflowCollection: Collection = {
+  name: 'workflows',
+  version: 1,
+  fields: { ...versionFields, short_description: 'text' },
+  indexes: versionIndexes,
+};
+
+/** What filters and sorts of workflows may name. */
+export const workflowColumns: Columns = {
+  entity: 'workflow',
+  code: 'w',
+  byName: {
+    ...versionColumns,
+    short_description: { field: 'short_description', kind: 'text' },
+  },
+};

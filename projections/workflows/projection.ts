@@ -1,0 +1,65 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+
+import { WorkflowSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
+import type { WorkflowEvent } from '../../services/workflow/events.js';
+import { bytesIn } from '../kernel/decoded.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { versionAnswer } from '../kernel/version-answer.js';
+import { workflowCollection } from './columns.js';
+
+/** A registered workflow never changes: its document is what is stored. */
+export type WorkflowDocument = Omit<StoredDocument, 'key' | 'position'>;
+
+/** Lists show what a launch form needs, and leave the closure out. */
+const elementOf = (data: WorkflowRegistered, id: Identifier, createdAt: Timestamp): Uint8Array => {
+  const { interface: typed, description } = data;
+  return toBinary(
+    WorkflowSchema,
+    create(WorkflowSchema, {
+      id,
+      closure: { createdAt, compiledWorkflow: { primary: { template: { ...(typed && { interface: typed }) } } } },
+      shortDescription: description?.shortDescription ?? '',
+    }),
+  );
+};
+
+const registered = (event: SeenEvent): WorkflowDocument => {
+  const { data } = event.body as WorkflowEvent;
+  const id = data.id ?? create(IdentifierSchema);
+  const createdAt = timestampOfMs(event.metadata.recordedAtMs);
+  const shortDescription = data.description?.shortDescription ?? '';
+  return {
+    fields: {
+      project: id.project,
+      domain: id.domain,
+      name: id.name,
+      version: id.version,
+      created_at: microsOf(createdAt),
+      updated_at: microsOf(createdAt),
+      recorded: Number(event.position),
+      short_description: shortDescription,
+    },
+    answer: versionAnswer({
+      id: toBinary(IdentifierSchema, id),
+      compiled: bytesIn(data.compiled),
+      createdAt,
+      shortDescription,
+    }),
+    element: elementOf(data, id, createdAt),
+  };
+};
+
+/** Registered workflows, one document for each version; its key is the name of its stream. */
+export const workflows: ReadModel<WorkflowDocument> = {
+  collection: workflowCollection,
+  follows: ['WorkflowRegistered'],
+  touches: ({ stream }) => [stream],
+  fold: (_, event) => registered(event),
+  store: (_, document) => document,
+  load: ({ fields, answer, element }) => ({ fields, answer, ...(element && { element }) }),
+};

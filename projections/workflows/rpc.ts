@@ -1,0 +1,48 @@
+import { create } from '@bufbuild/protobuf';
+
+import { NamedEntityIdentifierListSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { type Call, type Route, route } from '../../services/kernel/rpc.js';
+import { WORKFLOW_CATEGORY, workflowStream } from '../../services/workflow/events.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import type { ReadStore } from '../kernel/read-store.js';
+import { listVersionNames, listVersions } from '../kernel/version-list.js';
+import { workflowCollection, workflowColumns } from './columns.js';
+
+export type WorkflowReads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+const LIST = { elements: 1, token: 2 };
+
+const found = async (
+  { store, freshness }: WorkflowReads,
+  sent: SentIdentifier | undefined,
+  call: Call,
+): Promise<Uint8Array> => {
+  const id = versionOf('WORKFLOW', withResourceType('WORKFLOW', sent));
+  const stream = workflowStream(id);
+  await freshness.waitForStream(call, stream);
+  const document = await store.get(workflowCollection, stream);
+  if (document === undefined) throw absent('WORKFLOW', id);
+  return document.answer;
+};
+
+/** What is read of workflows. */
+export const workflowsRoutes = (reads: WorkflowReads): readonly Route[] => {
+  const list = { ...reads, category: WORKFLOW_CATEGORY, collection: workflowCollection, columns: workflowColumns };
+  return [
+    route(AdminService.method.getWorkflow, ({ id }, call) => found(reads, id, call)),
+    route(AdminService.method.listWorkflows, async (request, call) => {
+      const page = await listVersions({ ...list, rpc: 'ListWorkflows' }, request.id, request, call);
+      return listMessage(LIST, page.elements, page.token);
+    }),
+    route(AdminService.method.listWorkflowIds, async (request, call) => {
+      const { project, domain } = request;
+      const scope = { project, domain };
+      const { values, token } = await listVersionNames({ ...list, rpc: 'ListWorkflowIds' }, scope, request, call);
+      const entities = values.map((name) => ({ ...scope, name: String(name) }));
+      return create(NamedEntityIdentifierListSchema, { entities, token });
+    }),
+  ];
+};
