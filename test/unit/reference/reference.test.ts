@@ -5,6 +5,7 @@ import { Project_ProjectState as State, ProjectSchema } from '../../../proto/gen
 import { lru } from '../../../services/kernel/lru.js';
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
 import { remembering } from '../../../services/reference/remembered.js';
+import { workflowCodec } from '../../../services/workflow/events.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
@@ -65,12 +66,14 @@ describe('definitions', () => {
   it('of large workflows come from the payload store', async () => {
     for (const { kind, method, bytes } of fixtureFolder('12-big').entries)
       if (kind === 'task' || kind === 'workflow') await registry.send(method, bytes);
+    const last = (await registry.events()).filter(({ type }) => type === 'WorkflowRegistered').at(-1)!;
+    expect(workflowCodec.decode(last.type, last.data, 1).data.compiled?.content.case).toBe('ref');
     const big = fixtureFolder('12-big').entries.filter(({ kind }) => kind === 'workflow');
     for (const { id, shape } of big) {
       const closure = await registry.definitions.compiledWorkflow({ ...id, name: id.name!, version: id.version! });
       expect(closure?.primary?.template?.nodes).toHaveLength(shape!.nodesWithStartAndEnd);
     }
-  });
+  }, 20_000);
 
   it('of a task that runs by itself are made once', async () => {
     const task = await registry.definitions.task({
