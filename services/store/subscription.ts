@@ -14,14 +14,18 @@ type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
 export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage: OnPage): Subscription => {
   const state = { isClosed: false, wake: (): void => undefined };
 
+  const hasMoved = (position: number): boolean => {
+    try {
+      return head.position() > position;
+    } catch {
+      return true; // the read that follows meets the same, and fails where it is seen
+    }
+  };
+
   const moved = (position: number): Promise<void> =>
-    new Promise((resolve, reject) => {
+    new Promise((resolve) => {
       state.wake = () => {
-        try {
-          if (state.isClosed || head.position() > position) resolve();
-        } catch (error) {
-          reject(error as Error);
-        }
+        if (state.isClosed || hasMoved(position)) resolve();
       };
       state.wake();
     });
