@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 
 /**
  * The load generator, a process of its own: prepared gRPC frames over bare HTTP/2, so many in flight, and what each
@@ -53,7 +53,7 @@ const send = (session: ClientHttp2Session, path: string, frame: Buffer, done: Do
   });
   let status = 'none';
   request.on('response', (headers) => (status = String(headers['grpc-status'] ?? status)));
-  request.on('trailers', (headers) => (status = String(headers['grpc-status'] ?? status)));
+  request.on('trailers', (headers: IncomingHttpHeaders) => (status = String(headers['grpc-status'] ?? status)));
   request.on('error', () => (status = 'broken'));
   request.on('close', () => done(status));
   request.resume();

@@ -22,6 +22,6 @@ export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Prom
   void onStopSignals().then(() => stop.abort());
   const options = { ...flags, ...(dynamic !== undefined && { dynamicDirectory: dynamic }) };
   const summary = await runEngine(options, { signal: stop.signal, logger });
-  process.stdout.write(`${JSON.stringify(summary)}\n`);
+  process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
   process.exit(0);
 };

@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Fault } from '../kernel/fault.js';
 import { type Configuration, configure, type Given, InvalidConfiguration } from './configuration.js';
+import type { EngineFlags } from './engine.js';
+import type { LogCatFlags } from './log-cat.js';
 import { CannotStart } from './ports.js';
 import { allSettings, fromEnvironment, fromFile } from './sources.js';
 import { version } from './version.js';
@@ -116,7 +118,7 @@ program
   .option('--dynamic <directory>', 'compiled closures for dynamic nodes')
   .option('--until-idle', 'end when nothing is left to run', false)
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent', 'info')
-  .action(async (options: import('./engine.js').EngineFlags) => {
+  .action(async (options: EngineFlags) => {
     const { engine } = await import('./engine.js');
     await engine(options);
   });
@@ -137,7 +139,7 @@ withData(log.command('cat'))
   .option('--from <position>', 'from this position on', position, 0n)
   .option('--limit <n>', 'at most so many events', wholeNumber)
   .option('--follow', 'go on as events are recorded', false)
-  .action(async (options: import('./log-cat.js').LogCatFlags) => {
+  .action(async (options: LogCatFlags) => {
     const { logCat } = await import('./log-cat.js');
     await logCat(configurationOf(options), options);
   });

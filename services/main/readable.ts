@@ -40,7 +40,7 @@ const REPORTS: Readonly<Record<string, DescMessage>> = {
 
 /** What the bytes in a field are; `undefined` where they are left as they are. */
 const contentOf = (field: string, data: JsonObject): DescMessage | undefined => {
-  if (field === 'message') return REPORTS[String(data['entity'])];
+  if (field === 'message') return typeof data['entity'] === 'string' ? REPORTS[data['entity']] : undefined;
   return CONTENTS[field];
 };
 

@@ -8,6 +8,8 @@ import { serveHttp } from '../gateway/rest.js';
 import { routeTable } from '../gateway/routes.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
+import { expireTerminations } from '../reactors/expire-terminations/reactor.js';
+import { systemTimers } from '../reactors/expire-terminations/timers.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { filePayloadStore } from '../store/file-payload-store.js';
@@ -62,6 +64,14 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const { routes: joined, projects } = allRoutes(parts);
 
+  const expiring = expireTerminations({
+    log: store,
+    expire: (stream, command, context) => sessions.handle(executions, stream, command, context),
+    afterMs: configuration.abort.timeout,
+    timers: systemTimers,
+    onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
+  });
+
   const routes = routeTable(joined);
   const hosting = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
   const grpc = await serveGrpc({ ...hosting, port: grpcPort });
@@ -75,9 +85,10 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: 0,
-    failed: views.failed.catch((error: unknown) => error),
+    failed: Promise.race([views.failed, projects.ended, expiring.ended]).catch((error: unknown) => error),
     close: async () => {
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
+      await expiring.close();
       await projects.close();
       await views.close();
       await readStore.close();

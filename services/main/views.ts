@@ -28,7 +28,10 @@ export const startViews = async (
   let lagMs = 0;
   let parked = 0;
   const hear = (message: ViewsThreadMessage): void => {
-    if ('startOver' in message) return logger.warn(`${message.startOver}: they are folded from the log again`);
+    if ('startOver' in message) {
+      logger.warn(`${message.startOver}: they are folded from the log again`);
+      return;
+    }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
     ({ lagMs, parked } = message);
     views.advance(message.position);

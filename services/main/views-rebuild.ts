@@ -1,0 +1,68 @@
+import { resolve } from 'node:path';
+import { Presets, SingleBar } from 'cli-progress';
+import { type RebuildProgress, rebuildViews as rebuild } from '../../projections/kernel/rebuild.js';
+import { freshSqliteViews } from '../../projections/store/fresh-views.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
+import { sqliteLogReader } from '../store/sqlite-log-reader.js';
+import type { Configuration } from './configuration.js';
+import { codecs, models } from './models.js';
+
+const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
+
+/** A bar for each phase on standard error; on a terminal alone, since it is for people. */
+const progressBar = (): { show: (progress: RebuildProgress) => void; stop: () => void } => {
+  if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
+  let bar: SingleBar | undefined;
+  let phase: RebuildProgress['phase'] | undefined;
+  const open = (next: RebuildProgress): SingleBar => {
+    bar?.stop();
+    phase = next.phase;
+    const format = `${next.phase.padEnd(6)} {bar} {percentage}% · {count} ${WHAT[next.phase]} · {eta} s left`;
+    const opened = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
+    opened.start(next.total, 0, { count: 0 });
+    return opened;
+  };
+  return {
+    show: (progress) => {
+      bar = phase === progress.phase && bar !== undefined ? bar : open(progress);
+      bar.update(progress.done, { count: progress.count });
+    },
+    stop: () => bar?.stop(),
+  };
+};
+
+const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
+
+/**
+ * Builds all views from the log beside those in use, verifies them, and puts them in their place. Prints what it did
+ * as one JSON object.
+ *
+ * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
+ */
+export const rebuildViews = async ({ data }: Configuration): Promise<void> => {
+  const directory = resolve(data);
+  const lock = await lockDataDirectory(directory);
+  const started = performance.now();
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  const bar = progressBar();
+  try {
+    const fresh = freshSqliteViews({ directory });
+    let buildSeconds = 0;
+    const onProgress = (progress: RebuildProgress): void => {
+      if (progress.phase === 'build') buildSeconds = secondsSince(started);
+      bar.show(progress);
+    };
+    const { position, ...rebuilt } = await rebuild({ log, payloads, models, codecs, fresh, onProgress });
+    bar.stop();
+    const maxRssMb = Math.round(process.resourceUsage().maxRSS / 1_024);
+    const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };
+    process.stdout.write(`${JSON.stringify({ position: Number(position), ...rebuilt, ...took })}\n`);
+  } finally {
+    bar.stop();
+    await log.close();
+    await payloads.close();
+    lock.release();
+  }
+};
