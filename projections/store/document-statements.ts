@@ -3,6 +3,7 @@ import type { Collection, FieldValue, StoredDocument } from '../kernel/read-stor
 import { columnOf, tableOf } from './tables.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
+type Statement = ReturnType<Database['prepare']>;
 type Cell = FieldValue | bigint | Uint8Array;
 
 /** The statements of one collection, prepared once. */
@@ -29,10 +30,49 @@ const documentOf = (fields: readonly string[], row: readonly Cell[]): StoredDocu
   };
 };
 
-const upsertSql = (table: string, columns: readonly string[]): string => {
-  const changed = columns.filter((column) => column !== 'key').map((column) => `${column} = excluded.${column}`);
-  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
-    ON CONFLICT (key) DO UPDATE SET ${changed.join(', ')} WHERE excluded.position > position`;
+const encodingsOf = ({ answer, element, state }: StoredDocument): Cell[] => [answer, element ?? null, state ?? null];
+
+/**
+ * Updates that set only the fields which have changed: setting a field writes every index that has it, whether its
+ * value is another or not, and that is most of the price of an update.
+ */
+const updates = (db: Database, table: string): ((changed: readonly string[]) => Statement) => {
+  const prepared = new Map<string, Statement>();
+  return (changed) => {
+    const kind = changed.join();
+    const known = prepared.get(kind);
+    if (known) return known;
+    const columns = ['position', ...changed.map(columnOf), 'answer', 'element', 'state'];
+    const statement = db.prepare(`UPDATE ${table} SET ${columns.join(' = ?, ')} = ? WHERE rowid = ?`);
+    prepared.set(kind, statement);
+    return statement;
+  };
+};
+
+const writer = (db: Database, collection: Collection): DocumentStatements['put'] => {
+  const table = tableOf(collection);
+  const fields = Object.keys(collection.fields);
+  const columns = ['key', 'position', ...fields.map(columnOf), 'answer', 'element', 'state'];
+  const before = ['rowid', 'position', ...fields.map(columnOf)].join(', ');
+  const find = db.prepare(`SELECT ${before} FROM ${table} WHERE key = ?`, { readBigInts: true, returnArrays: true });
+  const insert = db.prepare(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  );
+  const update = updates(db, table);
+  return (document) => {
+    const { key, position } = document;
+    const values = fields.map((field) => document.fields[field] ?? null);
+    const row = find.get(key) as Cell[] | undefined;
+    if (!row) {
+      insert.run(key, position, ...values, ...encodingsOf(document));
+      return;
+    }
+    const [rowid, seen] = row as [bigint, bigint];
+    if (position <= seen) return;
+    const changed = fields.flatMap((_, i) => (fieldOf(row[i + 2]) === values[i] ? [] : [i]));
+    const set = changed.map((i) => values[i] ?? null);
+    update(changed.map((i) => fields[i] ?? '')).run(position, ...set, ...encodingsOf(document), rowid);
+  };
 };
 
 /** Prepares the reads and writes of a collection's documents. */
@@ -43,21 +83,12 @@ export const documentStatements = (db: Database, collection: Collection): Docume
   const rows = { readBigInts: true, returnArrays: true };
   const one = db.prepare(`${select} = ?`, rows);
   const many = db.prepare(`${select} IN (SELECT value FROM json_each(?))`, rows);
-  const upsert = db.prepare(upsertSql(tableOf(collection), columns));
   return {
     get: (key) => {
       const row = one.get(key) as Cell[] | undefined;
       return row && documentOf(fields, row);
     },
     getMany: (keys) => (many.all(JSON.stringify(keys)) as Cell[][]).map((row) => documentOf(fields, row)),
-    put: ({ key, position, fields: values, answer, element, state }) =>
-      upsert.run(
-        key,
-        position,
-        ...fields.map((field) => values[field] ?? null),
-        answer,
-        element ?? null,
-        state ?? null,
-      ),
+    put: writer(db, collection),
   };
 };
