@@ -24,7 +24,8 @@ export const placesOfIds = (db: Database): PlaceOfIds => {
     'SELECT id, position FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
     { returnArrays: true },
   );
-  const idsAt = (stream: StreamHead, from: number, limit: number): IdRow[] => idsFrom.all(stream.id, from, limit) as IdRow[];
+  const idsAt = (stream: StreamHead, from: number, limit: number): IdRow[] =>
+    idsFrom.all(stream.id, from, limit) as IdRow[];
 
   const standsAt = (events: readonly NewEvent[], stream: StreamHead, from: number): Placed | null => {
     const rows = idsAt(stream, from, events.length);

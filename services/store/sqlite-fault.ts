@@ -15,7 +15,14 @@ const REASONS: Readonly<Record<number, string>> = {
 const FAILED_SYNCS: readonly number[] = [1034, 1290];
 
 /** Codes that the binding puts on its errors. */
-type SqliteError = { readonly sqliteCode?: number; readonly sqliteExtendedCode?: number };
+type SqliteError = {
+  readonly sqliteCode?: number;
+  readonly sqliteExtendedCode?: number;
+  readonly systemErrno?: number;
+};
+
+/** The errno of a file that is not there. */
+const ENOENT = 2;
 
 const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
 
@@ -23,6 +30,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 
 /** What is wrong with a file, in words. */
 export const reasonOf = (error: unknown): string => {
+  if (codesOf(error).systemErrno === ENOENT) return 'it is not there';
   const reason = REASONS[codesOf(error).sqliteCode ?? -1];
   return reason === undefined ? textOf(error) : `${reason} (${textOf(error)})`;
 };

@@ -5,9 +5,15 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { EventLog, LogPage } from '../../services/kernel/event-store.js';
-import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../../services/kernel/fault.js';
+import type { Appended, EventLog, LogPage } from '../../services/kernel/event-store.js';
+import {
+  DataDirectoryInUse,
+  DataDirectoryUnusable,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
+import { appendQueue } from '../../services/store/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
 import { openForWriting } from '../../services/store/log-schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/sqlite-event-store.js';
@@ -144,7 +150,9 @@ describe('readers', () => {
 
   it('say that there is no log', async () => {
     const directory = newDirectory();
-    await expect(sqliteLogReader({ directory })).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    const opening = sqliteLogReader({ directory });
+    await expect(opening).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    await expect(opening).rejects.toThrow(`log ${directory}/log.db cannot be used: it is not there`);
     expect(readdirSync(directory)).toEqual([]);
   });
 });
@@ -303,6 +311,19 @@ describe('a full disk', () => {
     expect(positions).toEqual(Array.from({ length: second * 2 }, (_, i) => BigInt(i + 1)));
   });
 
+  it('at the first start is said, and a later start finds nothing in its way', async ({ skip }) => {
+    const directory = smallDisk();
+    if (directory === undefined) return skip('this user may not mount a file system');
+    const inTheWay = join(directory, 'in-the-way');
+    expect(() => writeFileSync(inTheWay, new Uint8Array(5_000_000))).toThrow('no space left');
+    const refused = sqliteEventStore({ directory });
+    await expect(refused).rejects.toBeInstanceOf(DataDirectoryUnusable);
+    await expect(refused).rejects.toThrow(/the disk is full/u);
+    rmSync(inTheWay);
+    const store = await openStore(directory);
+    await store.append(workStream(0), 'no-stream', [workEvent(0, 0)]);
+  });
+
   it('ends with a message, and the next start has all that was acknowledged', async () => {
     const directory = newDirectory();
     // A limit on the size of files fails writes as a full disk does, for any user.
@@ -387,6 +408,22 @@ describe('durability', () => {
     const off = await tracedSyncs(work(newDirectory(), { synchronous: 'OFF' }));
     expect(off.syncs).toBeLessThan(commitsIn(off.said));
   });
+});
+
+it('an append that the writer has not answered when it dies has an unknown outcome', async () => {
+  // In place of the writer, a thread that takes the first append with it.
+  const dying =
+    "const { parentPort } = require('node:worker_threads');" +
+    "parentPort.once('message', () => process.exit(1)); parentPort.postMessage({ type: 'ready' });";
+  const queue = appendQueue(new Worker(dying, { eval: true }));
+  await queue.ready;
+  const append = (): Promise<Appended> =>
+    new Promise((resolve, reject) => {
+      const sent = { stream: workStream(0), expected: 'any', events: [workEvent(0, 0)] } as const;
+      queue.add({ append: sent, resolve, reject });
+    });
+  await expect(append()).rejects.toBeInstanceOf(OutcomeUnknown);
+  await expect(append()).rejects.toBeInstanceOf(StoreUnavailable);
 });
 
 it('an append under way when the store is closed is answered', async () => {
