@@ -95,13 +95,21 @@ const scan = (layout: Layout, event: Uint8Array): Scanned => {
   return layout.scan(fields);
 };
 
+const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array => {
+  try {
+    return toBinary(schema, fromBinary(schema, event));
+  } catch (error) {
+    throw new Malformed(error instanceof Error ? error.message : 'not a message', 0);
+  }
+};
+
 /** Bytes that repeat what should stand once are read as protobuf reads them, and scanned as it would write them. */
 const scanAny = (layout: Layout, event: Uint8Array): Scanned => {
   try {
     return scan(layout, event);
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
-    return scan(layout, toBinary(layout.event, fromBinary(layout.event, event)));
+    return scan(layout, normalised(layout, event));
   }
 };
 

@@ -1,0 +1,336 @@
+import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  NodeExecutionEventRequestSchema,
+  TaskExecutionEventRequestSchema,
+  WorkflowExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import type { TaskExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { EngineReportedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { decodeReport, encodeReport, type EngineReport } from '../../../services/execution/engine-report.js';
+import { envelopeScan } from '../../../services/execution/envelope-scan.js';
+import { RpcError } from '../../../services/kernel/rpc.js';
+import { eventSequences } from '../../support/fixtures.js';
+
+const MAX = 1_000;
+
+const word = fc.constantFrom('', 'a', 'flytesnacks', 'é–𐍈', 'x'.repeat(200));
+const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n });
+const timestamp = fc.record({ seconds, nanos: fc.integer({ min: 0, max: 999_999_999 }) });
+const executionId = fc.record({ project: word, domain: word, name: word, org: word }, { requiredKeys: [] });
+const nodeId = fc.record({ nodeId: word, executionId }, { requiredKeys: [] });
+const task = fc.record(
+  { resourceType: fc.constantFrom(1, 1, 1, 2), project: word, domain: word, name: word, version: word, org: word },
+  { requiredKeys: [] },
+);
+const literals = fc.record({ literals: fc.dictionary(word, fc.record({ hash: word })) });
+const outputs = fc.oneof(
+  fc.record({ case: fc.constant('outputUri'), value: word }),
+  fc.record({ case: fc.constant('error'), value: fc.record({ code: word, message: word }) }),
+  fc.record({ case: fc.constant('outputData'), value: literals }),
+);
+
+/** Each is one field of an event; an event is any of them in any order, also twice. */
+const workflowFields = fc.oneof(
+  fc.record({ executionId }),
+  fc.record({ producerId: word }),
+  fc.record({ phase: fc.integer({ min: -1, max: 12 }) }),
+  fc.record({ occurredAt: timestamp }),
+  fc.record({ outputResult: outputs }),
+);
+const nodeFields = fc.oneof(
+  fc.record({ id: nodeId }),
+  fc.record({ producerId: word }),
+  fc.record({ phase: fc.integer({ min: -1, max: 12 }) }),
+  fc.record({ occurredAt: timestamp }),
+  fc.record({ reportedAt: timestamp }),
+  fc.record({ outputResult: outputs }),
+  fc.record({ parentNodeMetadata: fc.record({ nodeId: word }) }),
+  fc.record({
+    parentTaskMetadata: fc.record({
+      id: fc.record({ taskId: task, nodeExecutionId: nodeId, retryAttempt: fc.nat() }, { requiredKeys: [] }),
+    }),
+  }),
+  fc.record({
+    targetMetadata: fc.oneof(
+      fc.record({ case: fc.constant('workflowNodeMetadata'), value: fc.record({ executionId }) }),
+      fc.record({ case: fc.constant('taskNodeMetadata'), value: fc.record({ checkpointUri: word }) }),
+    ),
+  }),
+  fc.record({ isParent: fc.boolean(), deckUri: word }),
+);
+const taskFields = fc.oneof(
+  fc.record({ taskId: task }),
+  fc.record({ parentNodeExecutionId: nodeId }),
+  fc.record({ retryAttempt: fc.nat() }),
+  fc.record({ phase: fc.integer({ min: -1, max: 9 }) }),
+  fc.record({ phaseVersion: fc.nat() }),
+  fc.record({ producerId: word }),
+  fc.record({ occurredAt: timestamp }),
+  fc.record({ outputResult: outputs }),
+  fc.record({ logs: fc.array(fc.record({ uri: word, name: word })) }),
+  fc.record({ reasons: fc.array(fc.record({ reason: word })) }),
+);
+
+const good = { project: 'p', domain: 'd', name: 'n' };
+const at = { seconds: 1n, nanos: 2 };
+const goodTask = { resourceType: 1, ...good, version: 'v' };
+
+const join = (parts: readonly Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
+
+const withField = (parts: readonly Uint8Array[]): Uint8Array =>
+  join(parts.flatMap((part) => [Uint8Array.of(0x12, ...lengthOf(part.length)), part]));
+
+const lengthOf = (length: number): readonly number[] =>
+  length < 128 ? [length] : [(length & 0x7f) | 0x80, ...lengthOf(length >>> 7)];
+
+/** What a full decoder makes of the request. */
+type Expected = Record<string, unknown>;
+
+const plain = (id: { project: string; domain: string; name: string } | undefined): Expected => ({
+  project: id?.project ?? '',
+  domain: id?.domain ?? '',
+  name: id?.name ?? '',
+});
+
+const plainTask = (id: MessageShape<typeof TaskExecutionEventSchema>['taskId']): Expected => ({
+  resourceType: id?.resourceType ?? 0,
+  ...plain(id),
+  version: id?.version ?? '',
+  org: id?.org ?? '',
+});
+
+const plainAttempt = (id: TaskExecutionIdentifier | undefined): Expected => ({
+  nodeId: id?.nodeExecutionId?.nodeId ?? '',
+  execution: plain(id?.nodeExecutionId?.executionId),
+  taskId: plainTask(id?.taskId),
+  retryAttempt: id?.retryAttempt ?? 0,
+});
+
+const instant = (time: { seconds: bigint; nanos: number } | undefined): Expected => ({
+  seconds: time?.seconds,
+  nanos: time?.nanos,
+});
+
+const cases = [
+  {
+    entity: 'workflow' as const,
+    schema: WorkflowExecutionEventSchema as DescMessage,
+    request: WorkflowExecutionEventRequestSchema as DescMessage,
+    fields: workflowFields as fc.Arbitrary<object>,
+    needed: { executionId: good, occurredAt: at, phase: 1 },
+    expected: (event: MessageShape<typeof WorkflowExecutionEventSchema>): Expected => ({
+      execution: plain(event.executionId),
+      nodeId: '',
+      phase: event.phase,
+      producerId: event.producerId,
+      occurredAt: instant(event.occurredAt),
+    }),
+  },
+  {
+    entity: 'node' as const,
+    schema: NodeExecutionEventSchema as DescMessage,
+    request: NodeExecutionEventRequestSchema as DescMessage,
+    fields: nodeFields as fc.Arbitrary<object>,
+    needed: { id: { nodeId: 'n0', executionId: good }, occurredAt: at },
+    expected: (event: MessageShape<typeof NodeExecutionEventSchema>): Expected => ({
+      execution: plain(event.id?.executionId),
+      nodeId: event.id?.nodeId,
+      phase: event.phase,
+      producerId: event.producerId,
+      occurredAt: instant(event.occurredAt),
+      parentNodeId: event.parentNodeMetadata?.nodeId,
+      parentTask: event.parentTaskMetadata && plainAttempt(event.parentTaskMetadata.id),
+      child:
+        event.targetMetadata.case === 'workflowNodeMetadata'
+          ? plain(event.targetMetadata.value.executionId)
+          : undefined,
+    }),
+  },
+  {
+    entity: 'task' as const,
+    schema: TaskExecutionEventSchema as DescMessage,
+    request: TaskExecutionEventRequestSchema as DescMessage,
+    fields: taskFields as fc.Arbitrary<object>,
+    needed: {
+      taskId: goodTask,
+      parentNodeExecutionId: { nodeId: 'n0', executionId: good },
+      occurredAt: at,
+    },
+    expected: (event: MessageShape<typeof TaskExecutionEventSchema>): Expected => ({
+      execution: plain(event.parentNodeExecutionId?.executionId),
+      nodeId: event.parentNodeExecutionId?.nodeId,
+      taskId: plainTask(event.taskId),
+      retryAttempt: event.retryAttempt,
+      phase: event.phase,
+      phaseVersion: event.phaseVersion,
+      producerId: event.producerId,
+      occurredAt: instant(event.occurredAt),
+    }),
+  },
+];
+
+const scanned = (scan: () => object): object | RpcError => {
+  try {
+    return scan();
+  } catch (error) {
+    if (error instanceof RpcError) return error;
+    throw error;
+  }
+};
+
+describe('the envelope scan', () => {
+  for (const { entity, schema, request, fields, needed, expected } of cases) {
+    const scan = envelopeScan(entity, MAX);
+    const encode = (field: object): Uint8Array => toBinary(schema, create(schema, field as never));
+
+    it(`reads of a ${entity} event what a decoder reads`, () => {
+      let compared = 0;
+      fc.assert(
+        fc.property(fc.array(fields, { maxLength: 12 }), fc.nat(12), fc.boolean(), (parts, place, isSplit) => {
+          const encoded = [...parts.slice(0, place), needed, ...parts.slice(place)].map(encode);
+          const bytes = withField(isSplit ? encoded : [join(encoded)]);
+          const found = scanned(() => scan(bytes));
+          const { event } = fromBinary(request, bytes) as unknown as { event: never };
+          if (found instanceof RpcError) return;
+          compared += 1;
+          expect(found).toMatchObject(expected(event));
+          expect(fromBinary(schema, (found as { message: Uint8Array }).message)).toEqual(event);
+        }),
+        { numRuns: 300 },
+      );
+      expect(compared).toBeGreaterThan(20);
+    });
+
+    it(`of a ${entity} event cut short or changed anywhere answers or refuses`, () => {
+      const bytes = withField([encode({ ...needed, outputResult: { case: 'outputUri', value: 's3://b' } })]);
+      for (let end = 0; end < bytes.length; end += 1) scanned(() => scan(bytes.subarray(0, end)));
+      for (let place = 0; place < bytes.length; place += 1)
+        for (const value of [0, 1, 7, 0x7f, 0x80, 0xff])
+          scanned(() => scan(bytes.map((byte, index) => (index === place ? value : byte))));
+    });
+
+    it(`refuses outputs of a ${entity} above the limit, with both sizes`, () => {
+      const big = { case: 'outputData', value: { literals: { o0: { hash: 'x'.repeat(MAX) } } } };
+      const error = scanned(() => scan(withField([encode({ ...needed, outputResult: big })])));
+      expect(error).toMatchObject({
+        code: 'RESOURCE_EXHAUSTED',
+        message: 'Output data size exceeds platform configured threshold (1013 > 1000)',
+      });
+    });
+  }
+
+  const refusals: readonly (readonly ['workflow' | 'node' | 'task', object | undefined, string])[] = [
+    ['workflow', undefined, 'missing event'],
+    ['workflow', { occurredAt: at }, 'missing execution_id'],
+    ['workflow', { executionId: { ...good, project: '' } }, 'missing project'],
+    ['workflow', { executionId: { ...good, domain: '' } }, 'missing domain'],
+    ['workflow', { executionId: { ...good, name: '' } }, 'missing name'],
+    ['workflow', { executionId: good, phase: 1 }, 'missing occurred_at'],
+    ['workflow', { executionId: good, occurredAt: at }, 'phase: UNDEFINED'],
+    ['workflow', { executionId: good, occurredAt: at, phase: 77 }, 'phase: 77'],
+    ['workflow', { executionId: good, occurredAt: { seconds: 1n << 50n }, phase: 1 }, 'occurred_at'],
+    ['node', undefined, 'missing event'],
+    ['node', { occurredAt: at }, 'missing id'],
+    ['node', { id: { nodeId: 'n0' } }, 'missing execution_id'],
+    ['node', { id: { executionId: good } }, 'missing node_id'],
+    ['node', { id: { nodeId: 'n0', executionId: { ...good, name: '' } } }, 'missing name'],
+    ['node', { id: { nodeId: 'n0', executionId: good } }, 'missing occurred_at'],
+    ['task', undefined, 'missing event'],
+    ['task', { taskId: goodTask }, 'missing occurred_at'],
+    ['task', { taskId: goodTask, occurredAt: at }, 'missing node_execution_id'],
+    ['task', { parentNodeExecutionId: { nodeId: 'n', executionId: good }, occurredAt: at }, 'missing task_id'],
+    [
+      'task',
+      {
+        taskId: { ...goodTask, resourceType: 2 },
+        parentNodeExecutionId: { nodeId: 'n', executionId: good },
+        occurredAt: at,
+      },
+      'resource_type',
+    ],
+    [
+      'task',
+      {
+        taskId: { ...goodTask, version: '' },
+        parentNodeExecutionId: { nodeId: 'n', executionId: good },
+        occurredAt: at,
+      },
+      'missing version of task_id',
+    ],
+  ];
+
+  for (const [entity, event, text] of refusals)
+    it(`refuses a ${entity} event that has this wrong: ${text}`, () => {
+      const { schema } = cases.find((each) => each.entity === entity)!;
+      const bytes =
+        event === undefined ? new Uint8Array() : withField([toBinary(schema, create(schema, event as never))]);
+      const error = scanned(() => envelopeScan(entity, MAX)(bytes));
+      expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect((error as RpcError).message).toContain(text);
+    });
+
+  it.each([
+    [{ id: { project: 'p' } }, 'compiled dynamic workflow'],
+    [{ id: { project: 'p' }, compiledWorkflow: {} }, 'primary dynamic workflow'],
+    [{ id: { project: 'p' }, compiledWorkflow: { primary: { connections: {} } } }, 'primary dynamic workflow template'],
+    [{ compiledWorkflow: {} }, 'id of dynamic_workflow'],
+  ])('refuses a dynamic node without what it has compiled: %j', (dynamicWorkflow, text) => {
+    const event = create(NodeExecutionEventSchema, {
+      id: { nodeId: 'n0', executionId: good },
+      occurredAt: at,
+      targetMetadata: { case: 'taskNodeMetadata', value: { dynamicWorkflow } },
+    });
+    const error = scanned(() => envelopeScan('node', MAX)(withField([toBinary(NodeExecutionEventSchema, event)])));
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', message: `missing ${text}` });
+  });
+});
+
+describe('EngineReported', () => {
+  const rpcs = { CreateWorkflowEvent: 'workflow', CreateNodeEvent: 'node', CreateTaskEvent: 'task' } as const;
+  const reports = eventSequences().flatMap(({ entries }) =>
+    entries.map(({ method, bytes }): EngineReport => {
+      const { message, ...envelope } = envelopeScan(rpcs[method as keyof typeof rpcs], 1 << 21)(bytes);
+      return {
+        ...envelope,
+        message: { content: { case: 'inline', value: message } },
+        closed: undefined,
+        samePhase: true,
+      };
+    }),
+  );
+
+  it('written by hand is the message of its schema', () => {
+    for (const report of reports) {
+      const decoded = fromBinary(EngineReportedSchema, encodeReport(report));
+      expect(decoded.$unknown).toBeUndefined();
+      expect(toBinary(EngineReportedSchema, decoded)).toEqual(encodeReport(report));
+      expect(decoded).toMatchObject({ nodeId: report.nodeId, phase: report.phase, messageHash: report.messageHash });
+    }
+  });
+
+  it('is read back by hand as it was written', () => {
+    for (const report of reports) {
+      const { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message } = report;
+      const part = { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message };
+      const again = decodeReport(encodeReport(report));
+      expect(again).toEqual({ ...part, messageHash: report.messageHash, closed: undefined, samePhase: true });
+    }
+  });
+
+  it('keeps references to what is beside it', () => {
+    const value = { scope: 'runs/p/d/n', sha256: 'ab'.repeat(32), sizeBytes: 1n << 40n, keyId: '' };
+    const ref = { content: { case: 'ref', value } } as const;
+    const again = decodeReport(
+      encodeReport({ ...reports[0]!, message: ref, closed: ref, messageHash: (1n << 64n) - 1n }),
+    );
+    expect(again).toMatchObject({ message: ref, closed: ref, messageHash: (1n << 64n) - 1n });
+  });
+});

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import { isTerminal, NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
+import type { ExecutionState } from '../../../services/execution/state.js';
+import { creation, expiry, id, node, openStream, task, termination, workflow } from './reports.js';
+
+const names = <Phases extends object>(phases: Phases) =>
+  fc.constantFrom(
+    ...(Object.keys(phases).filter((name) => Number.isNaN(Number(name)) && name !== 'UNDEFINED') as (keyof Phases)[]),
+  );
+
+const second = fc.nat(5);
+const producer = fc.constantFrom('', '', 'propeller', 'east', 'west');
+const nodeName = fc.constantFrom('n0', 'n1');
+
+const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(names(WORKFLOW), second, producer)
+      .map(([phase, second, producer]) => workflow(phase as never, { second, producer })),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(names(NODE), second, nodeName)
+      .map(([phase, second, each]) => node(phase as never, { second, node: each })),
+  },
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(names(TASK), second, nodeName, fc.nat(2), fc.nat(1))
+      .map(([phase, second, each, version, attempt]) => task(phase as never, { second, node: each, version, attempt })),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<ExecutionCommand>(creation, termination, expiry) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom(0, 1), fc.option(fc.array(fc.constantFrom('a', 'b')), { nil: undefined }))
+      .map(([state, tags]) => ({ type: 'UpdateExecution', id, state, tags, principal: 'ada' }) as const),
+  },
+);
+
+const life = fc.array(command, { maxLength: 40 });
+
+/** Everything that has ended by the engine's word, with its phase. */
+const ended = ({ phase, nodes }: ExecutionState): Map<string, number> => {
+  const found = new Map<string, number>();
+  if (isTerminal('workflow', phase)) found.set('execution', phase);
+  for (const [name, { phase, isInferred, tasks }] of nodes) {
+    if (isTerminal('node', phase) && !isInferred) found.set(name, phase);
+    for (const { attempt, phase, isInferred } of tasks)
+      if (isTerminal('task', phase) && !isInferred) found.set(`${name}/${attempt}`, phase);
+  }
+  return found;
+};
+
+describe('an execution, whatever happens to it,', () => {
+  it('takes a command twice as once', () =>
+    fc.assert(
+      fc.asyncProperty(life, async (commands) => {
+        const run = openStream(creation);
+        for (const each of commands) {
+          await run.refusal(each);
+          const before = run.recorded.length;
+          await run.refusal(each);
+          expect(run.recorded).toHaveLength(before);
+        }
+      }),
+      { numRuns: 150 },
+    ));
+
+  it('never leaves a terminal phase', () =>
+    fc.assert(
+      fc.asyncProperty(life, async (commands) => {
+        const run = openStream(creation);
+        for (const each of commands) {
+          const before = ended(run.state());
+          await run.refusal(each);
+          const after = ended(run.state());
+          for (const [name, phase] of before) expect(after.get(name)).toBe(phase);
+        }
+      }),
+      { numRuns: 150 },
+    ));
+
+  it('records no content twice, in whatever order it is delivered again', () =>
+    fc.assert(
+      fc.asyncProperty(life, fc.infiniteStream(fc.nat()), async (commands, chance) => {
+        const run = openStream(creation);
+        for (const each of commands) {
+          await run.refusal(each);
+          const again = commands[(chance.next().value ?? 0) % commands.length];
+          if (again !== undefined) await run.refusal(again);
+        }
+        const messages = run
+          .events()
+          .flatMap(({ type, data }) => (type === 'EngineReported' ? [`${data.entity}${data.messageHash}`] : []));
+        expect(new Set(messages).size).toBe(messages.length);
+      }),
+      { numRuns: 150 },
+    ));
+
+  it('has nothing open once it has ended, but for what came later', () =>
+    fc.assert(
+      fc.asyncProperty(life, async (commands) => {
+        const run = openStream(creation);
+        for (const each of commands) {
+          const wasOpen = !isTerminal('workflow', run.state().phase);
+          await run.refusal(each);
+          const { phase, nodes } = run.state();
+          if (!wasOpen || !isTerminal('workflow', phase)) continue;
+          for (const { phase, tasks } of nodes.values()) {
+            expect(isTerminal('node', phase)).toBe(true);
+            expect(tasks.every((each) => isTerminal('task', each.phase))).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 150 },
+    ));
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+
+import { isTerminal, NODE, TASK } from '../../../services/execution/phases.js';
+import { creation, id, node, openStream, task, taskId, workflow } from './reports.js';
+
+const nodePhases = Object.keys(NODE).filter((name) => Number.isNaN(Number(name))) as (keyof typeof NODE)[];
+const taskPhases = Object.keys(TASK).filter((name) => Number.isNaN(Number(name))) as (keyof typeof TASK)[];
+
+describe('a node event', () => {
+  for (const from of nodePhases) {
+    for (const to of nodePhases) {
+      const answer = from === to ? 'phase-recorded' : isTerminal('node', NODE[from]) ? 'already-terminal' : 'OK';
+      it(`${to} after ${from} is ${answer}`, async () => {
+        const run = openStream(creation, node(from));
+        expect(await run.answer(node(to, { second: 60 }))).toBe(answer);
+        expect(run.state().nodes.get('n0')?.phase).toBe(NODE[answer === 'OK' ? to : from]);
+      });
+    }
+  }
+
+  it('of an unknown execution finds nothing', async () => {
+    expect(await openStream().answer(node('QUEUED'))).toBe('execution-not-found');
+  });
+
+  it('makes a node in whatever phase it has', async () => {
+    for (const phase of nodePhases) expect(await openStream(creation).answer(node(phase))).toBe('OK');
+  });
+
+  it('says which phase is stored when the node has ended', async () => {
+    const refusal = await openStream(creation, node('FAILED')).refusal(node('RUNNING', { second: 1 }));
+    expect(refusal).toEqual({ kind: 'already-terminal', entity: 'node', current: NODE.FAILED, to: NODE.RUNNING });
+  });
+
+  it('comes after its parent', async () => {
+    const child = node('QUEUED', { node: 'n0-0-dn0', parentNodeMetadata: { nodeId: 'n0' } as never });
+    expect(await openStream(creation).refusal(child)).toEqual({ kind: 'node-not-found', nodeId: 'n0' });
+    expect(await openStream(creation, node('RUNNING')).answer(child)).toBe('OK');
+  });
+
+  it('comes after the task that made it', async () => {
+    const parent = { taskId, retryAttempt: 0, nodeExecutionId: { nodeId: 'n0', executionId: id } };
+    const child = node('QUEUED', { node: 'n1', parentTaskMetadata: { id: parent } as never });
+    expect(await openStream(creation, node('RUNNING')).answer(child)).toBe('task-not-found');
+    expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('OK');
+  });
+
+  it('does not take the task of another execution for its parent', async () => {
+    const executionId = { ...id, name: 'other' };
+    const parent = { taskId, retryAttempt: 0, nodeExecutionId: { nodeId: 'n0', executionId } };
+    const child = node('QUEUED', { node: 'n1', parentTaskMetadata: { id: parent } as never });
+    expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('task-not-found');
+  });
+
+  it('names a child execution only when there is one', async () => {
+    const run = openStream(creation, node('QUEUED'));
+    expect(await run.answer(node('RUNNING', { second: 1, child: 'unknown' }))).toBe('child-not-found');
+    expect(await run.answer(node('RUNNING', { second: 1, child: 'known' }))).toBe('OK');
+    expect(await openStream(creation).answer(node('RUNNING', { child: 'unknown' }))).toBe('child-not-found');
+  });
+
+  it('of another cluster is refused', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
+    expect(await run.answer(node('QUEUED', { producer: 'west' }))).toBe('incompatible-cluster');
+    expect(await run.answer(node('QUEUED', { producer: 'east' }))).toBe('OK');
+  });
+
+  it('that repeats its phase with new content is refused, and its content kept', async () => {
+    const run = openStream(creation, node('RUNNING'));
+    expect(await run.answer(node('RUNNING', { deckUri: 's3://deck' }))).toBe('phase-recorded');
+    expect(run.events().at(-1)).toMatchObject({ type: 'EngineReported', data: { samePhase: true } });
+    expect(await run.answer(node('RUNNING', { deckUri: 's3://deck' }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+  });
+
+  it('delivered again counts once, wherever the node has gone since', async () => {
+    const run = openStream(creation, node('QUEUED'), node('RUNNING', { second: 1 }));
+    expect(await run.answer(node('QUEUED', { second: 2 }))).toBe('OK');
+    for (const again of [node('QUEUED'), node('RUNNING', { second: 1 }), node('QUEUED', { second: 2 })])
+      expect(await run.answer(again)).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+    expect(await run.answer(node('RUNNING', { second: 3 }))).toBe('OK');
+    expect(await run.answer(node('RUNNING', { second: 1 }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(5);
+  });
+});
+
+describe('a task event', () => {
+  for (const from of taskPhases) {
+    for (const to of taskPhases) {
+      const answer = from === to ? 'phase-recorded' : isTerminal('task', TASK[from]) ? 'already-terminal' : 'OK';
+      it(`${to} after ${from} is ${answer}`, async () => {
+        const run = openStream(creation, node('RUNNING'), task(from));
+        expect(await run.answer(task(to, { second: 60 }))).toBe(answer);
+        expect(run.state().nodes.get('n0')?.tasks[0]?.phase).toBe(TASK[answer === 'OK' ? to : from]);
+      });
+    }
+  }
+
+  it('of an unknown execution, or of an unknown node, finds nothing', async () => {
+    expect(await openStream().answer(task('QUEUED'))).toBe('execution-not-found');
+    expect(await openStream(creation).answer(task('QUEUED'))).toBe('node-not-found');
+  });
+
+  it('with a higher version of its phase is news', async () => {
+    const run = openStream(creation, node('RUNNING'), task('RUNNING'));
+    expect(await run.answer(task('RUNNING', { version: 1, second: 1 }))).toBe('OK');
+    expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('phase-recorded');
+    expect(await run.answer(task('RUNNING', { version: 0, second: 3 }))).toBe('phase-recorded');
+    expect(await run.answer(task('RUNNING', { version: 2, second: 4 }))).toBe('OK');
+  });
+
+  it('is compared with the version last seen of its own phase', async () => {
+    const run = openStream(creation, node('RUNNING'), task('QUEUED', { version: 3 }), task('RUNNING', { second: 1 }));
+    expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('OK');
+    expect(await run.answer(task('QUEUED', { version: 0, second: 3 }))).toBe('OK');
+    expect(await run.answer(task('QUEUED', { version: 1, second: 4 }))).toBe('OK');
+    expect(await run.answer(task('QUEUED', { version: 3 }))).toBe('phase-recorded');
+  });
+
+  it('after the end is refused whatever its version', async () => {
+    const run = openStream(creation, node('RUNNING'), task('SUCCEEDED'));
+    expect(await run.answer(task('RUNNING', { version: 7, second: 1 }))).toBe('already-terminal');
+    expect(await run.answer(task('SUCCEEDED', { version: 1, second: 1 }))).toBe('already-terminal');
+  });
+
+  it('of each attempt is another task execution', async () => {
+    const run = openStream(creation, node('RUNNING'), task('FAILED'));
+    expect(await run.answer(task('RUNNING', { attempt: 1, second: 1 }))).toBe('OK');
+    expect(
+      run
+        .state()
+        .nodes.get('n0')
+        ?.tasks.map(({ attempt, phase }) => [attempt, phase]),
+    ).toEqual([
+      [0, TASK.FAILED],
+      [1, TASK.RUNNING],
+    ]);
+  });
+
+  it('of another cluster is refused', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), node('RUNNING'));
+    expect(await run.answer(task('QUEUED', { producer: 'west' }))).toBe('incompatible-cluster');
+  });
+
+  it('is known again when its maps come in another order', async () => {
+    const inputs = (...names: string[]) => ({
+      inputValue: {
+        case: 'inputData',
+        value: {
+          literals: Object.fromEntries(names.map((name) => [name, { hash: name, value: { case: undefined } }])),
+        },
+      },
+    });
+    const run = openStream(creation, node('RUNNING'), task('RUNNING', inputs('a', 'b') as never));
+    expect(await run.answer(task('RUNNING', inputs('b', 'a') as never))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+    expect(await run.answer(task('RUNNING', inputs('b', 'c') as never))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+  });
+});
+
+describe('the state of an execution', () => {
+  it('shares what 10,000 nodes have in common', async () => {
+    const run = openStream(creation, workflow('RUNNING'));
+    const [aNode, aTask] = [node('RUNNING'), task('RUNNING')];
+    for (let at = 0; at < 10_000; at += 1) {
+      const nodeId = `n${at}`;
+      await run.refusal({ ...aNode, envelope: { ...aNode.envelope, nodeId } });
+      await run.refusal({ ...aTask, envelope: { ...aTask.envelope, nodeId } });
+    }
+    expect(run.state().nodes.size).toBe(10_000);
+    expect(run.state().taskIds.size).toBe(1);
+    await run.refusal(workflow('ABORTED', { second: 9 }));
+    expect(
+      [...run.state().nodes.values()].every(({ phase, tasks }) => phase === NODE.ABORTED && tasks[0]!.isInferred),
+    ).toBe(true);
+    expect(run.recorded).toHaveLength(20_003);
+  });
+});

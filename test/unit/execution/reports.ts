@@ -1,0 +1,168 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  NodeExecutionEventRequestSchema,
+  TaskExecutionEventRequestSchema,
+  WorkflowExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import type {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
+import type { CreateExecution, ExecutionCommand, ReportPhase } from '../../../services/execution/commands.js';
+import type { Entity } from '../../../services/execution/engine-report.js';
+import { envelopeScan } from '../../../services/execution/envelope-scan.js';
+import type { ExecutionEvent } from '../../../services/execution/events.js';
+import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
+import type { ExecutionRefusal } from '../../../services/execution/refusals.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+
+export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
+export const stream = streamName('execution', [id.project, id.domain, id.name]);
+
+const MAX_OUTPUT_BYTES = 2 * 1024 * 1024;
+const scans = {
+  workflow: envelopeScan('workflow', MAX_OUTPUT_BYTES),
+  node: envelopeScan('node', MAX_OUTPUT_BYTES),
+  task: envelopeScan('task', MAX_OUTPUT_BYTES),
+};
+
+/** The command that request bytes come to. */
+export const reportOf = (entity: Entity, request: Uint8Array, isChildKnown = true): ReportPhase => {
+  const envelope = scans[entity](request);
+  return { type: 'ReportPhase', id: envelope.execution, envelope, isChildKnown };
+};
+
+const at = (second: number) => timestampFromMs(1_700_000_000_000 + second * 1_000);
+
+type More<Schema> = Omit<MessageInitShape<Schema & typeof WorkflowExecutionEventSchema>, '$typeName'>;
+type Timed = { readonly second?: number; readonly producer?: string };
+
+/** A workflow reports a phase. */
+export const workflow = (
+  phase: keyof typeof WORKFLOW,
+  { second = 0, producer = '', ...more }: Timed & Partial<More<typeof WorkflowExecutionEventSchema>> = {},
+): ReportPhase => {
+  const event = { executionId: id, phase: WORKFLOW[phase], producerId: producer, occurredAt: at(second), ...more };
+  const request = create(WorkflowExecutionEventRequestSchema, { event: event as never });
+  return reportOf('workflow', toBinary(WorkflowExecutionEventRequestSchema, request));
+};
+
+type NodeMore = Timed & { readonly child?: 'known' | 'unknown' } & Partial<
+    MessageInitShape<typeof NodeExecutionEventSchema>
+  >;
+
+/** A node, `n0` unless said otherwise, reports a phase. */
+export const node = (phase: keyof typeof NODE, more: NodeMore & { readonly node?: string } = {}): ReportPhase => {
+  const { second = 0, producer = '', node: nodeId = 'n0', child, ...rest } = more;
+  const target =
+    child === undefined ? {} : { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: id } } };
+  const event = {
+    id: { nodeId, executionId: id },
+    phase: NODE[phase],
+    producerId: producer,
+    occurredAt: at(second),
+    ...target,
+    ...rest,
+  };
+  const request = create(NodeExecutionEventRequestSchema, { event: event as never });
+  return reportOf('node', toBinary(NodeExecutionEventRequestSchema, request), child !== 'unknown');
+};
+
+export const taskId = {
+  resourceType: 1,
+  project: 'flytesnacks',
+  domain: 'development',
+  name: 'greet',
+  version: 'v1',
+};
+
+type TaskMore = Timed & { readonly node?: string; readonly version?: number; readonly attempt?: number } & Partial<
+    MessageInitShape<typeof TaskExecutionEventSchema>
+  >;
+
+/** The task of node `n0` reports a phase. */
+export const task = (phase: keyof typeof TASK, more: TaskMore = {}): ReportPhase => {
+  const { second = 0, producer = '', node: nodeId = 'n0', version = 0, attempt = 0, ...rest } = more;
+  const event = {
+    taskId,
+    parentNodeExecutionId: { nodeId, executionId: id },
+    retryAttempt: attempt,
+    phase: TASK[phase],
+    phaseVersion: version,
+    producerId: producer,
+    occurredAt: at(second),
+    ...rest,
+  };
+  const request = create(TaskExecutionEventRequestSchema, { event: event as never });
+  return reportOf('task', toBinary(TaskExecutionEventRequestSchema, request));
+};
+
+export const creation: CreateExecution = {
+  type: 'CreateExecution',
+  id,
+  created: create(ExecutionCreatedSchema, { id, spec: {} }),
+};
+
+export const termination = { type: 'TerminateExecution', id, cause: 'enough', principal: 'ada' } as const;
+export const expiry = { type: 'ExpireTermination', id, afterMs: 600_000 } as const;
+
+const noPayloads: PayloadStore = {
+  put: () => Promise.reject(new Error('nothing is large here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+export const aggregate = executionAggregate({ payloads: noPayloads });
+const { decider, codec } = aggregate;
+
+/** `OK`, or the kind of the refusal. */
+export type Answer = 'OK' | ExecutionRefusal['kind'];
+
+/** A stream in memory that answers commands as a session does. Events pass through their bytes. */
+export const openStream = (...past: readonly ExecutionCommand[]) => {
+  const recorded: RecordedEvent[] = [];
+  let state = decider.initial();
+
+  const record = (event: ExecutionEvent): void => {
+    const { type, data } = codec.encode(event);
+    state = decider.evolve(state, codec.decode(type, data, 1));
+    const place = { stream, revision: BigInt(recorded.length), position: BigInt(recorded.length + 1) };
+    recorded.push({ id: new Uint8Array(16), type, data, metadata: '{}', ...place });
+  };
+
+  const settle = (command: ExecutionCommand): ExecutionRefusal | undefined | 'unsure' => {
+    const decision = decider.decide(state, command);
+    if (decision.kind === 'unsure') return 'unsure';
+    for (const event of decision.events ?? []) record(event);
+    return decision.kind === 'refused' ? decision.refusal : undefined;
+  };
+
+  async function* pages() {
+    yield await Promise.resolve(recorded);
+  }
+
+  const refusal = async (command: ExecutionCommand): Promise<ExecutionRefusal | undefined> => {
+    const first = settle(command);
+    if (first !== 'unsure') return first;
+    const second = settle((await aggregate.recall?.(command, pages())) ?? command);
+    if (second === 'unsure') throw new Error('still unsure after reading the stream');
+    return second;
+  };
+
+  for (const command of past) if (settle(command) === 'unsure') throw new Error('the past is unsure');
+
+  return {
+    recorded,
+    state: () => state,
+    refusal,
+    answer: async (command: ExecutionCommand): Promise<Answer> => (await refusal(command))?.kind ?? 'OK',
+    events: (): readonly ExecutionEvent[] => recorded.map(({ type, data }) => codec.decode(type, data, 1)),
+  };
+};

@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest';
+
+import { isTerminal, WORKFLOW } from '../../../services/execution/phases.js';
+import { type Answer, creation, expiry, node, openStream, task, termination, workflow } from './reports.js';
+
+type Phase = keyof typeof WORKFLOW;
+
+/** How an execution comes to each phase. */
+const ways: Readonly<Record<Exclude<Phase, 'UNDEFINED'>, readonly Phase[]>> = {
+  QUEUED: ['QUEUED'],
+  RUNNING: ['QUEUED', 'RUNNING'],
+  SUCCEEDING: ['QUEUED', 'RUNNING', 'SUCCEEDING'],
+  SUCCEEDED: ['QUEUED', 'RUNNING', 'SUCCEEDING', 'SUCCEEDED'],
+  FAILING: ['QUEUED', 'RUNNING', 'FAILING'],
+  FAILED: ['QUEUED', 'RUNNING', 'FAILING', 'FAILED'],
+  ABORTED: ['QUEUED', 'RUNNING', 'ABORTED'],
+  TIMED_OUT: ['QUEUED', 'RUNNING', 'TIMED_OUT'],
+  ABORTING: ['QUEUED', 'RUNNING', 'ABORTING'],
+};
+
+const [ok, same, stale, ended, aborting]: readonly Answer[] = [
+  'OK',
+  'phase-recorded',
+  'phase-stale',
+  'already-terminal',
+  'aborting',
+] as const;
+
+const phases = [
+  'QUEUED',
+  'RUNNING',
+  'SUCCEEDING',
+  'SUCCEEDED',
+  'FAILING',
+  'FAILED',
+  'ABORTED',
+  'TIMED_OUT',
+  'ABORTING',
+] as const;
+
+/** Rows: from; columns: to, in the order of `phases`. */
+const table: Readonly<Record<(typeof phases)[number], readonly (Answer | undefined)[]>> = {
+  QUEUED: [same, ok, ok, ok, ok, ok, ok, ok, ok],
+  RUNNING: ['back-to-queued', same, ok, ok, ok, ok, ok, ok, ok],
+  SUCCEEDING: [stale, stale, same, ok, ok, ok, ok, ok, ok],
+  FAILING: [stale, stale, stale, stale, same, ok, ok, ok, ok],
+  ABORTING: [aborting, aborting, aborting, ok, aborting, ok, ok, ok, same],
+  SUCCEEDED: [ended, ended, ended, same, ended, ended, ended, ended, ended],
+  FAILED: [ended, ended, ended, ended, ended, same, ended, ended, ended],
+  ABORTED: [ended, ended, ended, ended, ended, ended, same, ended, ended],
+  TIMED_OUT: [ended, ended, ended, ended, ended, ended, ended, same, ended],
+};
+
+const after = (phase: (typeof phases)[number]) =>
+  openStream(creation, ...ways[phase].map((each, second) => workflow(each, { second })));
+
+describe('a workflow event', () => {
+  for (const from of phases) {
+    for (const [column, to] of phases.entries()) {
+      const answer = table[from][column];
+      it(`${to} after ${from} is ${answer}`, async () => {
+        const run = after(from);
+        expect(await run.answer(workflow(to, { second: 60 }))).toBe(answer);
+        expect(run.state().phase).toBe(WORKFLOW[answer === 'OK' ? to : from]);
+      });
+    }
+  }
+
+  it('of an unknown execution finds nothing', async () => {
+    expect(await openStream().answer(workflow('RUNNING'))).toBe('execution-not-found');
+  });
+
+  it('says which phase is stored when the execution has ended', async () => {
+    const refusal = await after('FAILED').refusal(workflow('RUNNING', { second: 60 }));
+    expect(refusal).toEqual({
+      kind: 'already-terminal',
+      entity: 'workflow',
+      current: WORKFLOW.FAILED,
+      to: WORKFLOW.RUNNING,
+    });
+  });
+
+  it('QUEUED is accepted once from the engine that takes an execution', async () => {
+    const run = openStream(creation);
+    expect(await run.answer(workflow('QUEUED', { producer: 'east' }))).toBe('OK');
+    expect(await run.answer(workflow('QUEUED', { producer: 'east', second: 1 }))).toBe('phase-recorded');
+  });
+
+  it('QUEUED of another producer hands the execution over', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
+    expect(await run.answer(workflow('QUEUED', { producer: 'west', second: 1 }))).toBe('OK');
+    expect(run.state().cluster).toBe('west');
+    expect(await run.answer(workflow('RUNNING', { producer: 'east', second: 2 }))).toBe('incompatible-cluster');
+    expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('OK');
+  });
+
+  it('names the cluster that it came from when that is not the one of the execution', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
+    const refusal = await run.refusal(workflow('RUNNING', { producer: 'west', second: 2 }));
+    expect(refusal).toEqual({ kind: 'incompatible-cluster', cluster: 'west', stored: 'east' });
+  });
+
+  it('is not checked against the cluster when it comes from the default producer', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
+    expect(await run.answer(workflow('RUNNING', { producer: 'propeller', second: 1 }))).toBe('OK');
+    expect(await run.answer(workflow('SUCCEEDING', { second: 2 }))).toBe('OK');
+  });
+
+  it('delivered again after the phase has moved on is known, and recorded once', async () => {
+    const run = after('RUNNING');
+    const before = run.recorded.length;
+    expect(await run.answer(workflow('QUEUED', { second: 0 }))).toBe('phase-recorded');
+    expect(await run.answer(workflow('RUNNING', { second: 1 }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(before);
+  });
+
+  it('delivered again after the end is known', async () => {
+    const run = after('SUCCEEDED');
+    const before = run.recorded.length;
+    expect(await run.answer(workflow('RUNNING', { second: 1 }))).toBe('phase-recorded');
+    expect(await run.answer(workflow('SUCCEEDED', { second: 3 }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(before);
+  });
+
+  it('that repeats its phase with new content is refused, and its content kept', async () => {
+    const run = after('RUNNING');
+    expect(await run.answer(workflow('RUNNING', { second: 60 }))).toBe('phase-recorded');
+    expect(run.events().at(-1)).toMatchObject({ type: 'EngineReported', data: { samePhase: true } });
+  });
+
+  it('that is stale is not recorded', async () => {
+    const run = after('FAILING');
+    const before = run.recorded.length;
+    await run.answer(workflow('SUCCEEDING', { second: 60 }));
+    expect(run.recorded).toHaveLength(before);
+  });
+});
+
+describe('the end of an execution', () => {
+  const open = [
+    creation,
+    workflow('RUNNING'),
+    node('RUNNING'),
+    task('RUNNING'),
+    node('SUCCEEDED', { node: 'n1' }),
+    task('FAILED', { node: 'n1' }),
+    node('QUEUED', { node: 'n2' }),
+  ];
+
+  it('closes what has not ended, in the event that ends it', async () => {
+    const run = openStream(...open);
+    await run.answer(workflow('ABORTED', { second: 9 }));
+    expect(run.recorded).toHaveLength(open.length + 1);
+    const { nodes } = run.state();
+    expect([...nodes].map(([id, { phase, isInferred }]) => [id, isTerminal('node', phase), isInferred])).toEqual([
+      ['n0', true, true],
+      ['n1', true, false],
+      ['n2', true, true],
+    ]);
+    expect(nodes.get('n0')?.tasks[0]?.isInferred).toBe(true);
+    expect(nodes.get('n1')?.tasks[0]?.isInferred).toBe(false);
+  });
+
+  it('gives way once to what the engine itself says of a node', async () => {
+    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    expect(await run.answer(node('RUNNING', { second: 10 }))).toBe('already-terminal');
+    expect(await run.answer(node('SUCCEEDED', { second: 10 }))).toBe('OK');
+    expect(await run.answer(node('FAILED', { second: 11 }))).toBe('already-terminal');
+    expect(await run.answer(node('ABORTED', { node: 'n2', second: 10 }))).toBe('OK');
+    expect(await run.answer(node('ABORTED', { node: 'n2', second: 10 }))).toBe('phase-recorded');
+  });
+
+  it('gives way once to what the engine itself says of a task', async () => {
+    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    expect(await run.answer(task('RUNNING', { second: 10, version: 1 }))).toBe('already-terminal');
+    expect(await run.answer(task('SUCCEEDED', { second: 10 }))).toBe('OK');
+    expect(await run.answer(task('FAILED', { second: 11 }))).toBe('already-terminal');
+  });
+
+  it('does not forget what was delivered before it', async () => {
+    const run = openStream(...open, workflow('ABORTED', { second: 9 }));
+    expect(await run.answer(node('RUNNING'))).toBe('phase-recorded');
+    expect(await run.answer(task('RUNNING'))).toBe('phase-recorded');
+  });
+
+  it('takes new nodes afterwards, since only their own phase counts', async () => {
+    const run = openStream(...open, workflow('FAILED', { second: 9 }));
+    expect(await run.answer(node('SUCCEEDED', { node: 'late', second: 10 }))).toBe('OK');
+  });
+});
+
+describe('a termination', () => {
+  it('makes the execution ABORTING', async () => {
+    const run = openStream(creation);
+    expect(await run.answer(termination)).toBe('OK');
+    expect(run.state().phase).toBe(WORKFLOW.ABORTING);
+    expect(run.events().at(-1)).toMatchObject({ data: { cause: 'enough', principal: 'ada', id } });
+  });
+
+  it('a second time with the same cause is nothing new', async () => {
+    const run = openStream(creation, termination);
+    expect(await run.answer(termination)).toBe('OK');
+    expect(run.recorded).toHaveLength(2);
+  });
+
+  it('a second time with another cause replaces the first', async () => {
+    const run = openStream(creation, termination);
+    expect(await run.answer({ ...termination, cause: 'really' })).toBe('OK');
+    expect(run.state().abort?.cause).toBe('really');
+  });
+
+  it.each(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const)('is refused after %s', async (phase) => {
+    expect(await after(phase).refusal(termination)).toEqual({ kind: 'cannot-abort', current: WORKFLOW[phase] });
+  });
+
+  it('of an unknown execution finds nothing', async () => {
+    expect(await openStream().answer(termination)).toBe('execution-not-found');
+  });
+
+  it.each(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const)('lets the engine end it %s', async (phase) => {
+    expect(await openStream(creation, termination).answer(workflow(phase))).toBe('OK');
+  });
+
+  it('keeps the engine from starting', async () => {
+    const run = openStream(creation, termination);
+    expect(await run.answer(workflow('QUEUED'))).toBe('aborting');
+    expect(await run.answer(workflow('RUNNING'))).toBe('aborting');
+  });
+
+  it('expires into ABORTED, and says so', async () => {
+    const run = openStream(creation, node('RUNNING'), termination);
+    expect(await run.answer(expiry)).toBe('OK');
+    expect(run.state().phase).toBe(WORKFLOW.ABORTED);
+    expect(run.state().nodes.get('n0')?.isInferred).toBe(true);
+    const last = run.events().at(-1);
+    expect(last).toMatchObject({ type: 'ExecutionExpired', data: { phase: WORKFLOW.ABORTED, principal: 'ada' } });
+    expect(last?.type === 'ExecutionExpired' && last.data.cause).toMatch(
+      /^enough; ended by the control plane.* 600 s$/,
+    );
+  });
+
+  it('does not expire twice, nor after the end, nor without being asked for', async () => {
+    for (const past of [
+      [],
+      [creation],
+      [creation, termination, expiry],
+      [creation, termination, workflow('SUCCEEDED')],
+    ]) {
+      const run = openStream(...past);
+      const before = run.recorded.length;
+      expect(await run.answer(expiry)).toBe('OK');
+      expect(run.recorded).toHaveLength(before);
+    }
+  });
+});
+
+const id = creation.id;
