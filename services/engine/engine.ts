@@ -81,9 +81,11 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const onEnd = (): void => {
     if (crew.pending() < room) hunt.hurry();
   };
-  const setbacks = createSetbacks(surroundings.logger);
+  const { logger } = surroundings;
+  const setbacks = createSetbacks(logger);
   const crew: Crew = createCrew({ roster, setbacks, room, walk, onEnd });
-  const hunt = createHunt({ client, crew, roster, room, untilIdle: options.untilIdle, signal });
+  const { untilIdle } = options;
+  const hunt = createHunt({ client, crew, roster, room, untilIdle, signal, logger });
   try {
     const endedBecause = await hunt.run();
     const left = { held: [...roster.all.keys()], dropped: setbacks.dropped };

@@ -1,9 +1,11 @@
-import { EngineStopped } from './call-error.js';
+import { status } from '@grpc/grpc-js';
+import { CallError, EngineStopped } from './call-error.js';
 import { type InterfaceClient } from './client.js';
 import { type Crew } from './crew.js';
 import { BEGUN, ENDING, findWork, WAITING } from './find-work.js';
 import { type Roster } from './held.js';
-import { pause as restUntil } from './pace.js';
+import { type EngineLogger } from './options.js';
+import { createBell, pause } from './pace.js';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -19,6 +21,7 @@ export type HuntNeeds = {
   readonly room: number;
   readonly untilIdle: boolean;
   readonly signal: AbortSignal;
+  readonly logger: EngineLogger;
 };
 
 /** The hunt for work; `hurry` ends its pause. */
@@ -46,26 +49,26 @@ export const createHunt = (needs: HuntNeeds): Hunt => {
   let pauseMs = SHORTEST_PAUSE_MS;
   let lastThorough = 0;
   let quietLooks = 0;
-  let hurried = false;
-  let ring: () => void = () => undefined;
+  const bell = createBell(signal);
 
-  const pause = (milliseconds: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(() => ring(), milliseconds);
-      ring = () => {
-        clearTimeout(timer);
-        ring = () => undefined;
-        resolve();
-      };
-      if (signal.aborted) ring();
-    });
+  /** A defect of the control plane spoils one look; anything else that it says to a list is for the caller. */
+  const lookThrough = async (isThorough: boolean): Promise<boolean> => {
+    try {
+      await look(needs, isThorough);
+      return true;
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code !== status.INTERNAL) throw error;
+      needs.logger.warn({ err: error }, 'looking for work failed');
+      return false;
+    }
+  };
 
   /** Looks once; answers whether nothing happened and nothing is at work. */
   const lookOnce = async (): Promise<boolean> => {
     const before = crew.activity();
     const isThorough = roster.busy() === 0 || Date.now() - lastThorough > LOOK_FOR_LEFT_MS;
     if (isThorough) lastThorough = Date.now();
-    await look(needs, isThorough);
+    if (!(await lookThrough(isThorough))) return false;
     return isThorough && crew.activity() === before && crew.pending() === 0 && roster.busy() === 0;
   };
 
@@ -76,19 +79,14 @@ export const createHunt = (needs: HuntNeeds): Hunt => {
       if (needs.untilIdle && quietLooks >= LOOKS_UNTIL_IDLE) return 'idle';
       pauseMs = crew.activity() === before ? Math.min(LONGEST_PAUSE_MS, pauseMs * 1.5) : SHORTEST_PAUSE_MS;
       // A hurry cuts the pause short, but not to nothing: lists cost the control plane something.
-      await restUntil(SHORTEST_PAUSE_MS, signal);
-      if (!hurried) await pause(pauseMs - SHORTEST_PAUSE_MS);
-      hurried = false;
+      await pause(SHORTEST_PAUSE_MS, signal);
+      await bell.wait(pauseMs - SHORTEST_PAUSE_MS);
     }
     return 'stopped';
   };
 
-  signal.addEventListener('abort', () => ring(), { once: true });
   return {
-    hurry: () => {
-      hurried = true;
-      ring();
-    },
+    hurry: bell.ring,
     run: async () => {
       try {
         return await run();

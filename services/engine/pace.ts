@@ -44,3 +44,29 @@ export const createPacer = (perSecond: number, signal: AbortSignal): (() => Prom
     if (wait > 1) await pause(wait, signal);
   };
 };
+
+/** A pause that somebody may cut short, also before it begins. */
+export interface Bell {
+  ring(): void;
+  wait(milliseconds: number): Promise<void>;
+}
+
+export const createBell = (signal: AbortSignal): Bell => {
+  let hasRung = false;
+  let wakeUp = (): void => undefined;
+  const ring = (): void => {
+    hasRung = true;
+    wakeUp();
+  };
+  signal.addEventListener('abort', ring, { once: true });
+  return {
+    ring,
+    wait: async (milliseconds) => {
+      const rung = new Promise<void>((resolve) => (wakeUp = resolve));
+      const timer = setTimeout(wakeUp, milliseconds);
+      if (!hasRung && !signal.aborted) await rung;
+      clearTimeout(timer);
+      hasRung = false;
+    },
+  };
+};

@@ -6,7 +6,14 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { NodeExecutionEventSchema, type NodeExecutionEvent } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  type NodeExecutionEvent,
+  NodeExecutionEventSchema,
+  type TaskExecutionEvent,
+  type WorkflowExecutionEvent,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import { keyOf } from '../../../services/compiler/identifier-key.js';
 import type { Effect, End, Report } from '../../../services/engine/walk/effects.js';
 import { createRun, walkAbort, walkExecution } from '../../../services/engine/walk/execution.js';
 import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../services/engine/walk/ledger.js';
@@ -29,7 +36,7 @@ export type Reported = {
 };
 
 export type FakeOptions = Partial<
-  Pick<Run, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery' | 'known' | 'ledger'>
+  Pick<Run, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
 > & {
   /** Outputs of the nodes of an earlier execution. */
   readonly recall?: (nodeId: string) => Literals | undefined;
@@ -41,11 +48,13 @@ export type FakeOptions = Partial<
   readonly before?: Reported;
 };
 
+type Walked = FakeOptions & Required<Omit<FakeOptions, 'recall' | 'stopAt' | 'abortAt' | 'before'>>;
+
 const outputsIn = (event: { readonly outputResult: NodeExecutionEvent['outputResult'] }): Literals =>
   event.outputResult.case === 'outputData' ? event.outputResult.value.literals : {};
 
-/** A control plane in memory: takes reports with the rules that matter to an engine, and runs children at once. */
-export class Violation extends Error {}
+/** A report that no control plane should have to take. */
+class Violation extends Error {}
 
 const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   const id = event.id!.nodeId;
@@ -59,23 +68,31 @@ const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   if (isNodeEnd(event.phase)) of.outputs.set(id, outputsIn(event));
 };
 
-const take = (of: Reported, report: Report): void => {
-  of.reports.push(report);
-  if (report.kind === 'node') return takeNode(of, report.event);
-  if (report.kind === 'task') {
-    const { parentNodeExecutionId, retryAttempt, phase } = report.event;
-    const node = parentNodeExecutionId!.nodeId;
-    const key = taskKey(node, retryAttempt);
-    if (!of.nodes.has(node)) throw new Violation(`task of ${node} before the node`);
-    if (isTaskEnd(of.tasks.get(key) ?? TaskPhase.UNDEFINED)) throw new Violation(`${key} after its end`);
-    if (of.tasks.has(key) && phase === TaskPhase.QUEUED) throw new Violation(`${key} QUEUED again`);
-    of.tasks.set(key, phase);
-    return;
-  }
-  const { phase } = report.event;
+const takeTask = (of: Reported, event: TaskExecutionEvent): void => {
+  const node = event.parentNodeExecutionId!.nodeId;
+  const key = taskKey(node, event.retryAttempt);
+  if (!of.nodes.has(node)) throw new Violation(`task of ${node} before the node`);
+  if (isTaskEnd(of.tasks.get(key) ?? TaskPhase.UNDEFINED)) throw new Violation(`${key} after its end`);
+  if (of.tasks.has(key) && event.phase === TaskPhase.QUEUED) throw new Violation(`${key} QUEUED again`);
+  of.tasks.set(key, event.phase);
+};
+
+const takeWorkflow = (of: Reported, event: WorkflowExecutionEvent): void => {
+  const { phase } = event;
   if (of.phase > Phase.QUEUED && phase < of.phase) throw new Violation(`${Phase[phase]} after ${Phase[of.phase]}`);
   of.phase = phase;
-  if (report.event.outputResult.case === 'outputData') of.result = report.event.outputResult.value.literals;
+  of.result = outputsIn(event);
+  of.end =
+    event.outputResult.case === 'error'
+      ? { kind: 'failed', error: event.outputResult.value }
+      : { kind: 'succeeded', outputs: of.result };
+};
+
+const take = (of: Reported, report: Report): void => {
+  of.reports.push(report);
+  if (report.kind === 'node') takeNode(of, report.event);
+  else if (report.kind === 'task') takeTask(of, report.event);
+  else takeWorkflow(of, report.event);
 };
 
 const knownOf = (before: Reported): Pick<Run, 'known' | 'ledger'> => {
@@ -101,89 +118,76 @@ const fresh = (name: string): Reported => ({
   end: undefined,
 });
 
-const runOf = (name: string, of: Reported, options: FakeOptions): Run =>
+const NOTHING: Known = { workflowPhase: Phase.QUEUED, nodes: new Map(), tasks: new Map() };
+
+const DEFAULTS = {
+  seed: 'seed',
+  failureProbability: 0,
+  gates: 'auto',
+  isRecovery: false,
+  dynamicClosure: () => undefined,
+} as const;
+
+const runOf = (name: string, { before, seed, failureProbability, gates, isRecovery, dynamicClosure }: Walked): Run =>
   createRun({
     id: create(WorkflowExecutionIdentifierSchema, { project: 'flytesnacks', domain: 'development', name }),
-    seed: options.seed ?? 'seed',
-    failureProbability: options.failureProbability ?? 0,
-    gates: options.gates ?? 'auto',
-    isRecovery: options.isRecovery ?? false,
-    dynamicClosure: options.dynamicClosure ?? (() => undefined),
-    ...(options.before
-      ? knownOf(of)
-      : { known: { workflowPhase: Phase.QUEUED, nodes: new Map(), tasks: new Map() }, ledger: createLedger() }),
+    ...{ seed, failureProbability, gates, isRecovery, dynamicClosure },
+    ...(before ? knownOf(before) : { known: NOTHING, ledger: createLedger() }),
   });
 
 /** All executions that one walk has made, the walked one first. */
-export type Outcome = { readonly execution: Reported; readonly children: ReadonlyMap<string, Reported> };
+export type Outcome = { readonly execution: Reported; readonly children: Map<string, Reported> };
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => void };
+
+const runChild = (world: World, { children }: Outcome, effect: Of<'launch'>, options: FakeOptions): void => {
+  if (!children.has(effect.child.name)) {
+    const inputs = create(LiteralMapSchema, { literals: { ...effect.inputs } });
+    const { stopAt: _, abortAt: __, before: ___, ...inherited } = options;
+    const inner = walk(world, effect.child.name, launch(world, effect.launchPlan, inputs), inherited);
+    for (const [name, each] of [[effect.child.name, inner.execution] as const, ...inner.children]) {
+      children.set(name, each);
+    }
+  }
+  effect.reply(undefined);
+};
+
+const lastTaskOutputs = ({ reports }: Reported, nodeId: string): Literals => {
+  const last = reports.findLast(({ kind, event }) => kind === 'task' && event.parentNodeExecutionId?.nodeId === nodeId);
+  return last ? outputsIn(last.event) : {};
+};
+
+const performersOf = (world: World, outcome: Outcome, options: FakeOptions): Performers => ({
+  report: ({ report }) => take(outcome.execution, report),
+  launch: (effect) => runChild(world, outcome, effect, options),
+  terminate: () => undefined,
+  'await-child': ({ child, reply }) => reply(outcome.children.get(child.name)!.end!),
+  'await-signal': ({ type, reply }) => reply(drawLiteral(drawFrom('signal'), type)),
+  'await-time': ({ reply }) => reply(),
+  'read-outputs': ({ nodeId, reply }) => reply(outcome.execution.outputs.get(nodeId) ?? {}),
+  'read-task-outputs': ({ nodeId, reply }) => reply(lastTaskOutputs(outcome.execution, nodeId)),
+  'read-dynamic': ({ reply }) => reply(undefined),
+  'read-launch-plan': ({ id, reply }) =>
+    reply(Object.keys(world.launchPlans.get(keyOf(id))!.expectedOutputs!.variables)),
+  recall: ({ nodeId, reply }) => {
+    const outputs = options.recall?.(nodeId);
+    reply(outputs && { outputs });
+  },
+});
 
 /** Walks an execution against the fake, to its end or as far as the options say. */
 export const walk = (world: World, name: string, launched: Launched, options: FakeOptions = {}): Outcome => {
-  const of = options.before ?? fresh(name);
-  const children = new Map<string, Reported>();
-  const run = runOf(name, of, options);
-  const { stopAt: _, abortAt: __, before: ___, ...inherited } = options;
-
-  const perform = (effect: Effect): void => {
-    switch (effect.kind) {
-      case 'report':
-        return take(of, effect.report);
-      case 'launch': {
-        if (!children.has(effect.child.name)) {
-          const child = launch(world, effect.launchPlan, {
-            $typeName: 'platformidl.core.LiteralMap',
-            literals: { ...effect.inputs },
-          });
-          const inner = walk(world, effect.child.name, child, inherited);
-          children.set(effect.child.name, inner.execution);
-          for (const [key, each] of inner.children) children.set(key, each);
-        }
-        return effect.reply(undefined);
-      }
-      case 'await-child':
-        return effect.reply(children.get(effect.child.name)!.end!);
-      case 'await-signal':
-        return effect.reply(drawLiteral(drawFrom('signal'), effect.type));
-      case 'await-time':
-        return effect.reply();
-      case 'read-outputs':
-        return effect.reply(of.outputs.get(effect.nodeId) ?? {});
-      case 'read-task-outputs': {
-        const report = of.reports.findLast(
-          ({ kind, event }) => kind === 'task' && event.parentNodeExecutionId?.nodeId === effect.nodeId,
-        );
-        return effect.reply(report?.kind === 'task' ? outputsIn(report.event) : {});
-      }
-      case 'read-launch-plan':
-        return effect.reply(
-          Object.keys(
-            [...world.launchPlans].find(([key]) => key.includes(effect.id.name))![1].expectedOutputs!.variables,
-          ),
-        );
-      case 'read-dynamic':
-        return effect.reply(undefined);
-      case 'recall': {
-        const outputs = options.recall?.(effect.nodeId);
-        return effect.reply(outputs && { outputs });
-      }
-      case 'terminate':
-        return;
-    }
-  };
-
+  const outcome: Outcome = { execution: options.before ?? fresh(name), children: new Map() };
+  const run = runOf(name, { ...DEFAULTS, ...options });
+  const performers = performersOf(world, outcome, options);
+  const perform = (effect: Effect): void => (performers[effect.kind] as (each: Effect) => void)(effect);
   let round = 0;
-  const steps = walkExecution(run, launched.closure, launched.inputs.literals);
-  for (const effects of steps) {
-    if (round++ === options.stopAt) return { execution: of, children };
+  for (const effects of walkExecution(run, launched.closure, launched.inputs.literals)) {
+    if (round++ === options.stopAt) return outcome;
     effects.forEach(perform);
     if (round === options.abortAt) break;
   }
   if (round === options.abortAt) for (const effects of walkAbort(run, 'enough')) effects.forEach(perform);
-  const last = of.reports.findLast(({ kind }) => kind === 'workflow');
-  const result = last?.kind === 'workflow' ? last.event.outputResult : undefined;
-  of.end =
-    result?.case === 'error'
-      ? { kind: 'failed', error: result.value }
-      : { kind: 'succeeded', outputs: result?.case === 'outputData' ? result.value.literals : {} };
-  return { execution: of, children };
+  return outcome;
 };

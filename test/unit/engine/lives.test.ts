@@ -21,7 +21,7 @@ const run = ({ name, launched }: FixtureExecution, options: FakeOptions = {}): O
   walk(world, name, launched, { dynamicClosure: (task) => closures.get(task), ...options });
 
 const phases = ({ nodes }: Reported): Record<string, string> =>
-  Object.fromEntries([...nodes].map(([id, { phase }]) => [id, NodePhase[phase]]).sort());
+  Object.fromEntries([...nodes].map(([id, { phase }]) => [id, NodePhase[phase]] as const).sort());
 
 const isClosed = ({ nodes, tasks }: Reported): boolean =>
   [...nodes.values()].every(({ phase }) => isNodeEnd(phase)) && [...tasks.values()].every(isTaskEnd);

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- one kind of operand is, and with it the field of all */
 import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,8 +8,9 @@ import {
   BooleanExpressionSchema,
   ComparisonExpression_Operator as Operator,
   ConjunctionExpression_LogicalOperator as Logical,
+  OperandSchema,
 } from '../../../proto/gen/platformidl/core/condition_pb.js';
-import { BindingSchema, type Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { BindingSchema, type Scalar, ScalarSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { isCastable } from '../../../services/compiler/castability.js';
 import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
@@ -101,16 +103,14 @@ describe('bindings', () => {
 });
 
 describe('conditions', () => {
-  const compare = (operator: Operator, left: string, right: Literal): BooleanExpression =>
+  const compare = (operator: Operator, left: string, right: Scalar): BooleanExpression =>
     create(BooleanExpressionSchema, {
       expr: {
         case: 'comparison',
         value: {
           operator,
-          leftValue: { val: { case: 'var', value: left } },
-          rightValue: {
-            val: right.value.case === 'scalar' ? { case: 'scalar', value: right.value.value } : { case: undefined },
-          },
+          leftValue: create(OperandSchema, { val: { case: 'var', value: left } }),
+          rightValue: create(OperandSchema, { val: { case: 'scalar', value: right } }),
         },
       },
     });
@@ -122,7 +122,10 @@ describe('conditions', () => {
     create(BooleanExpressionSchema, {
       expr: { case: 'conjunction', value: { operator, leftExpression, rightExpression } },
     });
-  const integer = (value: bigint): Literal => primitive({ case: 'integer', value });
+  const integer = (value: bigint): Scalar =>
+    create(ScalarSchema, { value: { case: 'primitive', value: { value: { case: 'integer', value } } } });
+  const text = (value: string): Scalar =>
+    create(ScalarSchema, { value: { case: 'primitive', value: { value: { case: 'stringValue', value } } } });
   const inputs = {
     kg: primitive({ case: 'floatValue', value: 5 }),
     zone: primitive({ case: 'stringValue', value: 'inner' }),
@@ -132,10 +135,8 @@ describe('conditions', () => {
     expect(holds(compare(Operator.EQ, 'kg', integer(5n)), inputs)).toBe(true);
     expect(holds(compare(Operator.LT, 'kg', integer(5n)), inputs)).toBe(false);
     expect(holds(compare(Operator.GTE, 'kg', integer(5n)), inputs)).toBe(true);
-    expect(holds(compare(Operator.NEQ, 'zone', primitive({ case: 'stringValue', value: 'outer' })), inputs)).toBe(true);
-    expect(holds(compare(Operator.GT, 'zone', primitive({ case: 'stringValue', value: 'harbour' })), inputs)).toBe(
-      true,
-    );
+    expect(holds(compare(Operator.NEQ, 'zone', text('outer')), inputs)).toBe(true);
+    expect(holds(compare(Operator.GT, 'zone', text('harbour')), inputs)).toBe(true);
   });
 
   it('are joined by AND and OR', () => {

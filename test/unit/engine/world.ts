@@ -5,7 +5,6 @@ import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/ad
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { CompiledTask, CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb.js';
@@ -110,5 +109,3 @@ export const fixtureExecutions = (world: World): readonly FixtureExecution[] =>
     const { name, inputs, spec } = fromBinary(ExecutionCreateRequestSchema, bytes);
     return { fixture, name: name || `${fixture}-nameless`, launched: launch(world, spec!.launchPlan!, inputs) };
   });
-
-export const ended = (phase: Phase): string => Phase[phase];

@@ -1,0 +1,102 @@
+import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { CallError, EngineStopped } from '../../../services/engine/call-error.js';
+import { createClient, type InterfaceClient } from '../../../services/engine/client.js';
+
+const { createNodeEvent } = AdminService.method;
+const PATH = '/platformidl.service.AdminService/CreateNodeEvent';
+
+type Reply = (answer: sendUnaryData<Buffer>) => void;
+
+const open: { close: () => void }[] = [];
+afterEach(() => open.splice(0).forEach((each) => each.close()));
+
+/** Serves one RPC: what came in, and one reply after the other. */
+const serve = async (replies: Reply[], port = 0): Promise<{ port: number; received: Buffer[]; kill: () => void }> => {
+  const received: Buffer[] = [];
+  const server = new Server();
+  const asIs = (bytes: Buffer): Buffer => bytes;
+  const definition = {
+    path: PATH,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
+  };
+  server.addService(
+    { createNodeEvent: definition },
+    {
+      createNodeEvent: (call: { readonly request: Buffer }, answer: sendUnaryData<Buffer>) => {
+        received.push(call.request);
+        const reply = replies.shift() ?? ok;
+        reply(answer);
+      },
+    },
+  );
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, found) => {
+      if (error) reject(error);
+      else resolve(found);
+    });
+  });
+  const kill = (): void => server.forceShutdown();
+  open.push({ close: kill });
+  return { port: bound, received, kill };
+};
+
+const ok: Reply = (answer) => answer(null, Buffer.alloc(0));
+const refuse =
+  (code: status, details: string): Reply =>
+  (answer) =>
+    answer({ code, details });
+
+const connect = (port: number, signal = new AbortController().signal): InterfaceClient => {
+  const client = createClient({ endpoint: `127.0.0.1:${port}`, concurrency: 4, signal });
+  open.push(client);
+  return client;
+};
+
+const BYTES = Buffer.from('one event');
+
+describe('the client', () => {
+  it('repeats the same bytes until it is answered', async () => {
+    const { port, received } = await serve([
+      refuse(status.UNAVAILABLE, 'busy'),
+      refuse(status.RESOURCE_EXHAUSTED, 'slow down'),
+      ok,
+    ]);
+    expect(await connect(port).send(createNodeEvent, BYTES)).toBe(2);
+    expect(received).toEqual([BYTES, BYTES, BYTES]);
+  });
+
+  it('goes on when the server is killed before it answers and starts again on its port', async () => {
+    const killed = { now: (): void => undefined };
+    const first = await serve([() => killed.now()]);
+    killed.now = first.kill;
+    const client = connect(first.port);
+    const sent = client.send(createNodeEvent, BYTES);
+    while (first.received.length === 0) await new Promise(setImmediate);
+    const second = await serve([ok], first.port);
+    expect(await sent).toBeGreaterThan(0);
+    expect(second.received).toEqual([BYTES]);
+  });
+
+  it('does not repeat what will be answered the same again', async () => {
+    const { port, received } = await serve([refuse(status.RESOURCE_EXHAUSTED, 'message larger than max (5 vs. 4)')]);
+    await expect(connect(port).send(createNodeEvent, BYTES)).rejects.toBeInstanceOf(CallError);
+    expect(received).toHaveLength(1);
+  });
+
+  it('lets go of a call in flight when it is stopped', async () => {
+    const { port, received } = await serve([() => undefined]);
+    const stop = new AbortController();
+    const sent = connect(port, stop.signal).send(createNodeEvent, BYTES);
+    while (received.length === 0) await new Promise(setImmediate);
+    stop.abort();
+    await expect(sent).rejects.toBeInstanceOf(EngineStopped);
+  });
+});
