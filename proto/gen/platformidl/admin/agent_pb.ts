@@ -29,6 +29,8 @@ export const file_platformidl_admin_agent: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9hZG1pbi9hZ2VudC5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4i4gUKFVRhc2tFeGVjdXRpb25NZXRhZGF0YRJEChF0YXNrX2V4ZWN1dGlvbl9pZBgBIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuVGFza0V4ZWN1dGlvbklkZW50aWZpZXISEQoJbmFtZXNwYWNlGAIgASgJEkQKBmxhYmVscxgDIAMoCzI0LnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25NZXRhZGF0YS5MYWJlbHNFbnRyeRJOCgthbm5vdGF0aW9ucxgEIAMoCzI5LnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25NZXRhZGF0YS5Bbm5vdGF0aW9uc0VudHJ5EhsKE2s4c19zZXJ2aWNlX2FjY291bnQYBSABKAkSYQoVZW52aXJvbm1lbnRfdmFyaWFibGVzGAYgAygLMkIucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbk1ldGFkYXRhLkVudmlyb25tZW50VmFyaWFibGVzRW50cnkSFAoMbWF4X2F0dGVtcHRzGAcgASgFEhUKDWludGVycnVwdGlibGUYCCABKAgSJwofaW50ZXJydXB0aWJsZV9mYWlsdXJlX3RocmVzaG9sZBgJIAEoBRI2CglvdmVycmlkZXMYCiABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tOb2RlT3ZlcnJpZGVzEiwKCGlkZW50aXR5GAsgASgLMhoucGxhdGZvcm1pZGwuY29yZS5JZGVudGl0eRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo7ChlFbnZpcm9ubWVudFZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi1QEKEUNyZWF0ZVRhc2tSZXF1ZXN0EiwKBmlucHV0cxgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBIwCgh0ZW1wbGF0ZRgCIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuVGFza1RlbXBsYXRlEhUKDW91dHB1dF9wcmVmaXgYAyABKAkSSQoXdGFza19leGVjdXRpb25fbWV0YWRhdGEYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrRXhlY3V0aW9uTWV0YWRhdGEiKwoSQ3JlYXRlVGFza1Jlc3BvbnNlEhUKDXJlc291cmNlX21ldGEYASABKAwiyQEKE0NyZWF0ZVJlcXVlc3RIZWFkZXISMAoIdGVtcGxhdGUYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tUZW1wbGF0ZRIVCg1vdXRwdXRfcHJlZml4GAIgASgJEkkKF3Rhc2tfZXhlY3V0aW9uX21ldGFkYXRhGAMgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbk1ldGFkYXRhEh4KFm1heF9kYXRhc2V0X3NpemVfYnl0ZXMYBCABKAMiigEKFkV4ZWN1dGVUYXNrU3luY1JlcXVlc3QSOAoGaGVhZGVyGAEgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uQ3JlYXRlUmVxdWVzdEhlYWRlckgAEi4KBmlucHV0cxgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAQgYKBHBhcnQiTgodRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2VIZWFkZXISLQoIcmVzb3VyY2UYASABKAsyGy5wbGF0Zm9ybWlkbC5hZG1pbi5SZXNvdXJjZSKVAQoXRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2USQgoGaGVhZGVyGAEgASgLMjAucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2VIZWFkZXJIABIvCgdvdXRwdXRzGAIgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSABCBQoDcmVzIpMBCg5HZXRUYXNrUmVxdWVzdBIVCgl0YXNrX3R5cGUYASABKAlCAhgBEhUKDXJlc291cmNlX21ldGEYAiABKAwSNgoNdGFza19jYXRlZ29yeRgDIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDYXRlZ29yeRIVCg1vdXRwdXRfcHJlZml4GAQgASgJSgQIBRAGIkAKD0dldFRhc2tSZXNwb25zZRItCghyZXNvdXJjZRgBIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlIr0CCghSZXNvdXJjZRIrCgVzdGF0ZRgBIAEoDjIYLnBsYXRmb3JtaWRsLmFkbWluLlN0YXRlQgIYARItCgdvdXRwdXRzGAIgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEg8KB21lc3NhZ2UYAyABKAkSLAoJbG9nX2xpbmtzGAQgAygLMhkucGxhdGZvcm1pZGwuY29yZS5UYXNrTG9nEjQKBXBoYXNlGAUgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEiwKC2N1c3RvbV9pbmZvGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIyCgthZ2VudF9lcnJvchgHIAEoCzIdLnBsYXRmb3JtaWRsLmFkbWluLkFnZW50RXJyb3IieQoRRGVsZXRlVGFza1JlcXVlc3QSFQoJdGFza190eXBlGAEgASgJQgIYARIVCg1yZXNvdXJjZV9tZXRhGAIgASgMEjYKDXRhc2tfY2F0ZWdvcnkYAyABKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2F0ZWdvcnkiFAoSRGVsZXRlVGFza1Jlc3BvbnNlIowBCgVBZ2VudBIMCgRuYW1lGAEgASgJEiAKFHN1cHBvcnRlZF90YXNrX3R5cGVzGAIgAygJQgIYARIPCgdpc19zeW5jGAMgASgIEkIKGXN1cHBvcnRlZF90YXNrX2NhdGVnb3JpZXMYBCADKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2F0ZWdvcnkiLQoMVGFza0NhdGVnb3J5EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoBSIfCg9HZXRBZ2VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSI7ChBHZXRBZ2VudFJlc3BvbnNlEicKBWFnZW50GAEgASgLMhgucGxhdGZvcm1pZGwuYWRtaW4uQWdlbnQiEwoRTGlzdEFnZW50c1JlcXVlc3QiPgoSTGlzdEFnZW50c1Jlc3BvbnNlEigKBmFnZW50cxgBIAMoCzIYLnBsYXRmb3JtaWRsLmFkbWluLkFnZW50IpUCChVHZXRUYXNrTWV0cmljc1JlcXVlc3QSFQoJdGFza190eXBlGAEgASgJQgIYARIVCg1yZXNvdXJjZV9tZXRhGAIgASgMEg8KB3F1ZXJpZXMYAyADKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKBHN0ZXAYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNgoNdGFza19jYXRlZ29yeRgHIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDYXRlZ29yeSJSChZHZXRUYXNrTWV0cmljc1Jlc3BvbnNlEjgKB3Jlc3VsdHMYASADKAsyJy5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbk1ldHJpY1Jlc3VsdCKYAQoSR2V0VGFza0xvZ3NSZXF1ZXN0EhUKCXRhc2tfdHlwZRgBIAEoCUICGAESFQoNcmVzb3VyY2VfbWV0YRgCIAEoDBINCgVsaW5lcxgDIAEoBBINCgV0b2tlbhgEIAEoCRI2Cg10YXNrX2NhdGVnb3J5GAUgASgLMh8ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0NhdGVnb3J5IioKGUdldFRhc2tMb2dzUmVzcG9uc2VIZWFkZXISDQoFdG9rZW4YASABKAkigwEKB0xvZ0xpbmUSLQoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAIgASgJEjgKCm9yaWdpbmF0b3IYAyABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5Mb2dMaW5lT3JpZ2luYXRvciJkChdHZXRUYXNrTG9nc1Jlc3BvbnNlQm9keRITCgdyZXN1bHRzGAEgAygJQgIYARI0ChBzdHJ1Y3R1cmVkX2xpbmVzGAIgAygLMhoucGxhdGZvcm1pZGwuYWRtaW4uTG9nTGluZSKZAQoTR2V0VGFza0xvZ3NSZXNwb25zZRI+CgZoZWFkZXIYASABKAsyLC5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRUYXNrTG9nc1Jlc3BvbnNlSGVhZGVySAASOgoEYm9keRgCIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVzcG9uc2VCb2R5SABCBgoEcGFydCK2AQoKQWdlbnRFcnJvchIMCgRjb2RlGAEgASgJEjAKBGtpbmQYAyABKA4yIi5wbGF0Zm9ybWlkbC5hZG1pbi5BZ2VudEVycm9yLktpbmQSOgoGb3JpZ2luGAQgASgOMioucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvci5FcnJvcktpbmQiLAoES2luZBITCg9OT05fUkVDT1ZFUkFCTEUQABIPCgtSRUNPVkVSQUJMRRABKl4KBVN0YXRlEhUKEVJFVFJZQUJMRV9GQUlMVVJFEAASFQoRUEVSTUFORU5UX0ZBSUxVUkUQARILCgdQRU5ESU5HEAISCwoHUlVOTklORxADEg0KCVNVQ0NFRURFRBAEKjYKEUxvZ0xpbmVPcmlnaW5hdG9yEgsKB1VOS05PV04QABIICgRVU0VSEAESCgoGU1lTVEVNEAJiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_core_metrics, file_platformidl_core_security, file_platformidl_core_tasks, file_platformidl_core_workflow]);
 
 /**
+ * What an agent may know of the attempt that it runs.
+ *
  * @generated from message platformidl.admin.TaskExecutionMetadata
  */
 export type TaskExecutionMetadata = Message<"platformidl.admin.TaskExecutionMetadata"> & {
@@ -38,6 +40,8 @@ export type TaskExecutionMetadata = Message<"platformidl.admin.TaskExecutionMeta
   taskExecutionId?: TaskExecutionIdentifier | undefined;
 
   /**
+   * Where things of the attempt are made in the cluster.
+   *
    * @generated from field: string namespace = 2;
    */
   namespace: string;
@@ -73,6 +77,8 @@ export type TaskExecutionMetadata = Message<"platformidl.admin.TaskExecutionMeta
   interruptible: boolean;
 
   /**
+   * Attempts on machines that may be taken away, before others are used.
+   *
    * @generated from field: int32 interruptible_failure_threshold = 9;
    */
   interruptibleFailureThreshold: number;
@@ -96,6 +102,8 @@ export const TaskExecutionMetadataSchema: GenMessage<TaskExecutionMetadata> = /*
   messageDesc(file_platformidl_admin_agent, 0);
 
 /**
+ * A task that an agent is to start.
+ *
  * @generated from message platformidl.admin.CreateTaskRequest
  */
 export type CreateTaskRequest = Message<"platformidl.admin.CreateTaskRequest"> & {
@@ -110,6 +118,8 @@ export type CreateTaskRequest = Message<"platformidl.admin.CreateTaskRequest"> &
   template?: TaskTemplate | undefined;
 
   /**
+   * Where the outputs go.
+   *
    * @generated from field: string output_prefix = 3;
    */
   outputPrefix: string;
@@ -128,10 +138,14 @@ export const CreateTaskRequestSchema: GenMessage<CreateTaskRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 1);
 
 /**
+ * What the agent has started.
+ *
  * @generated from message platformidl.admin.CreateTaskResponse
  */
 export type CreateTaskResponse = Message<"platformidl.admin.CreateTaskResponse"> & {
   /**
+   * The agent's own, handed back in every later call.
+   *
    * @generated from field: bytes resource_meta = 1;
    */
   resourceMeta: Uint8Array;
@@ -145,6 +159,8 @@ export const CreateTaskResponseSchema: GenMessage<CreateTaskResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 2);
 
 /**
+ * A task that an agent is to run while the caller waits.
+ *
  * @generated from message platformidl.admin.CreateRequestHeader
  */
 export type CreateRequestHeader = Message<"platformidl.admin.CreateRequestHeader"> & {
@@ -164,6 +180,8 @@ export type CreateRequestHeader = Message<"platformidl.admin.CreateRequestHeader
   taskExecutionMetadata?: TaskExecutionMetadata | undefined;
 
   /**
+   * The most that its outputs may take.
+   *
    * @generated from field: int64 max_dataset_size_bytes = 4;
    */
   maxDatasetSizeBytes: bigint;
@@ -177,6 +195,8 @@ export const CreateRequestHeaderSchema: GenMessage<CreateRequestHeader> = /*@__P
   messageDesc(file_platformidl_admin_agent, 3);
 
 /**
+ * The task first, then its inputs.
+ *
  * @generated from message platformidl.admin.ExecuteTaskSyncRequest
  */
 export type ExecuteTaskSyncRequest = Message<"platformidl.admin.ExecuteTaskSyncRequest"> & {
@@ -206,6 +226,8 @@ export const ExecuteTaskSyncRequestSchema: GenMessage<ExecuteTaskSyncRequest> = 
   messageDesc(file_platformidl_admin_agent, 4);
 
 /**
+ * How it went.
+ *
  * @generated from message platformidl.admin.ExecuteTaskSyncResponseHeader
  */
 export type ExecuteTaskSyncResponseHeader = Message<"platformidl.admin.ExecuteTaskSyncResponseHeader"> & {
@@ -223,6 +245,8 @@ export const ExecuteTaskSyncResponseHeaderSchema: GenMessage<ExecuteTaskSyncResp
   messageDesc(file_platformidl_admin_agent, 5);
 
 /**
+ * How it went first, then the outputs.
+ *
  * @generated from message platformidl.admin.ExecuteTaskSyncResponse
  */
 export type ExecuteTaskSyncResponse = Message<"platformidl.admin.ExecuteTaskSyncResponse"> & {
@@ -252,6 +276,8 @@ export const ExecuteTaskSyncResponseSchema: GenMessage<ExecuteTaskSyncResponse> 
   messageDesc(file_platformidl_admin_agent, 6);
 
 /**
+ * Asks where a task is.
+ *
  * @generated from message platformidl.admin.GetTaskRequest
  */
 export type GetTaskRequest = Message<"platformidl.admin.GetTaskRequest"> & {
@@ -285,6 +311,8 @@ export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 7);
 
 /**
+ * Where it is.
+ *
  * @generated from message platformidl.admin.GetTaskResponse
  */
 export type GetTaskResponse = Message<"platformidl.admin.GetTaskResponse"> & {
@@ -302,6 +330,8 @@ export const GetTaskResponseSchema: GenMessage<GetTaskResponse> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 8);
 
 /**
+ * A task in another system.
+ *
  * @generated from message platformidl.admin.Resource
  */
 export type Resource = Message<"platformidl.admin.Resource"> & {
@@ -312,11 +342,15 @@ export type Resource = Message<"platformidl.admin.Resource"> & {
   state: State;
 
   /**
+   * Once it has succeeded.
+   *
    * @generated from field: platformidl.core.LiteralMap outputs = 2;
    */
   outputs?: LiteralMap | undefined;
 
   /**
+   * For people.
+   *
    * @generated from field: string message = 3;
    */
   message: string;
@@ -350,6 +384,8 @@ export const ResourceSchema: GenMessage<Resource> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 9);
 
 /**
+ * Ends a task.
+ *
  * @generated from message platformidl.admin.DeleteTaskRequest
  */
 export type DeleteTaskRequest = Message<"platformidl.admin.DeleteTaskRequest"> & {
@@ -378,6 +414,8 @@ export const DeleteTaskRequestSchema: GenMessage<DeleteTaskRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 10);
 
 /**
+ * The task has been ended.
+ *
  * @generated from message platformidl.admin.DeleteTaskResponse
  */
 export type DeleteTaskResponse = Message<"platformidl.admin.DeleteTaskResponse"> & {
@@ -391,6 +429,8 @@ export const DeleteTaskResponseSchema: GenMessage<DeleteTaskResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 11);
 
 /**
+ * Something that runs tasks of some categories.
+ *
  * @generated from message platformidl.admin.Agent
  */
 export type Agent = Message<"platformidl.admin.Agent"> & {
@@ -406,6 +446,8 @@ export type Agent = Message<"platformidl.admin.Agent"> & {
   supportedTaskTypes: string[];
 
   /**
+   * It runs them while the caller waits.
+   *
    * @generated from field: bool is_sync = 3;
    */
   isSync: boolean;
@@ -424,6 +466,8 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 12);
 
 /**
+ * A task type and its version.
+ *
  * @generated from message platformidl.admin.TaskCategory
  */
 export type TaskCategory = Message<"platformidl.admin.TaskCategory"> & {
@@ -446,6 +490,8 @@ export const TaskCategorySchema: GenMessage<TaskCategory> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 13);
 
 /**
+ * Asks for an agent.
+ *
  * @generated from message platformidl.admin.GetAgentRequest
  */
 export type GetAgentRequest = Message<"platformidl.admin.GetAgentRequest"> & {
@@ -463,6 +509,8 @@ export const GetAgentRequestSchema: GenMessage<GetAgentRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 14);
 
 /**
+ * The agent.
+ *
  * @generated from message platformidl.admin.GetAgentResponse
  */
 export type GetAgentResponse = Message<"platformidl.admin.GetAgentResponse"> & {
@@ -480,6 +528,8 @@ export const GetAgentResponseSchema: GenMessage<GetAgentResponse> = /*@__PURE__*
   messageDesc(file_platformidl_admin_agent, 15);
 
 /**
+ * Asks for all agents.
+ *
  * @generated from message platformidl.admin.ListAgentsRequest
  */
 export type ListAgentsRequest = Message<"platformidl.admin.ListAgentsRequest"> & {
@@ -493,6 +543,8 @@ export const ListAgentsRequestSchema: GenMessage<ListAgentsRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_agent, 16);
 
 /**
+ * All agents.
+ *
  * @generated from message platformidl.admin.ListAgentsResponse
  */
 export type ListAgentsResponse = Message<"platformidl.admin.ListAgentsResponse"> & {
@@ -510,6 +562,8 @@ export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 17);
 
 /**
+ * Asks for metrics of a task.
+ *
  * @generated from message platformidl.admin.GetTaskMetricsRequest
  */
 export type GetTaskMetricsRequest = Message<"platformidl.admin.GetTaskMetricsRequest"> & {
@@ -525,6 +579,8 @@ export type GetTaskMetricsRequest = Message<"platformidl.admin.GetTaskMetricsReq
   resourceMeta: Uint8Array;
 
   /**
+   * In the language of the system that keeps the metrics.
+   *
    * @generated from field: repeated string queries = 3;
    */
   queries: string[];
@@ -540,6 +596,8 @@ export type GetTaskMetricsRequest = Message<"platformidl.admin.GetTaskMetricsReq
   endTime?: Timestamp | undefined;
 
   /**
+   * The distance of two values.
+   *
    * @generated from field: google.protobuf.Duration step = 6;
    */
   step?: Duration | undefined;
@@ -558,6 +616,8 @@ export const GetTaskMetricsRequestSchema: GenMessage<GetTaskMetricsRequest> = /*
   messageDesc(file_platformidl_admin_agent, 18);
 
 /**
+ * The metrics, one result for each query.
+ *
  * @generated from message platformidl.admin.GetTaskMetricsResponse
  */
 export type GetTaskMetricsResponse = Message<"platformidl.admin.GetTaskMetricsResponse"> & {
@@ -575,6 +635,8 @@ export const GetTaskMetricsResponseSchema: GenMessage<GetTaskMetricsResponse> = 
   messageDesc(file_platformidl_admin_agent, 19);
 
 /**
+ * Asks for logs of a task.
+ *
  * @generated from message platformidl.admin.GetTaskLogsRequest
  */
 export type GetTaskLogsRequest = Message<"platformidl.admin.GetTaskLogsRequest"> & {
@@ -590,6 +652,8 @@ export type GetTaskLogsRequest = Message<"platformidl.admin.GetTaskLogsRequest">
   resourceMeta: Uint8Array;
 
   /**
+   * The most to return.
+   *
    * @generated from field: uint64 lines = 3;
    */
   lines: bigint;
@@ -613,6 +677,8 @@ export const GetTaskLogsRequestSchema: GenMessage<GetTaskLogsRequest> = /*@__PUR
   messageDesc(file_platformidl_admin_agent, 20);
 
 /**
+ * Where to go on.
+ *
  * @generated from message platformidl.admin.GetTaskLogsResponseHeader
  */
 export type GetTaskLogsResponseHeader = Message<"platformidl.admin.GetTaskLogsResponseHeader"> & {
@@ -630,6 +696,8 @@ export const GetTaskLogsResponseHeaderSchema: GenMessage<GetTaskLogsResponseHead
   messageDesc(file_platformidl_admin_agent, 21);
 
 /**
+ * A line of a log.
+ *
  * @generated from message platformidl.admin.LogLine
  */
 export type LogLine = Message<"platformidl.admin.LogLine"> & {
@@ -657,6 +725,8 @@ export const LogLineSchema: GenMessage<LogLine> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 22);
 
 /**
+ * Lines of the log.
+ *
  * @generated from message platformidl.admin.GetTaskLogsResponseBody
  */
 export type GetTaskLogsResponseBody = Message<"platformidl.admin.GetTaskLogsResponseBody"> & {
@@ -680,6 +750,8 @@ export const GetTaskLogsResponseBodySchema: GenMessage<GetTaskLogsResponseBody> 
   messageDesc(file_platformidl_admin_agent, 23);
 
 /**
+ * Lines, or where to go on.
+ *
  * @generated from message platformidl.admin.GetTaskLogsResponse
  */
 export type GetTaskLogsResponse = Message<"platformidl.admin.GetTaskLogsResponse"> & {
@@ -709,6 +781,8 @@ export const GetTaskLogsResponseSchema: GenMessage<GetTaskLogsResponse> = /*@__P
   messageDesc(file_platformidl_admin_agent, 24);
 
 /**
+ * Why an agent could not run a task.
+ *
  * @generated from message platformidl.admin.AgentError
  */
 export type AgentError = Message<"platformidl.admin.AgentError"> & {
@@ -723,6 +797,8 @@ export type AgentError = Message<"platformidl.admin.AgentError"> & {
   kind: AgentError_Kind;
 
   /**
+   * Whose fault it is.
+   *
    * @generated from field: platformidl.core.ExecutionError.ErrorKind origin = 4;
    */
   origin: ExecutionError_ErrorKind;
@@ -736,6 +812,8 @@ export const AgentErrorSchema: GenMessage<AgentError> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_agent, 25);
 
 /**
+ * Whether it may succeed when it is tried again.
+ *
  * @generated from enum platformidl.admin.AgentError.Kind
  */
 export enum AgentError_Kind {
@@ -757,6 +835,8 @@ export const AgentError_KindSchema: GenEnum<AgentError_Kind> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_agent, 25, 0);
 
 /**
+ * Where a task of an agent is. The phase of a resource takes its place.
+ *
  * @generated from enum platformidl.admin.State
  */
 export enum State {
@@ -793,6 +873,8 @@ export const StateSchema: GenEnum<State> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_agent, 0);
 
 /**
+ * Who wrote a line of a log.
+ *
  * @generated from enum platformidl.admin.LogLineOriginator
  */
 export enum LogLineOriginator {

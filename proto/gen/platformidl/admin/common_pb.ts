@@ -20,6 +20,8 @@ export const file_platformidl_admin_common: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9hZG1pbi9jb21tb24ucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIlMKFU5hbWVkRW50aXR5SWRlbnRpZmllchIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA29yZxgEIAEoCSJeChNOYW1lZEVudGl0eU1ldGFkYXRhEhMKC2Rlc2NyaXB0aW9uGAEgASgJEjIKBXN0YXRlGAIgASgOMiMucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlTdGF0ZSK0AQoLTmFtZWRFbnRpdHkSNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEjQKAmlkGAIgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEjgKCG1ldGFkYXRhGAMgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlNZXRhZGF0YSJ1CgRTb3J0EgsKA2tleRgBIAEoCRI0CglkaXJlY3Rpb24YAiABKA4yIS5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0LkRpcmVjdGlvbiIqCglEaXJlY3Rpb24SDgoKREVTQ0VORElORxAAEg0KCUFTQ0VORElORxABIqkBCiBOYW1lZEVudGl0eUlkZW50aWZpZXJMaXN0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRINCgVsaW1pdBgDIAEoDRINCgV0b2tlbhgEIAEoCRIoCgdzb3J0X2J5GAUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydBIPCgdmaWx0ZXJzGAYgASgJEgsKA29yZxgHIAEoCSLWAQoWTmFtZWRFbnRpdHlMaXN0UmVxdWVzdBI1Cg1yZXNvdXJjZV90eXBlGAEgASgOMh4ucGxhdGZvcm1pZGwuY29yZS5SZXNvdXJjZVR5cGUSDwoHcHJvamVjdBgCIAEoCRIOCgZkb21haW4YAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkSKAoHc29ydF9ieRgGIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQSDwoHZmlsdGVycxgHIAEoCRILCgNvcmcYCCABKAkiZgoZTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdBI6CghlbnRpdGllcxgBIAMoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllchINCgV0b2tlbhgCIAEoCSJSCg9OYW1lZEVudGl0eUxpc3QSMAoIZW50aXRpZXMYASADKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eRINCgV0b2tlbhgCIAEoCSKEAQoVTmFtZWRFbnRpdHlHZXRSZXF1ZXN0EjUKDXJlc291cmNlX3R5cGUYASABKA4yHi5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlVHlwZRI0CgJpZBgCIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllciLBAQoYTmFtZWRFbnRpdHlVcGRhdGVSZXF1ZXN0EjUKDXJlc291cmNlX3R5cGUYASABKA4yHi5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlVHlwZRI0CgJpZBgCIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllchI4CghtZXRhZGF0YRgDIAEoCzImLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5TWV0YWRhdGEiGwoZTmFtZWRFbnRpdHlVcGRhdGVSZXNwb25zZSI8ChBPYmplY3RHZXRSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyIqQBChNSZXNvdXJjZUxpc3RSZXF1ZXN0EjQKAmlkGAEgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEg0KBWxpbWl0GAIgASgNEg0KBXRva2VuGAMgASgJEg8KB2ZpbHRlcnMYBCABKAkSKAoHc29ydF9ieRgFIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQiPwoRRW1haWxOb3RpZmljYXRpb24SGAoQcmVjaXBpZW50c19lbWFpbBgBIAMoCRIQCgh0ZW1wbGF0ZRgCIAEoCSJDChVQYWdlckR1dHlOb3RpZmljYXRpb24SGAoQcmVjaXBpZW50c19lbWFpbBgBIAMoCRIQCgh0ZW1wbGF0ZRgCIAEoCSI/ChFTbGFja05vdGlmaWNhdGlvbhIYChByZWNpcGllbnRzX2VtYWlsGAEgAygJEhAKCHRlbXBsYXRlGAIgASgJIv8BCgxOb3RpZmljYXRpb24SOQoGcGhhc2VzGAEgAygOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRI1CgVlbWFpbBgCIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkVtYWlsTm90aWZpY2F0aW9uSAASPgoKcGFnZXJfZHV0eRgDIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLlBhZ2VyRHV0eU5vdGlmaWNhdGlvbkgAEjUKBXNsYWNrGAQgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uU2xhY2tOb3RpZmljYXRpb25IAEIGCgR0eXBlIiUKB1VybEJsb2ISCwoDdXJsGAEgASgJEg0KBWJ5dGVzGAIgASgDIm4KBkxhYmVscxI1CgZ2YWx1ZXMYASADKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMuVmFsdWVzRW50cnkaLQoLVmFsdWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ4CgtBbm5vdGF0aW9ucxI6CgZ2YWx1ZXMYASADKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Bbm5vdGF0aW9ucy5WYWx1ZXNFbnRyeRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjYKBEVudnMSLgoGdmFsdWVzGAEgAygLMh4ucGxhdGZvcm1pZGwuY29yZS5LZXlWYWx1ZVBhaXIiSgoIQXV0aFJvbGUSGgoSYXNzdW1hYmxlX2lhbV9yb2xlGAEgASgJEiIKGmt1YmVybmV0ZXNfc2VydmljZV9hY2NvdW50GAIgASgJIjUKE1Jhd091dHB1dERhdGFDb25maWcSHgoWb3V0cHV0X2xvY2F0aW9uX3ByZWZpeBgBIAEoCSI6CglGbHl0ZVVSTHMSDgoGaW5wdXRzGAEgASgJEg8KB291dHB1dHMYAiABKAkSDAoEZGVjaxgDIAEoCSpcChBOYW1lZEVudGl0eVN0YXRlEhcKE05BTUVEX0VOVElUWV9BQ1RJVkUQABIZChVOQU1FRF9FTlRJVFlfQVJDSElWRUQQARIUChBTWVNURU1fR0VORVJBVEVEEAJiBnByb3RvMw", [file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
+ * A name in a project and domain, whatever its versions. In lists an empty name takes all.
+ *
  * @generated from message platformidl.admin.NamedEntityIdentifier
  */
 export type NamedEntityIdentifier = Message<"platformidl.admin.NamedEntityIdentifier"> & {
@@ -52,6 +54,8 @@ export const NamedEntityIdentifierSchema: GenMessage<NamedEntityIdentifier> = /*
   messageDesc(file_platformidl_admin_common, 0);
 
 /**
+ * What is noted of a name.
+ *
  * @generated from message platformidl.admin.NamedEntityMetadata
  */
 export type NamedEntityMetadata = Message<"platformidl.admin.NamedEntityMetadata"> & {
@@ -74,6 +78,8 @@ export const NamedEntityMetadataSchema: GenMessage<NamedEntityMetadata> = /*@__P
   messageDesc(file_platformidl_admin_common, 1);
 
 /**
+ * A name and what is noted of it.
+ *
  * @generated from message platformidl.admin.NamedEntity
  */
 export type NamedEntity = Message<"platformidl.admin.NamedEntity"> & {
@@ -101,10 +107,14 @@ export const NamedEntitySchema: GenMessage<NamedEntity> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 2);
 
 /**
+ * The order of a list.
+ *
  * @generated from message platformidl.admin.Sort
  */
 export type Sort = Message<"platformidl.admin.Sort"> & {
   /**
+   * A column of the entity, in snake_case, such as `created_at`.
+   *
    * @generated from field: string key = 1;
    */
   key: string;
@@ -123,6 +133,8 @@ export const SortSchema: GenMessage<Sort> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 3);
 
 /**
+ * Descending unless said otherwise.
+ *
  * @generated from enum platformidl.admin.Sort.Direction
  */
 export enum Sort_Direction {
@@ -144,6 +156,8 @@ export const Sort_DirectionSchema: GenEnum<Sort_Direction> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_common, 3, 0);
 
 /**
+ * Asks for names in a project and domain.
+ *
  * @generated from message platformidl.admin.NamedEntityIdentifierListRequest
  */
 export type NamedEntityIdentifierListRequest = Message<"platformidl.admin.NamedEntityIdentifierListRequest"> & {
@@ -158,11 +172,15 @@ export type NamedEntityIdentifierListRequest = Message<"platformidl.admin.NamedE
   domain: string;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 4;
    */
   token: string;
@@ -173,6 +191,8 @@ export type NamedEntityIdentifierListRequest = Message<"platformidl.admin.NamedE
   sortBy?: Sort | undefined;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 6;
    */
   filters: string;
@@ -191,6 +211,8 @@ export const NamedEntityIdentifierListRequestSchema: GenMessage<NamedEntityIdent
   messageDesc(file_platformidl_admin_common, 4);
 
 /**
+ * Asks for names with what is noted of them.
+ *
  * @generated from message platformidl.admin.NamedEntityListRequest
  */
 export type NamedEntityListRequest = Message<"platformidl.admin.NamedEntityListRequest"> & {
@@ -210,11 +232,15 @@ export type NamedEntityListRequest = Message<"platformidl.admin.NamedEntityListR
   domain: string;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 4;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 5;
    */
   token: string;
@@ -243,6 +269,8 @@ export const NamedEntityListRequestSchema: GenMessage<NamedEntityListRequest> = 
   messageDesc(file_platformidl_admin_common, 5);
 
 /**
+ * Names.
+ *
  * @generated from message platformidl.admin.NamedEntityIdentifierList
  */
 export type NamedEntityIdentifierList = Message<"platformidl.admin.NamedEntityIdentifierList"> & {
@@ -252,6 +280,8 @@ export type NamedEntityIdentifierList = Message<"platformidl.admin.NamedEntityId
   entities: NamedEntityIdentifier[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -265,6 +295,8 @@ export const NamedEntityIdentifierListSchema: GenMessage<NamedEntityIdentifierLi
   messageDesc(file_platformidl_admin_common, 6);
 
 /**
+ * Names with what is noted of them.
+ *
  * @generated from message platformidl.admin.NamedEntityList
  */
 export type NamedEntityList = Message<"platformidl.admin.NamedEntityList"> & {
@@ -274,6 +306,8 @@ export type NamedEntityList = Message<"platformidl.admin.NamedEntityList"> & {
   entities: NamedEntity[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -287,6 +321,8 @@ export const NamedEntityListSchema: GenMessage<NamedEntityList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 7);
 
 /**
+ * Asks what is noted of a name.
+ *
  * @generated from message platformidl.admin.NamedEntityGetRequest
  */
 export type NamedEntityGetRequest = Message<"platformidl.admin.NamedEntityGetRequest"> & {
@@ -309,6 +345,8 @@ export const NamedEntityGetRequestSchema: GenMessage<NamedEntityGetRequest> = /*
   messageDesc(file_platformidl_admin_common, 8);
 
 /**
+ * Replaces what is noted of a name.
+ *
  * @generated from message platformidl.admin.NamedEntityUpdateRequest
  */
 export type NamedEntityUpdateRequest = Message<"platformidl.admin.NamedEntityUpdateRequest"> & {
@@ -336,6 +374,8 @@ export const NamedEntityUpdateRequestSchema: GenMessage<NamedEntityUpdateRequest
   messageDesc(file_platformidl_admin_common, 9);
 
 /**
+ * It has been replaced.
+ *
  * @generated from message platformidl.admin.NamedEntityUpdateResponse
  */
 export type NamedEntityUpdateResponse = Message<"platformidl.admin.NamedEntityUpdateResponse"> & {
@@ -349,6 +389,8 @@ export const NamedEntityUpdateResponseSchema: GenMessage<NamedEntityUpdateRespon
   messageDesc(file_platformidl_admin_common, 10);
 
 /**
+ * Asks for one version.
+ *
  * @generated from message platformidl.admin.ObjectGetRequest
  */
 export type ObjectGetRequest = Message<"platformidl.admin.ObjectGetRequest"> & {
@@ -366,25 +408,36 @@ export const ObjectGetRequestSchema: GenMessage<ObjectGetRequest> = /*@__PURE__*
   messageDesc(file_platformidl_admin_common, 11);
 
 /**
+ * Asks for a page of versions or executions.
+ *
  * @generated from message platformidl.admin.ResourceListRequest
  */
 export type ResourceListRequest = Message<"platformidl.admin.ResourceListRequest"> & {
   /**
+   * Project and domain; a name narrows it to versions of that name.
+   *
    * @generated from field: platformidl.admin.NamedEntityIdentifier id = 1;
    */
   id?: NamedEntityIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
 
   /**
+   * Joined by `+`: `eq(phase,RUNNING)+gte(started_at,2024-01-01T00:00:00Z)`. Functions are eq, ne, gt, gte, lt, lte,
+   * contains and value_in, whose values are separated by `;`.
+   *
    * @generated from field: string filters = 4;
    */
   filters: string;
@@ -403,6 +456,8 @@ export const ResourceListRequestSchema: GenMessage<ResourceListRequest> = /*@__P
   messageDesc(file_platformidl_admin_common, 12);
 
 /**
+ * Sends an e-mail.
+ *
  * @generated from message platformidl.admin.EmailNotification
  */
 export type EmailNotification = Message<"platformidl.admin.EmailNotification"> & {
@@ -412,6 +467,8 @@ export type EmailNotification = Message<"platformidl.admin.EmailNotification"> &
   recipientsEmail: string[];
 
   /**
+   * The configuration's text to use; empty is the default one.
+   *
    * @generated from field: string template = 2;
    */
   template: string;
@@ -425,6 +482,8 @@ export const EmailNotificationSchema: GenMessage<EmailNotification> = /*@__PURE_
   messageDesc(file_platformidl_admin_common, 13);
 
 /**
+ * Sends an e-mail to an address of PagerDuty.
+ *
  * @generated from message platformidl.admin.PagerDutyNotification
  */
 export type PagerDutyNotification = Message<"platformidl.admin.PagerDutyNotification"> & {
@@ -447,6 +506,8 @@ export const PagerDutyNotificationSchema: GenMessage<PagerDutyNotification> = /*
   messageDesc(file_platformidl_admin_common, 14);
 
 /**
+ * Sends an e-mail to an address of Slack.
+ *
  * @generated from message platformidl.admin.SlackNotification
  */
 export type SlackNotification = Message<"platformidl.admin.SlackNotification"> & {
@@ -469,10 +530,14 @@ export const SlackNotificationSchema: GenMessage<SlackNotification> = /*@__PURE_
   messageDesc(file_platformidl_admin_common, 15);
 
 /**
+ * What is sent, and on which phases.
+ *
  * @generated from message platformidl.admin.Notification
  */
 export type Notification = Message<"platformidl.admin.Notification"> & {
   /**
+   * Terminal ones only.
+   *
    * @generated from field: repeated platformidl.core.WorkflowExecution.Phase phases = 1;
    */
   phases: WorkflowExecution_Phase[];
@@ -509,6 +574,8 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 16);
 
 /**
+ * Something in the object store.
+ *
  * @generated from message platformidl.admin.UrlBlob
  */
 export type UrlBlob = Message<"platformidl.admin.UrlBlob"> & {
@@ -518,6 +585,8 @@ export type UrlBlob = Message<"platformidl.admin.UrlBlob"> & {
   url: string;
 
   /**
+   * Its size.
+   *
    * @generated from field: int64 bytes = 2;
    */
   bytes: bigint;
@@ -531,6 +600,8 @@ export const UrlBlobSchema: GenMessage<UrlBlob> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 17);
 
 /**
+ * Labels of Kubernetes, at most 16.
+ *
  * @generated from message platformidl.admin.Labels
  */
 export type Labels = Message<"platformidl.admin.Labels"> & {
@@ -548,6 +619,8 @@ export const LabelsSchema: GenMessage<Labels> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 18);
 
 /**
+ * Annotations of Kubernetes.
+ *
  * @generated from message platformidl.admin.Annotations
  */
 export type Annotations = Message<"platformidl.admin.Annotations"> & {
@@ -565,6 +638,8 @@ export const AnnotationsSchema: GenMessage<Annotations> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 19);
 
 /**
+ * Environment variables.
+ *
  * @generated from message platformidl.admin.Envs
  */
 export type Envs = Message<"platformidl.admin.Envs"> & {
@@ -582,6 +657,8 @@ export const EnvsSchema: GenMessage<Envs> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 20);
 
 /**
+ * Whom an execution runs as; the security context takes its place.
+ *
  * @generated from message platformidl.admin.AuthRole
  */
 export type AuthRole = Message<"platformidl.admin.AuthRole"> & {
@@ -604,6 +681,8 @@ export const AuthRoleSchema: GenMessage<AuthRole> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 21);
 
 /**
+ * Where an execution puts its data.
+ *
  * @generated from message platformidl.admin.RawOutputDataConfig
  */
 export type RawOutputDataConfig = Message<"platformidl.admin.RawOutputDataConfig"> & {
@@ -621,6 +700,8 @@ export const RawOutputDataConfigSchema: GenMessage<RawOutputDataConfig> = /*@__P
   messageDesc(file_platformidl_admin_common, 22);
 
 /**
+ * Addresses of the data of a node or attempt, for GetData.
+ *
  * @generated from message platformidl.admin.FlyteURLs
  */
 export type FlyteURLs = Message<"platformidl.admin.FlyteURLs"> & {
@@ -648,6 +729,8 @@ export const FlyteURLsSchema: GenMessage<FlyteURLs> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 23);
 
 /**
+ * Whether a name is shown.
+ *
  * @generated from enum platformidl.admin.NamedEntityState
  */
 export enum NamedEntityState {
@@ -662,6 +745,8 @@ export enum NamedEntityState {
   NAMED_ENTITY_ARCHIVED = 1,
 
   /**
+   * Made by the control plane for its own use.
+   *
    * @generated from enum value: SYSTEM_GENERATED = 2;
    */
   SYSTEM_GENERATED = 2,

@@ -17,6 +17,8 @@ export const file_platformidl_admin_description_entity: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9kZXNjcmlwdGlvbl9lbnRpdHkucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluItQBChFEZXNjcmlwdGlvbkVudGl0eRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIZChFzaG9ydF9kZXNjcmlwdGlvbhgCIAEoCRI4ChBsb25nX2Rlc2NyaXB0aW9uGAMgASgLMh4ucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb24SMgoLc291cmNlX2NvZGUYBCABKAsyHS5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3VyY2VDb2RlEgwKBHRhZ3MYBSADKAkigQEKC0Rlc2NyaXB0aW9uEg8KBXZhbHVlGAEgASgJSAASDQoDdXJpGAIgASgJSAASNAoGZm9ybWF0GAMgASgOMiQucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25Gb3JtYXQSEQoJaWNvbl9saW5rGAQgASgJQgkKB2NvbnRlbnQiGgoKU291cmNlQ29kZRIMCgRsaW5rGAEgASgJImkKFURlc2NyaXB0aW9uRW50aXR5TGlzdBJBChNkZXNjcmlwdGlvbkVudGl0aWVzGAEgAygLMiQucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25FbnRpdHkSDQoFdG9rZW4YAiABKAki5AEKHERlc2NyaXB0aW9uRW50aXR5TGlzdFJlcXVlc3QSNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEjQKAmlkGAIgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyEg0KBWxpbWl0GAMgASgNEg0KBXRva2VuGAQgASgJEg8KB2ZpbHRlcnMYBSABKAkSKAoHc29ydF9ieRgGIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQqjQEKEURlc2NyaXB0aW9uRm9ybWF0Eh4KGkRFU0NSSVBUSU9OX0ZPUk1BVF9VTktOT1dOEAASHwobREVTQ1JJUFRJT05fRk9STUFUX01BUktET1dOEAESGwoXREVTQ1JJUFRJT05fRk9STUFUX0hUTUwQAhIaChZERVNDUklQVElPTl9GT1JNQVRfUlNUEANiBnByb3RvMw", [file_platformidl_admin_common, file_platformidl_core_identifier]);
 
 /**
+ * What the author says about a version.
+ *
  * @generated from message platformidl.admin.DescriptionEntity
  */
 export type DescriptionEntity = Message<"platformidl.admin.DescriptionEntity"> & {
@@ -54,6 +56,8 @@ export const DescriptionEntitySchema: GenMessage<DescriptionEntity> = /*@__PURE_
   messageDesc(file_platformidl_admin_description_entity, 0);
 
 /**
+ * A text, or where it lies.
+ *
  * @generated from message platformidl.admin.Description
  */
 export type Description = Message<"platformidl.admin.Description"> & {
@@ -93,6 +97,8 @@ export const DescriptionSchema: GenMessage<Description> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_description_entity, 1);
 
 /**
+ * Where the source code is.
+ *
  * @generated from message platformidl.admin.SourceCode
  */
 export type SourceCode = Message<"platformidl.admin.SourceCode"> & {
@@ -110,6 +116,8 @@ export const SourceCodeSchema: GenMessage<SourceCode> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_description_entity, 2);
 
 /**
+ * Descriptions.
+ *
  * @generated from message platformidl.admin.DescriptionEntityList
  */
 export type DescriptionEntityList = Message<"platformidl.admin.DescriptionEntityList"> & {
@@ -119,6 +127,8 @@ export type DescriptionEntityList = Message<"platformidl.admin.DescriptionEntity
   descriptionEntities: DescriptionEntity[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -132,6 +142,8 @@ export const DescriptionEntityListSchema: GenMessage<DescriptionEntityList> = /*
   messageDesc(file_platformidl_admin_description_entity, 3);
 
 /**
+ * Asks for descriptions of versions.
+ *
  * @generated from message platformidl.admin.DescriptionEntityListRequest
  */
 export type DescriptionEntityListRequest = Message<"platformidl.admin.DescriptionEntityListRequest"> & {
@@ -146,6 +158,8 @@ export type DescriptionEntityListRequest = Message<"platformidl.admin.Descriptio
   id?: NamedEntityIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
@@ -156,6 +170,8 @@ export type DescriptionEntityListRequest = Message<"platformidl.admin.Descriptio
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 5;
    */
   filters: string;
@@ -174,6 +190,8 @@ export const DescriptionEntityListRequestSchema: GenMessage<DescriptionEntityLis
   messageDesc(file_platformidl_admin_description_entity, 4);
 
 /**
+ * How a description is written.
+ *
  * @generated from enum platformidl.admin.DescriptionFormat
  */
 export enum DescriptionFormat {

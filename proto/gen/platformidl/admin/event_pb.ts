@@ -15,10 +15,14 @@ export const file_platformidl_admin_event: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9hZG1pbi9ldmVudC5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iOQogRXZlbnRFcnJvckFscmVhZHlJblRlcm1pbmFsU3RhdGUSFQoNY3VycmVudF9waGFzZRgBIAEoCSIwCh1FdmVudEVycm9ySW5jb21wYXRpYmxlQ2x1c3RlchIPCgdjbHVzdGVyGAEgASgJIsoBChJFdmVudEZhaWx1cmVSZWFzb24SWAoZYWxyZWFkeV9pbl90ZXJtaW5hbF9zdGF0ZRgBIAEoCzIzLnBsYXRmb3JtaWRsLmFkbWluLkV2ZW50RXJyb3JBbHJlYWR5SW5UZXJtaW5hbFN0YXRlSAASUAoUaW5jb21wYXRpYmxlX2NsdXN0ZXIYAiABKAsyMC5wbGF0Zm9ybWlkbC5hZG1pbi5FdmVudEVycm9ySW5jb21wYXRpYmxlQ2x1c3RlckgAQggKBnJlYXNvbiJtCh1Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEjgKBWV2ZW50GAIgASgLMikucGxhdGZvcm1pZGwuZXZlbnQuV29ya2Zsb3dFeGVjdXRpb25FdmVudCIgCh5Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiZQoZTm9kZUV4ZWN1dGlvbkV2ZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEjQKBWV2ZW50GAIgASgLMiUucGxhdGZvcm1pZGwuZXZlbnQuTm9kZUV4ZWN1dGlvbkV2ZW50IhwKGk5vZGVFeGVjdXRpb25FdmVudFJlc3BvbnNlImUKGVRhc2tFeGVjdXRpb25FdmVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRI0CgVldmVudBgCIAEoCzIlLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25FdmVudCIcChpUYXNrRXhlY3V0aW9uRXZlbnRSZXNwb25zZWIGcHJvdG8z", [file_platformidl_event_event]);
 
 /**
+ * The entity has ended, and takes no more events.
+ *
  * @generated from message platformidl.admin.EventErrorAlreadyInTerminalState
  */
 export type EventErrorAlreadyInTerminalState = Message<"platformidl.admin.EventErrorAlreadyInTerminalState"> & {
   /**
+   * The name of the phase that is recorded.
+   *
    * @generated from field: string current_phase = 1;
    */
   currentPhase: string;
@@ -32,10 +36,14 @@ export const EventErrorAlreadyInTerminalStateSchema: GenMessage<EventErrorAlread
   messageDesc(file_platformidl_admin_event, 0);
 
 /**
+ * The event comes from another cluster than the one that has the execution.
+ *
  * @generated from message platformidl.admin.EventErrorIncompatibleCluster
  */
 export type EventErrorIncompatibleCluster = Message<"platformidl.admin.EventErrorIncompatibleCluster"> & {
   /**
+   * The one that the event comes from.
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
@@ -49,6 +57,8 @@ export const EventErrorIncompatibleClusterSchema: GenMessage<EventErrorIncompati
   messageDesc(file_platformidl_admin_event, 1);
 
 /**
+ * Why an event or a termination was refused; the detail of FAILED_PRECONDITION.
+ *
  * @generated from message platformidl.admin.EventFailureReason
  */
 export type EventFailureReason = Message<"platformidl.admin.EventFailureReason"> & {
@@ -78,10 +88,14 @@ export const EventFailureReasonSchema: GenMessage<EventFailureReason> = /*@__PUR
   messageDesc(file_platformidl_admin_event, 2);
 
 /**
+ * Reports on an execution.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionEventRequest
  */
 export type WorkflowExecutionEventRequest = Message<"platformidl.admin.WorkflowExecutionEventRequest"> & {
   /**
+   * The engine's own, for its logs; no two events are told apart by it.
+   *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
@@ -100,6 +114,8 @@ export const WorkflowExecutionEventRequestSchema: GenMessage<WorkflowExecutionEv
   messageDesc(file_platformidl_admin_event, 3);
 
 /**
+ * The event is recorded.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionEventResponse
  */
 export type WorkflowExecutionEventResponse = Message<"platformidl.admin.WorkflowExecutionEventResponse"> & {
@@ -113,10 +129,14 @@ export const WorkflowExecutionEventResponseSchema: GenMessage<WorkflowExecutionE
   messageDesc(file_platformidl_admin_event, 4);
 
 /**
+ * Reports on a node.
+ *
  * @generated from message platformidl.admin.NodeExecutionEventRequest
  */
 export type NodeExecutionEventRequest = Message<"platformidl.admin.NodeExecutionEventRequest"> & {
   /**
+   * The engine's own, for its logs; no two events are told apart by it.
+   *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
@@ -135,6 +155,8 @@ export const NodeExecutionEventRequestSchema: GenMessage<NodeExecutionEventReque
   messageDesc(file_platformidl_admin_event, 5);
 
 /**
+ * The event is recorded.
+ *
  * @generated from message platformidl.admin.NodeExecutionEventResponse
  */
 export type NodeExecutionEventResponse = Message<"platformidl.admin.NodeExecutionEventResponse"> & {
@@ -148,10 +170,14 @@ export const NodeExecutionEventResponseSchema: GenMessage<NodeExecutionEventResp
   messageDesc(file_platformidl_admin_event, 6);
 
 /**
+ * Reports on an attempt at a task.
+ *
  * @generated from message platformidl.admin.TaskExecutionEventRequest
  */
 export type TaskExecutionEventRequest = Message<"platformidl.admin.TaskExecutionEventRequest"> & {
   /**
+   * The engine's own, for its logs; no two events are told apart by it.
+   *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
@@ -170,6 +196,8 @@ export const TaskExecutionEventRequestSchema: GenMessage<TaskExecutionEventReque
   messageDesc(file_platformidl_admin_event, 7);
 
 /**
+ * The event is recorded.
+ *
  * @generated from message platformidl.admin.TaskExecutionEventResponse
  */
 export type TaskExecutionEventResponse = Message<"platformidl.admin.TaskExecutionEventResponse"> & {

@@ -35,6 +35,8 @@ export const file_platformidl_admin_execution: GenFile = /*@__PURE__*/
   fileDesc("CiFwbGF0Zm9ybWlkbC9hZG1pbi9leGVjdXRpb24ucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIrIBChZFeGVjdXRpb25DcmVhdGVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSLgoEc3BlYxgEIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSLAoGaW5wdXRzGAUgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEgsKA29yZxgGIAEoCSKCAQoYRXhlY3V0aW9uUmVsYXVuY2hSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDAoEbmFtZRgDIAEoCRIXCg9vdmVyd3JpdGVfY2FjaGUYBCABKAhKBAgCEAMimgEKF0V4ZWN1dGlvblJlY292ZXJSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDAoEbmFtZRgCIAEoCRI2CghtZXRhZGF0YRgDIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbk1ldGFkYXRhIlQKF0V4ZWN1dGlvbkNyZWF0ZVJlc3BvbnNlEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIiWAobV29ya2Zsb3dFeGVjdXRpb25HZXRSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIirAEKCUV4ZWN1dGlvbhI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEi4KBHNwZWMYAiABKAsyIC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25TcGVjEjQKB2Nsb3N1cmUYAyABKAsyIy5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbG9zdXJlIlAKDUV4ZWN1dGlvbkxpc3QSMAoKZXhlY3V0aW9ucxgBIAMoCzIcLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbhINCgV0b2tlbhgCIAEoCSJbCg5MaXRlcmFsTWFwQmxvYhIyCgZ2YWx1ZXMYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBCAhgBSAASDQoDdXJpGAIgASgJSABCBgoEZGF0YSIxCg1BYm9ydE1ldGFkYXRhEg0KBWNhdXNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCSKRBgoQRXhlY3V0aW9uQ2xvc3VyZRI4CgdvdXRwdXRzGAEgASgLMiEucGxhdGZvcm1pZGwuYWRtaW4uTGl0ZXJhbE1hcEJsb2JCAhgBSAASMQoFZXJyb3IYAiABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9ySAASGQoLYWJvcnRfY2F1c2UYCiABKAlCAhgBSAASOgoOYWJvcnRfbWV0YWRhdGEYDCABKAsyIC5wbGF0Zm9ybWlkbC5hZG1pbi5BYm9ydE1ldGFkYXRhSAASNwoLb3V0cHV0X2RhdGEYDSABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBCAhgBSAASOQoPY29tcHV0ZWRfaW5wdXRzGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwQgIYARI4CgVwaGFzZRgEIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USLgoKc3RhcnRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoNbm90aWZpY2F0aW9ucxgJIAMoCzIfLnBsYXRmb3JtaWRsLmFkbWluLk5vdGlmaWNhdGlvbhIxCgt3b3JrZmxvd19pZBgLIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchJMChRzdGF0ZV9jaGFuZ2VfZGV0YWlscxgOIAEoCzIuLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblN0YXRlQ2hhbmdlRGV0YWlsc0IPCg1vdXRwdXRfcmVzdWx0SgQIDxAQIj4KDlN5c3RlbU1ldGFkYXRhEhkKEWV4ZWN1dGlvbl9jbHVzdGVyGAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCSKtBAoRRXhlY3V0aW9uTWV0YWRhdGESQAoEbW9kZRgBIAEoDjIyLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbk1ldGFkYXRhLkV4ZWN1dGlvbk1vZGUSEQoJcHJpbmNpcGFsGAIgASgJEg8KB25lc3RpbmcYAyABKA0SMAoMc2NoZWR1bGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJIChVwYXJlbnRfbm9kZV9leGVjdXRpb24YBSABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEkoKE3JlZmVyZW5jZV9leGVjdXRpb24YECABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchI6Cg9zeXN0ZW1fbWV0YWRhdGEYESABKAsyIS5wbGF0Zm9ybWlkbC5hZG1pbi5TeXN0ZW1NZXRhZGF0YRIyCgxhcnRpZmFjdF9pZHMYEiADKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SUQidAoNRXhlY3V0aW9uTW9kZRIKCgZNQU5VQUwQABINCglTQ0hFRFVMRUQQARIKCgZTWVNURU0QAhIMCghSRUxBVU5DSBADEhIKDkNISUxEX1dPUktGTE9XEAQSDQoJUkVDT1ZFUkVEEAUSCwoHVFJJR0dFUhAGSgQIExAUIkoKEE5vdGlmaWNhdGlvbkxpc3QSNgoNbm90aWZpY2F0aW9ucxgBIAMoCzIfLnBsYXRmb3JtaWRsLmFkbWluLk5vdGlmaWNhdGlvbiL4BwoNRXhlY3V0aW9uU3BlYxIxCgtsYXVuY2hfcGxhbhgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIwCgZpbnB1dHMYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBCAhgBEjYKCG1ldGFkYXRhGAMgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uTWV0YWRhdGESPAoNbm90aWZpY2F0aW9ucxgFIAEoCzIjLnBsYXRmb3JtaWRsLmFkbWluLk5vdGlmaWNhdGlvbkxpc3RIABIVCgtkaXNhYmxlX2FsbBgGIAEoCEgAEikKBmxhYmVscxgHIAEoCzIZLnBsYXRmb3JtaWRsLmFkbWluLkxhYmVscxIzCgthbm5vdGF0aW9ucxgIIAEoCzIeLnBsYXRmb3JtaWRsLmFkbWluLkFubm90YXRpb25zEjsKEHNlY3VyaXR5X2NvbnRleHQYCiABKAsyIS5wbGF0Zm9ybWlkbC5jb3JlLlNlY3VyaXR5Q29udGV4dBIyCglhdXRoX3JvbGUYECABKAsyGy5wbGF0Zm9ybWlkbC5hZG1pbi5BdXRoUm9sZUICGAESPgoScXVhbGl0eV9vZl9zZXJ2aWNlGBEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlEhcKD21heF9wYXJhbGxlbGlzbRgSIAEoBRJGChZyYXdfb3V0cHV0X2RhdGFfY29uZmlnGBMgASgLMiYucGxhdGZvcm1pZGwuYWRtaW4uUmF3T3V0cHV0RGF0YUNvbmZpZxJAChJjbHVzdGVyX2Fzc2lnbm1lbnQYFCABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5DbHVzdGVyQXNzaWdubWVudBIxCg1pbnRlcnJ1cHRpYmxlGBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIXCg9vdmVyd3JpdGVfY2FjaGUYFiABKAgSJQoEZW52cxgXIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLkVudnMSEAoEdGFncxgYIAMoCUICGAESSQoXZXhlY3V0aW9uX2NsdXN0ZXJfbGFiZWwYGSABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWwSSwoZZXhlY3V0aW9uX2Vudl9hc3NpZ25tZW50cxgaIAMoCzIoLnBsYXRmb3JtaWRsLmNvcmUuRXhlY3V0aW9uRW52QXNzaWdubWVudEIYChZub3RpZmljYXRpb25fb3ZlcnJpZGVzSgQIBBAFSgQIGxAcImUKGUV4ZWN1dGlvblRlcm1pbmF0ZVJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchINCgVjYXVzZRgCIAEoCSIcChpFeGVjdXRpb25UZXJtaW5hdGVSZXNwb25zZSJcCh9Xb3JrZmxvd0V4ZWN1dGlvbkdldERhdGFSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIi6gEKIFdvcmtmbG93RXhlY3V0aW9uR2V0RGF0YVJlc3BvbnNlEi8KB291dHB1dHMYASABKAsyGi5wbGF0Zm9ybWlkbC5hZG1pbi5VcmxCbG9iQgIYARIuCgZpbnB1dHMYAiABKAsyGi5wbGF0Zm9ybWlkbC5hZG1pbi5VcmxCbG9iQgIYARIxCgtmdWxsX2lucHV0cxgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBIyCgxmdWxsX291dHB1dHMYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXAiHwoNRXhlY3V0aW9uVGFncxIOCgZ2YWx1ZXMYASADKAkitgEKFkV4ZWN1dGlvblVwZGF0ZVJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIwCgVzdGF0ZRgCIAEoDjIhLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblN0YXRlEi8KBHRhZ3MY6AcgASgLMiAucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uVGFncyKTAQobRXhlY3V0aW9uU3RhdGVDaGFuZ2VEZXRhaWxzEjAKBXN0YXRlGAEgASgOMiEucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uU3RhdGUSLwoLb2NjdXJyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXByaW5jaXBhbBgDIAEoCSIZChdFeGVjdXRpb25VcGRhdGVSZXNwb25zZSJuCiJXb3JrZmxvd0V4ZWN1dGlvbkdldE1ldHJpY3NSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFZGVwdGgYAiABKAUiSwojV29ya2Zsb3dFeGVjdXRpb25HZXRNZXRyaWNzUmVzcG9uc2USJAoEc3BhbhgBIAEoCzIWLnBsYXRmb3JtaWRsLmNvcmUuU3Bhbio+Cg5FeGVjdXRpb25TdGF0ZRIUChBFWEVDVVRJT05fQUNUSVZFEAASFgoSRVhFQ1VUSU9OX0FSQ0hJVkVEEAFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_protobuf_wrappers, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_matchable_resource, file_platformidl_core_artifact_id, file_platformidl_core_execution, file_platformidl_core_execution_envs, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_core_metrics, file_platformidl_core_security]);
 
 /**
+ * Launches an execution.
+ *
  * @generated from message platformidl.admin.ExecutionCreateRequest
  */
 export type ExecutionCreateRequest = Message<"platformidl.admin.ExecutionCreateRequest"> & {
@@ -49,6 +51,8 @@ export type ExecutionCreateRequest = Message<"platformidl.admin.ExecutionCreateR
   domain: string;
 
   /**
+   * Generated when empty.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
@@ -59,6 +63,8 @@ export type ExecutionCreateRequest = Message<"platformidl.admin.ExecutionCreateR
   spec?: ExecutionSpec | undefined;
 
   /**
+   * What the caller gives; the launch plan's defaults and fixed inputs are added.
+   *
    * @generated from field: platformidl.core.LiteralMap inputs = 5;
    */
   inputs?: LiteralMap | undefined;
@@ -77,20 +83,28 @@ export const ExecutionCreateRequestSchema: GenMessage<ExecutionCreateRequest> = 
   messageDesc(file_platformidl_admin_execution, 0);
 
 /**
+ * Launches an execution once more.
+ *
  * @generated from message platformidl.admin.ExecutionRelaunchRequest
  */
 export type ExecutionRelaunchRequest = Message<"platformidl.admin.ExecutionRelaunchRequest"> & {
   /**
+   * The execution to copy, in any phase.
+   *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
    */
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * Of the new one; generated when empty.
+   *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
+   * Compute anew what is cached.
+   *
    * @generated from field: bool overwrite_cache = 4;
    */
   overwriteCache: boolean;
@@ -104,15 +118,21 @@ export const ExecutionRelaunchRequestSchema: GenMessage<ExecutionRelaunchRequest
   messageDesc(file_platformidl_admin_execution, 1);
 
 /**
+ * Launches an execution that has failed once more.
+ *
  * @generated from message platformidl.admin.ExecutionRecoverRequest
  */
 export type ExecutionRecoverRequest = Message<"platformidl.admin.ExecutionRecoverRequest"> & {
   /**
+   * The execution to recover: FAILED, ABORTED or TIMED_OUT.
+   *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
    */
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * Of the new one; generated when empty.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -131,6 +151,8 @@ export const ExecutionRecoverRequestSchema: GenMessage<ExecutionRecoverRequest> 
   messageDesc(file_platformidl_admin_execution, 2);
 
 /**
+ * The execution is recorded, and waits for an engine.
+ *
  * @generated from message platformidl.admin.ExecutionCreateResponse
  */
 export type ExecutionCreateResponse = Message<"platformidl.admin.ExecutionCreateResponse"> & {
@@ -148,6 +170,8 @@ export const ExecutionCreateResponseSchema: GenMessage<ExecutionCreateResponse> 
   messageDesc(file_platformidl_admin_execution, 3);
 
 /**
+ * Asks for an execution.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionGetRequest
  */
 export type WorkflowExecutionGetRequest = Message<"platformidl.admin.WorkflowExecutionGetRequest"> & {
@@ -165,6 +189,8 @@ export const WorkflowExecutionGetRequestSchema: GenMessage<WorkflowExecutionGetR
   messageDesc(file_platformidl_admin_execution, 4);
 
 /**
+ * An execution: what was asked for, and what has become of it.
+ *
  * @generated from message platformidl.admin.Execution
  */
 export type Execution = Message<"platformidl.admin.Execution"> & {
@@ -192,6 +218,8 @@ export const ExecutionSchema: GenMessage<Execution> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 5);
 
 /**
+ * A page of executions, without inputs and with errors cut short.
+ *
  * @generated from message platformidl.admin.ExecutionList
  */
 export type ExecutionList = Message<"platformidl.admin.ExecutionList"> & {
@@ -201,6 +229,8 @@ export type ExecutionList = Message<"platformidl.admin.ExecutionList"> & {
   executions: Execution[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -214,6 +244,8 @@ export const ExecutionListSchema: GenMessage<ExecutionList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 6);
 
 /**
+ * Values, or where they lie.
+ *
  * @generated from message platformidl.admin.LiteralMapBlob
  */
 export type LiteralMapBlob = Message<"platformidl.admin.LiteralMapBlob"> & {
@@ -244,6 +276,8 @@ export const LiteralMapBlobSchema: GenMessage<LiteralMapBlob> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 7);
 
 /**
+ * Why an execution was ended, and by whom.
+ *
  * @generated from message platformidl.admin.AbortMetadata
  */
 export type AbortMetadata = Message<"platformidl.admin.AbortMetadata"> & {
@@ -253,6 +287,8 @@ export type AbortMetadata = Message<"platformidl.admin.AbortMetadata"> & {
   cause: string;
 
   /**
+   * Empty where there is no authentication.
+   *
    * @generated from field: string principal = 2;
    */
   principal: string;
@@ -266,6 +302,8 @@ export const AbortMetadataSchema: GenMessage<AbortMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 8);
 
 /**
+ * What has become of an execution.
+ *
  * @generated from message platformidl.admin.ExecutionClosure
  */
 export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
@@ -319,11 +357,15 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   phase: WorkflowExecution_Phase;
 
   /**
+   * Of the earliest RUNNING.
+   *
    * @generated from field: google.protobuf.Timestamp started_at = 5;
    */
   startedAt?: Timestamp | undefined;
 
   /**
+   * From `started_at` to the end.
+   *
    * @generated from field: google.protobuf.Duration duration = 6;
    */
   duration?: Duration | undefined;
@@ -339,11 +381,15 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
+   * Those that apply, whoever has set them.
+   *
    * @generated from field: repeated platformidl.admin.Notification notifications = 9;
    */
   notifications: Notification[];
 
   /**
+   * The version that runs.
+   *
    * @generated from field: platformidl.core.Identifier workflow_id = 11;
    */
   workflowId?: Identifier | undefined;
@@ -362,6 +408,8 @@ export const ExecutionClosureSchema: GenMessage<ExecutionClosure> = /*@__PURE__*
   messageDesc(file_platformidl_admin_execution, 9);
 
 /**
+ * Where an execution runs.
+ *
  * @generated from message platformidl.admin.SystemMetadata
  */
 export type SystemMetadata = Message<"platformidl.admin.SystemMetadata"> & {
@@ -371,6 +419,8 @@ export type SystemMetadata = Message<"platformidl.admin.SystemMetadata"> & {
   executionCluster: string;
 
   /**
+   * Of the cluster.
+   *
    * @generated from field: string namespace = 2;
    */
   namespace: string;
@@ -384,6 +434,8 @@ export const SystemMetadataSchema: GenMessage<SystemMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 10);
 
 /**
+ * How an execution came to be.
+ *
  * @generated from message platformidl.admin.ExecutionMetadata
  */
 export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> & {
@@ -393,26 +445,36 @@ export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> &
   mode: ExecutionMetadata_ExecutionMode;
 
   /**
+   * Set by the server; what a caller sends is not believed.
+   *
    * @generated from field: string principal = 2;
    */
   principal: string;
 
   /**
+   * How many executions are around it.
+   *
    * @generated from field: uint32 nesting = 3;
    */
   nesting: number;
 
   /**
+   * The time that a schedule meant, which is not when it was launched.
+   *
    * @generated from field: google.protobuf.Timestamp scheduled_at = 4;
    */
   scheduledAt?: Timestamp | undefined;
 
   /**
+   * The node that has created it; it must be known.
+   *
    * @generated from field: platformidl.core.NodeExecutionIdentifier parent_node_execution = 5;
    */
   parentNodeExecution?: NodeExecutionIdentifier | undefined;
 
   /**
+   * The execution that it was relaunched or recovered from.
+   *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier reference_execution = 16;
    */
   referenceExecution?: WorkflowExecutionIdentifier | undefined;
@@ -423,6 +485,8 @@ export type ExecutionMetadata = Message<"platformidl.admin.ExecutionMetadata"> &
   systemMetadata?: SystemMetadata | undefined;
 
   /**
+   * The artifacts that set it off.
+   *
    * @generated from field: repeated platformidl.core.ArtifactID artifact_ids = 18;
    */
   artifactIds: ArtifactID[];
@@ -436,6 +500,8 @@ export const ExecutionMetadataSchema: GenMessage<ExecutionMetadata> = /*@__PURE_
   messageDesc(file_platformidl_admin_execution, 11);
 
 /**
+ * Who or what has launched it.
+ *
  * @generated from enum platformidl.admin.ExecutionMetadata.ExecutionMode
  */
 export enum ExecutionMetadata_ExecutionMode {
@@ -460,6 +526,8 @@ export enum ExecutionMetadata_ExecutionMode {
   RELAUNCH = 3,
 
   /**
+   * A node of another execution.
+   *
    * @generated from enum value: CHILD_WORKFLOW = 4;
    */
   CHILD_WORKFLOW = 4,
@@ -482,6 +550,8 @@ export const ExecutionMetadata_ExecutionModeSchema: GenEnum<ExecutionMetadata_Ex
   enumDesc(file_platformidl_admin_execution, 11, 0);
 
 /**
+ * Notifications in place of the launch plan's.
+ *
  * @generated from message platformidl.admin.NotificationList
  */
 export type NotificationList = Message<"platformidl.admin.NotificationList"> & {
@@ -499,10 +569,14 @@ export const NotificationListSchema: GenMessage<NotificationList> = /*@__PURE__*
   messageDesc(file_platformidl_admin_execution, 12);
 
 /**
+ * What is asked for.
+ *
  * @generated from message platformidl.admin.ExecutionSpec
  */
 export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   /**
+   * Its resource type may be TASK: then the one task is run.
+   *
    * @generated from field: platformidl.core.Identifier launch_plan = 1;
    */
   launchPlan?: Identifier | undefined;
@@ -529,6 +603,8 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
     case: "notifications";
   } | {
     /**
+     * None of the launch plan's notifications apply.
+     *
      * @generated from field: bool disable_all = 6;
      */
     value: boolean;
@@ -562,6 +638,8 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   qualityOfService?: QualityOfService | undefined;
 
   /**
+   * Nodes at once; 0 takes the launch plan's, then the configuration's.
+   *
    * @generated from field: int32 max_parallelism = 18;
    */
   maxParallelism: number;
@@ -577,11 +655,15 @@ export type ExecutionSpec = Message<"platformidl.admin.ExecutionSpec"> & {
   clusterAssignment?: ClusterAssignment | undefined;
 
   /**
+   * Absent takes the launch plan's, then the workflow's.
+   *
    * @generated from field: google.protobuf.BoolValue interruptible = 21;
    */
   interruptible?: boolean | undefined;
 
   /**
+   * Compute anew what is cached.
+   *
    * @generated from field: bool overwrite_cache = 22;
    */
   overwriteCache: boolean;
@@ -616,6 +698,8 @@ export const ExecutionSpecSchema: GenMessage<ExecutionSpec> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 13);
 
 /**
+ * Asks for the end of an execution.
+ *
  * @generated from message platformidl.admin.ExecutionTerminateRequest
  */
 export type ExecutionTerminateRequest = Message<"platformidl.admin.ExecutionTerminateRequest"> & {
@@ -625,6 +709,8 @@ export type ExecutionTerminateRequest = Message<"platformidl.admin.ExecutionTerm
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * For people.
+   *
    * @generated from field: string cause = 2;
    */
   cause: string;
@@ -638,6 +724,8 @@ export const ExecutionTerminateRequestSchema: GenMessage<ExecutionTerminateReque
   messageDesc(file_platformidl_admin_execution, 14);
 
 /**
+ * The wish is recorded; the execution ends when its engine has answered.
+ *
  * @generated from message platformidl.admin.ExecutionTerminateResponse
  */
 export type ExecutionTerminateResponse = Message<"platformidl.admin.ExecutionTerminateResponse"> & {
@@ -651,6 +739,8 @@ export const ExecutionTerminateResponseSchema: GenMessage<ExecutionTerminateResp
   messageDesc(file_platformidl_admin_execution, 15);
 
 /**
+ * Asks for the inputs and outputs of an execution.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionGetDataRequest
  */
 export type WorkflowExecutionGetDataRequest = Message<"platformidl.admin.WorkflowExecutionGetDataRequest"> & {
@@ -668,6 +758,8 @@ export const WorkflowExecutionGetDataRequestSchema: GenMessage<WorkflowExecution
   messageDesc(file_platformidl_admin_execution, 16);
 
 /**
+ * The inputs and outputs of an execution.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionGetDataResponse
  */
 export type WorkflowExecutionGetDataResponse = Message<"platformidl.admin.WorkflowExecutionGetDataResponse"> & {
@@ -684,11 +776,15 @@ export type WorkflowExecutionGetDataResponse = Message<"platformidl.admin.Workfl
   inputs?: UrlBlob | undefined;
 
   /**
+   * Unset when they could not be read; never an empty map in their place.
+   *
    * @generated from field: platformidl.core.LiteralMap full_inputs = 3;
    */
   fullInputs?: LiteralMap | undefined;
 
   /**
+   * Unset until there are any, and when they could not be read.
+   *
    * @generated from field: platformidl.core.LiteralMap full_outputs = 4;
    */
   fullOutputs?: LiteralMap | undefined;
@@ -721,6 +817,8 @@ export const ExecutionTagsSchema: GenMessage<ExecutionTags> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 18);
 
 /**
+ * Changes what may change of an execution.
+ *
  * @generated from message platformidl.admin.ExecutionUpdateRequest
  */
 export type ExecutionUpdateRequest = Message<"platformidl.admin.ExecutionUpdateRequest"> & {
@@ -750,6 +848,8 @@ export const ExecutionUpdateRequestSchema: GenMessage<ExecutionUpdateRequest> = 
   messageDesc(file_platformidl_admin_execution, 19);
 
 /**
+ * The last change of the state of an execution.
+ *
  * @generated from message platformidl.admin.ExecutionStateChangeDetails
  */
 export type ExecutionStateChangeDetails = Message<"platformidl.admin.ExecutionStateChangeDetails"> & {
@@ -777,6 +877,8 @@ export const ExecutionStateChangeDetailsSchema: GenMessage<ExecutionStateChangeD
   messageDesc(file_platformidl_admin_execution, 20);
 
 /**
+ * The change is recorded.
+ *
  * @generated from message platformidl.admin.ExecutionUpdateResponse
  */
 export type ExecutionUpdateResponse = Message<"platformidl.admin.ExecutionUpdateResponse"> & {
@@ -790,6 +892,8 @@ export const ExecutionUpdateResponseSchema: GenMessage<ExecutionUpdateResponse> 
   messageDesc(file_platformidl_admin_execution, 21);
 
 /**
+ * Asks what the time of an execution was spent on.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionGetMetricsRequest
  */
 export type WorkflowExecutionGetMetricsRequest = Message<"platformidl.admin.WorkflowExecutionGetMetricsRequest"> & {
@@ -799,6 +903,8 @@ export type WorkflowExecutionGetMetricsRequest = Message<"platformidl.admin.Work
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * How many levels of nodes to show.
+   *
    * @generated from field: int32 depth = 2;
    */
   depth: number;
@@ -812,6 +918,8 @@ export const WorkflowExecutionGetMetricsRequestSchema: GenMessage<WorkflowExecut
   messageDesc(file_platformidl_admin_execution, 22);
 
 /**
+ * The time of the execution as a whole.
+ *
  * @generated from message platformidl.admin.WorkflowExecutionGetMetricsResponse
  */
 export type WorkflowExecutionGetMetricsResponse = Message<"platformidl.admin.WorkflowExecutionGetMetricsResponse"> & {
@@ -829,6 +937,8 @@ export const WorkflowExecutionGetMetricsResponseSchema: GenMessage<WorkflowExecu
   messageDesc(file_platformidl_admin_execution, 23);
 
 /**
+ * Whether an execution is shown in lists that do not ask for more.
+ *
  * @generated from enum platformidl.admin.ExecutionState
  */
 export enum ExecutionState {

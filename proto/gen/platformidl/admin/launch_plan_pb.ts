@@ -33,6 +33,8 @@ export const file_platformidl_admin_launch_plan: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9hZG1pbi9sYXVuY2hfcGxhbi5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4idAoXTGF1bmNoUGxhbkNyZWF0ZVJlcXVlc3QSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLwoEc3BlYxgCIAEoCzIhLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5TcGVjIhoKGExhdW5jaFBsYW5DcmVhdGVSZXNwb25zZSKeAQoKTGF1bmNoUGxhbhIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIvCgRzcGVjGAIgASgLMiEucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblNwZWMSNQoHY2xvc3VyZRgDIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5DbG9zdXJlIlQKDkxhdW5jaFBsYW5MaXN0EjMKDGxhdW5jaF9wbGFucxgBIAMoCzIdLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW4SDQoFdG9rZW4YAiABKAkiRgoEQXV0aBIaChJhc3N1bWFibGVfaWFtX3JvbGUYASABKAkSIgoaa3ViZXJuZXRlc19zZXJ2aWNlX2FjY291bnQYAiABKAki4gcKDkxhdW5jaFBsYW5TcGVjEjEKC3dvcmtmbG93X2lkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEj4KD2VudGl0eV9tZXRhZGF0YRgCIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5NZXRhZGF0YRI2Cg5kZWZhdWx0X2lucHV0cxgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyTWFwEjIKDGZpeGVkX2lucHV0cxgEIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBIQCgRyb2xlGAUgASgJQgIYARIpCgZsYWJlbHMYBiABKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMSMwoLYW5ub3RhdGlvbnMYByABKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5Bbm5vdGF0aW9ucxIpCgRhdXRoGAggASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uQXV0aEICGAESMgoJYXV0aF9yb2xlGAkgASgLMhsucGxhdGZvcm1pZGwuYWRtaW4uQXV0aFJvbGVCAhgBEjsKEHNlY3VyaXR5X2NvbnRleHQYCiABKAsyIS5wbGF0Zm9ybWlkbC5jb3JlLlNlY3VyaXR5Q29udGV4dBI+ChJxdWFsaXR5X29mX3NlcnZpY2UYECABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2USRgoWcmF3X291dHB1dF9kYXRhX2NvbmZpZxgRIAEoCzImLnBsYXRmb3JtaWRsLmFkbWluLlJhd091dHB1dERhdGFDb25maWcSFwoPbWF4X3BhcmFsbGVsaXNtGBIgASgFEjEKDWludGVycnVwdGlibGUYEyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEhcKD292ZXJ3cml0ZV9jYWNoZRgUIAEoCBIlCgRlbnZzGBUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uRW52cxJLChlleGVjdXRpb25fZW52X2Fzc2lnbm1lbnRzGBYgAygLMigucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FbnZBc3NpZ25tZW50EkAKEmNsdXN0ZXJfYXNzaWdubWVudBgXIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkNsdXN0ZXJBc3NpZ25tZW50EkAKEmNvbmN1cnJlbmN5X3BvbGljeRgYIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkNvbmN1cnJlbmN5UG9saWN5Il8KEUNvbmN1cnJlbmN5UG9saWN5EgsKA21heBgBIAEoBRI9CghiZWhhdmlvchgCIAEoDjIrLnBsYXRmb3JtaWRsLmFkbWluLkNvbmN1cnJlbmN5TGltaXRCZWhhdmlvciKYAgoRTGF1bmNoUGxhbkNsb3N1cmUSMQoFc3RhdGUYASABKA4yIi5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuU3RhdGUSNwoPZXhwZWN0ZWRfaW5wdXRzGAIgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5QYXJhbWV0ZXJNYXASNwoQZXhwZWN0ZWRfb3V0cHV0cxgDIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXASLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAirAEKEkxhdW5jaFBsYW5NZXRhZGF0YRItCghzY2hlZHVsZRgBIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlNjaGVkdWxlEjYKDW5vdGlmaWNhdGlvbnMYAiADKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5Ob3RpZmljYXRpb24SLwoRbGF1bmNoX2NvbmRpdGlvbnMYAyABKAsyFC5nb29nbGUucHJvdG9idWYuQW55InYKF0xhdW5jaFBsYW5VcGRhdGVSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjEKBXN0YXRlGAIgASgOMiIucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblN0YXRlIhoKGExhdW5jaFBsYW5VcGRhdGVSZXNwb25zZSJPChdBY3RpdmVMYXVuY2hQbGFuUmVxdWVzdBI0CgJpZBgBIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllciKTAQobQWN0aXZlTGF1bmNoUGxhbkxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEg0KBWxpbWl0GAMgASgNEg0KBXRva2VuGAQgASgJEigKB3NvcnRfYnkYBSABKAsyFy5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0EgsKA29yZxgGIAEoCSorCg9MYXVuY2hQbGFuU3RhdGUSDAoISU5BQ1RJVkUQABIKCgZBQ1RJVkUQASprChhDb25jdXJyZW5jeUxpbWl0QmVoYXZpb3ISKgomQ09OQ1VSUkVOQ1lfTElNSVRfQkVIQVZJT1JfVU5TUEVDSUZJRUQQABIjCh9DT05DVVJSRU5DWV9MSU1JVF9CRUhBVklPUl9TS0lQEAFiBnByb3RvMw", [file_google_protobuf_any, file_google_protobuf_timestamp, file_google_protobuf_wrappers, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_schedule, file_platformidl_core_execution, file_platformidl_core_execution_envs, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_core_security]);
 
 /**
+ * Registers a version.
+ *
  * @generated from message platformidl.admin.LaunchPlanCreateRequest
  */
 export type LaunchPlanCreateRequest = Message<"platformidl.admin.LaunchPlanCreateRequest"> & {
@@ -55,6 +57,8 @@ export const LaunchPlanCreateRequestSchema: GenMessage<LaunchPlanCreateRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 0);
 
 /**
+ * The version is recorded.
+ *
  * @generated from message platformidl.admin.LaunchPlanCreateResponse
  */
 export type LaunchPlanCreateResponse = Message<"platformidl.admin.LaunchPlanCreateResponse"> & {
@@ -68,6 +72,8 @@ export const LaunchPlanCreateResponseSchema: GenMessage<LaunchPlanCreateResponse
   messageDesc(file_platformidl_admin_launch_plan, 1);
 
 /**
+ * A version of a launch plan.
+ *
  * @generated from message platformidl.admin.LaunchPlan
  */
 export type LaunchPlan = Message<"platformidl.admin.LaunchPlan"> & {
@@ -95,6 +101,8 @@ export const LaunchPlanSchema: GenMessage<LaunchPlan> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 2);
 
 /**
+ * A page of versions.
+ *
  * @generated from message platformidl.admin.LaunchPlanList
  */
 export type LaunchPlanList = Message<"platformidl.admin.LaunchPlanList"> & {
@@ -104,6 +112,8 @@ export type LaunchPlanList = Message<"platformidl.admin.LaunchPlanList"> & {
   launchPlans: LaunchPlan[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -117,6 +127,8 @@ export const LaunchPlanListSchema: GenMessage<LaunchPlanList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 3);
 
 /**
+ * Whom executions run as, in the oldest of three forms.
+ *
  * @generated from message platformidl.admin.Auth
  */
 export type Auth = Message<"platformidl.admin.Auth"> & {
@@ -139,6 +151,8 @@ export const AuthSchema: GenMessage<Auth> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 4);
 
 /**
+ * What to launch and how.
+ *
  * @generated from message platformidl.admin.LaunchPlanSpec
  */
 export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
@@ -153,11 +167,15 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   entityMetadata?: LaunchPlanMetadata | undefined;
 
   /**
+   * What a caller may leave out or must give; the server adds the workflow's own.
+   *
    * @generated from field: platformidl.core.ParameterMap default_inputs = 3;
    */
   defaultInputs?: ParameterMap | undefined;
 
   /**
+   * What a caller cannot change. No input is both fixed and default.
+   *
    * @generated from field: platformidl.core.LiteralMap fixed_inputs = 4;
    */
   fixedInputs?: LiteralMap | undefined;
@@ -206,6 +224,8 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   rawOutputDataConfig?: RawOutputDataConfig | undefined;
 
   /**
+   * Nodes at once; 0 takes the configuration's.
+   *
    * @generated from field: int32 max_parallelism = 18;
    */
   maxParallelism: number;
@@ -216,6 +236,8 @@ export type LaunchPlanSpec = Message<"platformidl.admin.LaunchPlanSpec"> & {
   interruptible?: boolean | undefined;
 
   /**
+   * Compute anew what is cached.
+   *
    * @generated from field: bool overwrite_cache = 20;
    */
   overwriteCache: boolean;
@@ -249,10 +271,14 @@ export const LaunchPlanSpecSchema: GenMessage<LaunchPlanSpec> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 5);
 
 /**
+ * How many executions may be there at once.
+ *
  * @generated from message platformidl.admin.ConcurrencyPolicy
  */
 export type ConcurrencyPolicy = Message<"platformidl.admin.ConcurrencyPolicy"> & {
   /**
+   * Executions that have not ended.
+   *
    * @generated from field: int32 max = 1;
    */
   max: number;
@@ -271,6 +297,8 @@ export const ConcurrencyPolicySchema: GenMessage<ConcurrencyPolicy> = /*@__PURE_
   messageDesc(file_platformidl_admin_launch_plan, 6);
 
 /**
+ * What the server adds to a version.
+ *
  * @generated from message platformidl.admin.LaunchPlanClosure
  */
 export type LaunchPlanClosure = Message<"platformidl.admin.LaunchPlanClosure"> & {
@@ -280,6 +308,8 @@ export type LaunchPlanClosure = Message<"platformidl.admin.LaunchPlanClosure"> &
   state: LaunchPlanState;
 
   /**
+   * What can be given to an execution: the workflow's inputs without the fixed ones.
+   *
    * @generated from field: platformidl.core.ParameterMap expected_inputs = 2;
    */
   expectedInputs?: ParameterMap | undefined;
@@ -308,6 +338,8 @@ export const LaunchPlanClosureSchema: GenMessage<LaunchPlanClosure> = /*@__PURE_
   messageDesc(file_platformidl_admin_launch_plan, 7);
 
 /**
+ * When it is launched by itself, and who is told.
+ *
  * @generated from message platformidl.admin.LaunchPlanMetadata
  */
 export type LaunchPlanMetadata = Message<"platformidl.admin.LaunchPlanMetadata"> & {
@@ -335,6 +367,8 @@ export const LaunchPlanMetadataSchema: GenMessage<LaunchPlanMetadata> = /*@__PUR
   messageDesc(file_platformidl_admin_launch_plan, 8);
 
 /**
+ * Activates or deactivates a version.
+ *
  * @generated from message platformidl.admin.LaunchPlanUpdateRequest
  */
 export type LaunchPlanUpdateRequest = Message<"platformidl.admin.LaunchPlanUpdateRequest"> & {
@@ -344,6 +378,8 @@ export type LaunchPlanUpdateRequest = Message<"platformidl.admin.LaunchPlanUpdat
   id?: Identifier | undefined;
 
   /**
+   * INACTIVE when it is left out.
+   *
    * @generated from field: platformidl.admin.LaunchPlanState state = 2;
    */
   state: LaunchPlanState;
@@ -357,6 +393,8 @@ export const LaunchPlanUpdateRequestSchema: GenMessage<LaunchPlanUpdateRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 9);
 
 /**
+ * The change is recorded.
+ *
  * @generated from message platformidl.admin.LaunchPlanUpdateResponse
  */
 export type LaunchPlanUpdateResponse = Message<"platformidl.admin.LaunchPlanUpdateResponse"> & {
@@ -370,6 +408,8 @@ export const LaunchPlanUpdateResponseSchema: GenMessage<LaunchPlanUpdateResponse
   messageDesc(file_platformidl_admin_launch_plan, 10);
 
 /**
+ * Asks for the active version of a name.
+ *
  * @generated from message platformidl.admin.ActiveLaunchPlanRequest
  */
 export type ActiveLaunchPlanRequest = Message<"platformidl.admin.ActiveLaunchPlanRequest"> & {
@@ -387,6 +427,8 @@ export const ActiveLaunchPlanRequestSchema: GenMessage<ActiveLaunchPlanRequest> 
   messageDesc(file_platformidl_admin_launch_plan, 11);
 
 /**
+ * Asks for the active versions in a project and domain.
+ *
  * @generated from message platformidl.admin.ActiveLaunchPlanListRequest
  */
 export type ActiveLaunchPlanListRequest = Message<"platformidl.admin.ActiveLaunchPlanListRequest"> & {
@@ -401,11 +443,15 @@ export type ActiveLaunchPlanListRequest = Message<"platformidl.admin.ActiveLaunc
   domain: string;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 3;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 4;
    */
   token: string;
@@ -429,6 +475,8 @@ export const ActiveLaunchPlanListRequestSchema: GenMessage<ActiveLaunchPlanListR
   messageDesc(file_platformidl_admin_launch_plan, 12);
 
 /**
+ * Whether a version is the one that is launched by name, and whether its schedule counts.
+ *
  * @generated from enum platformidl.admin.LaunchPlanState
  */
 export enum LaunchPlanState {
@@ -450,6 +498,8 @@ export const LaunchPlanStateSchema: GenEnum<LaunchPlanState> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_launch_plan, 0);
 
 /**
+ * What happens to an execution above the limit.
+ *
  * @generated from enum platformidl.admin.ConcurrencyLimitBehavior
  */
 export enum ConcurrencyLimitBehavior {
@@ -459,6 +509,8 @@ export enum ConcurrencyLimitBehavior {
   UNSPECIFIED = 0,
 
   /**
+   * It is refused.
+   *
    * @generated from enum value: CONCURRENCY_LIMIT_BEHAVIOR_SKIP = 1;
    */
   SKIP = 1,

@@ -27,6 +27,8 @@ export const file_platformidl_admin_node_execution: GenFile = /*@__PURE__*/
   fileDesc("CiZwbGF0Zm9ybWlkbC9hZG1pbi9ub2RlX2V4ZWN1dGlvbi5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iUAoXTm9kZUV4ZWN1dGlvbkdldFJlcXVlc3QSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyItsBChhOb2RlRXhlY3V0aW9uTGlzdFJlcXVlc3QSTAoVd29ya2Zsb3dfZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFbGltaXQYAiABKA0SDQoFdG9rZW4YAyABKAkSDwoHZmlsdGVycxgEIAEoCRIoCgdzb3J0X2J5GAUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydBIYChB1bmlxdWVfcGFyZW50X2lkGAYgASgJIsABCh9Ob2RlRXhlY3V0aW9uRm9yVGFza0xpc3RSZXF1ZXN0EkQKEXRhc2tfZXhlY3V0aW9uX2lkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uSWRlbnRpZmllchINCgVsaW1pdBgCIAEoDRINCgV0b2tlbhgDIAEoCRIPCgdmaWx0ZXJzGAQgASgJEigKB3NvcnRfYnkYBSABKAsyFy5wbGF0Zm9ybWlkbC5hZG1pbi5Tb3J0Is8BCg1Ob2RlRXhlY3V0aW9uEjUKAmlkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5Ob2RlRXhlY3V0aW9uSWRlbnRpZmllchIRCglpbnB1dF91cmkYAiABKAkSOAoHY2xvc3VyZRgDIAEoCzInLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25DbG9zdXJlEjoKCG1ldGFkYXRhGAQgASgLMigucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbk1ldGFEYXRhIpIBChVOb2RlRXhlY3V0aW9uTWV0YURhdGESEwoLcmV0cnlfZ3JvdXAYASABKAkSFgoOaXNfcGFyZW50X25vZGUYAiABKAgSFAoMc3BlY19ub2RlX2lkGAMgASgJEhIKCmlzX2R5bmFtaWMYBCABKAgSEAoIaXNfYXJyYXkYBSABKAgSEAoIaXNfZWFnZXIYBiABKAgiXQoRTm9kZUV4ZWN1dGlvbkxpc3QSOQoPbm9kZV9leGVjdXRpb25zGAEgAygLMiAucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbhINCgV0b2tlbhgCIAEoCSLxBAoUTm9kZUV4ZWN1dGlvbkNsb3N1cmUSGAoKb3V0cHV0X3VyaRgBIAEoCUICGAFIABIxCgVlcnJvchgCIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuRXhlY3V0aW9uRXJyb3JIABI3CgtvdXRwdXRfZGF0YRgKIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEICGAFIABI0CgVwaGFzZRgDIAEoDjIlLnBsYXRmb3JtaWRsLmNvcmUuTm9kZUV4ZWN1dGlvbi5QaGFzZRIuCgpzdGFydGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCghkdXJhdGlvbhgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJJChZ3b3JrZmxvd19ub2RlX21ldGFkYXRhGAggASgLMicucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dOb2RlTWV0YWRhdGFIARJBChJ0YXNrX25vZGVfbWV0YWRhdGEYCSABKAsyIy5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrTm9kZU1ldGFkYXRhSAESEAoIZGVja191cmkYCyABKAkSHAoUZHluYW1pY19qb2Jfc3BlY191cmkYDCABKAlCDwoNb3V0cHV0X3Jlc3VsdEIRCg90YXJnZXRfbWV0YWRhdGEiWgoUV29ya2Zsb3dOb2RlTWV0YWRhdGESQgoLZXhlY3V0aW9uSWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciKeAQoQVGFza05vZGVNZXRhZGF0YRI6CgxjYWNoZV9zdGF0dXMYASABKA4yJC5wbGF0Zm9ybWlkbC5jb3JlLkNhdGFsb2dDYWNoZVN0YXR1cxI2CgtjYXRhbG9nX2tleRgCIAEoCzIhLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ01ldGFkYXRhEhYKDmNoZWNrcG9pbnRfdXJpGAQgASgJIqsBChtEeW5hbWljV29ya2Zsb3dOb2RlTWV0YWRhdGESKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISRAoRY29tcGlsZWRfd29ya2Zsb3cYAiABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkV29ya2Zsb3dDbG9zdXJlEhwKFGR5bmFtaWNfam9iX3NwZWNfdXJpGAMgASgJIlQKG05vZGVFeGVjdXRpb25HZXREYXRhUmVxdWVzdBI1CgJpZBgBIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuTm9kZUV4ZWN1dGlvbklkZW50aWZpZXIi4gIKHE5vZGVFeGVjdXRpb25HZXREYXRhUmVzcG9uc2USLgoGaW5wdXRzGAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uVXJsQmxvYkICGAESLwoHb3V0cHV0cxgCIAEoCzIaLnBsYXRmb3JtaWRsLmFkbWluLlVybEJsb2JCAhgBEjEKC2Z1bGxfaW5wdXRzGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEjIKDGZ1bGxfb3V0cHV0cxgEIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcBJIChBkeW5hbWljX3dvcmtmbG93GBAgASgLMi4ucGxhdGZvcm1pZGwuYWRtaW4uRHluYW1pY1dvcmtmbG93Tm9kZU1ldGFkYXRhEjAKCmZseXRlX3VybHMYESABKAsyHC5wbGF0Zm9ybWlkbC5hZG1pbi5GbHl0ZVVSTHMiVgodR2V0RHluYW1pY05vZGVXb3JrZmxvd1JlcXVlc3QSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyImMKG0R5bmFtaWNOb2RlV29ya2Zsb3dSZXNwb25zZRJEChFjb21waWxlZF93b3JrZmxvdxgBIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuQ29tcGlsZWRXb3JrZmxvd0Nsb3N1cmViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_common, file_platformidl_core_catalog, file_platformidl_core_compiler, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
+ * Asks for a node execution.
+ *
  * @generated from message platformidl.admin.NodeExecutionGetRequest
  */
 export type NodeExecutionGetRequest = Message<"platformidl.admin.NodeExecutionGetRequest"> & {
@@ -44,6 +46,8 @@ export const NodeExecutionGetRequestSchema: GenMessage<NodeExecutionGetRequest> 
   messageDesc(file_platformidl_admin_node_execution, 0);
 
 /**
+ * Asks for a page of the node executions of an execution.
+ *
  * @generated from message platformidl.admin.NodeExecutionListRequest
  */
 export type NodeExecutionListRequest = Message<"platformidl.admin.NodeExecutionListRequest"> & {
@@ -53,16 +57,22 @@ export type NodeExecutionListRequest = Message<"platformidl.admin.NodeExecutionL
   workflowExecutionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 4;
    */
   filters: string;
@@ -73,6 +83,8 @@ export type NodeExecutionListRequest = Message<"platformidl.admin.NodeExecutionL
   sortBy?: Sort | undefined;
 
   /**
+   * The node whose direct children are asked for; empty asks for the outermost.
+   *
    * @generated from field: string unique_parent_id = 6;
    */
   uniqueParentId: string;
@@ -86,6 +98,8 @@ export const NodeExecutionListRequestSchema: GenMessage<NodeExecutionListRequest
   messageDesc(file_platformidl_admin_node_execution, 1);
 
 /**
+ * Asks for the node executions that an attempt has started.
+ *
  * @generated from message platformidl.admin.NodeExecutionForTaskListRequest
  */
 export type NodeExecutionForTaskListRequest = Message<"platformidl.admin.NodeExecutionForTaskListRequest"> & {
@@ -95,6 +109,8 @@ export type NodeExecutionForTaskListRequest = Message<"platformidl.admin.NodeExe
   taskExecutionId?: TaskExecutionIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
@@ -123,6 +139,8 @@ export const NodeExecutionForTaskListRequestSchema: GenMessage<NodeExecutionForT
   messageDesc(file_platformidl_admin_node_execution, 2);
 
 /**
+ * The run of one node of an execution.
+ *
  * @generated from message platformidl.admin.NodeExecution
  */
 export type NodeExecution = Message<"platformidl.admin.NodeExecution"> & {
@@ -155,35 +173,49 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_node_execution, 3);
 
 /**
+ * What is known of the node itself.
+ *
  * @generated from message platformidl.admin.NodeExecutionMetaData
  */
 export type NodeExecutionMetaData = Message<"platformidl.admin.NodeExecutionMetaData"> & {
   /**
+   * Tells the attempts of a parent apart.
+   *
    * @generated from field: string retry_group = 1;
    */
   retryGroup: string;
 
   /**
+   * It has nodes inside it.
+   *
    * @generated from field: bool is_parent_node = 2;
    */
   isParentNode: boolean;
 
   /**
+   * Its id in the compiled workflow.
+   *
    * @generated from field: string spec_node_id = 3;
    */
   specNodeId: string;
 
   /**
+   * It makes a graph while it runs.
+   *
    * @generated from field: bool is_dynamic = 4;
    */
   isDynamic: boolean;
 
   /**
+   * It runs once for each element of a list.
+   *
    * @generated from field: bool is_array = 5;
    */
   isArray: boolean;
 
   /**
+   * Its task starts other executions as it goes.
+   *
    * @generated from field: bool is_eager = 6;
    */
   isEager: boolean;
@@ -197,6 +229,8 @@ export const NodeExecutionMetaDataSchema: GenMessage<NodeExecutionMetaData> = /*
   messageDesc(file_platformidl_admin_node_execution, 4);
 
 /**
+ * A page of node executions.
+ *
  * @generated from message platformidl.admin.NodeExecutionList
  */
 export type NodeExecutionList = Message<"platformidl.admin.NodeExecutionList"> & {
@@ -206,6 +240,8 @@ export type NodeExecutionList = Message<"platformidl.admin.NodeExecutionList"> &
   nodeExecutions: NodeExecution[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -219,6 +255,8 @@ export const NodeExecutionListSchema: GenMessage<NodeExecutionList> = /*@__PURE_
   messageDesc(file_platformidl_admin_node_execution, 5);
 
 /**
+ * What has become of a node.
+ *
  * @generated from message platformidl.admin.NodeExecutionClosure
  */
 export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosure"> & {
@@ -253,11 +291,15 @@ export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosu
   phase: NodeExecution_Phase;
 
   /**
+   * Of the earliest RUNNING.
+   *
    * @generated from field: google.protobuf.Timestamp started_at = 4;
    */
   startedAt?: Timestamp | undefined;
 
   /**
+   * From `started_at` to the end.
+   *
    * @generated from field: google.protobuf.Duration duration = 5;
    */
   duration?: Duration | undefined;
@@ -290,11 +332,15 @@ export type NodeExecutionClosure = Message<"platformidl.admin.NodeExecutionClosu
   } | { case: undefined; value?: undefined };
 
   /**
+   * Where the report of the node lies.
+   *
    * @generated from field: string deck_uri = 11;
    */
   deckUri: string;
 
   /**
+   * Where the graph of a dynamic node lies as the task has written it.
+   *
    * @generated from field: string dynamic_job_spec_uri = 12;
    */
   dynamicJobSpecUri: string;
@@ -308,10 +354,14 @@ export const NodeExecutionClosureSchema: GenMessage<NodeExecutionClosure> = /*@_
   messageDesc(file_platformidl_admin_node_execution, 6);
 
 /**
+ * Of a node that runs another workflow.
+ *
  * @generated from message platformidl.admin.WorkflowNodeMetadata
  */
 export type WorkflowNodeMetadata = Message<"platformidl.admin.WorkflowNodeMetadata"> & {
   /**
+   * The child execution that it has created.
+   *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier executionId = 1;
    */
   executionId?: WorkflowExecutionIdentifier | undefined;
@@ -325,6 +375,8 @@ export const WorkflowNodeMetadataSchema: GenMessage<WorkflowNodeMetadata> = /*@_
   messageDesc(file_platformidl_admin_node_execution, 7);
 
 /**
+ * Of a node that runs a task.
+ *
  * @generated from message platformidl.admin.TaskNodeMetadata
  */
 export type TaskNodeMetadata = Message<"platformidl.admin.TaskNodeMetadata"> & {
@@ -339,6 +391,8 @@ export type TaskNodeMetadata = Message<"platformidl.admin.TaskNodeMetadata"> & {
   catalogKey?: CatalogMetadata | undefined;
 
   /**
+   * Where the task keeps what it needs to go on after an interruption.
+   *
    * @generated from field: string checkpoint_uri = 4;
    */
   checkpointUri: string;
@@ -352,6 +406,8 @@ export const TaskNodeMetadataSchema: GenMessage<TaskNodeMetadata> = /*@__PURE__*
   messageDesc(file_platformidl_admin_node_execution, 8);
 
 /**
+ * The graph that a dynamic node has made.
+ *
  * @generated from message platformidl.admin.DynamicWorkflowNodeMetadata
  */
 export type DynamicWorkflowNodeMetadata = Message<"platformidl.admin.DynamicWorkflowNodeMetadata"> & {
@@ -379,6 +435,8 @@ export const DynamicWorkflowNodeMetadataSchema: GenMessage<DynamicWorkflowNodeMe
   messageDesc(file_platformidl_admin_node_execution, 9);
 
 /**
+ * Asks for the inputs and outputs of a node execution.
+ *
  * @generated from message platformidl.admin.NodeExecutionGetDataRequest
  */
 export type NodeExecutionGetDataRequest = Message<"platformidl.admin.NodeExecutionGetDataRequest"> & {
@@ -396,6 +454,8 @@ export const NodeExecutionGetDataRequestSchema: GenMessage<NodeExecutionGetDataR
   messageDesc(file_platformidl_admin_node_execution, 10);
 
 /**
+ * The inputs and outputs of a node execution.
+ *
  * @generated from message platformidl.admin.NodeExecutionGetDataResponse
  */
 export type NodeExecutionGetDataResponse = Message<"platformidl.admin.NodeExecutionGetDataResponse"> & {
@@ -412,16 +472,22 @@ export type NodeExecutionGetDataResponse = Message<"platformidl.admin.NodeExecut
   outputs?: UrlBlob | undefined;
 
   /**
+   * Unset when they could not be read; never an empty map in their place.
+   *
    * @generated from field: platformidl.core.LiteralMap full_inputs = 3;
    */
   fullInputs?: LiteralMap | undefined;
 
   /**
+   * Unset until there are any, and when they could not be read.
+   *
    * @generated from field: platformidl.core.LiteralMap full_outputs = 4;
    */
   fullOutputs?: LiteralMap | undefined;
 
   /**
+   * Set for dynamic nodes only.
+   *
    * @generated from field: platformidl.admin.DynamicWorkflowNodeMetadata dynamic_workflow = 16;
    */
   dynamicWorkflow?: DynamicWorkflowNodeMetadata | undefined;
@@ -440,6 +506,8 @@ export const NodeExecutionGetDataResponseSchema: GenMessage<NodeExecutionGetData
   messageDesc(file_platformidl_admin_node_execution, 11);
 
 /**
+ * Asks for the graph that a dynamic node has made.
+ *
  * @generated from message platformidl.admin.GetDynamicNodeWorkflowRequest
  */
 export type GetDynamicNodeWorkflowRequest = Message<"platformidl.admin.GetDynamicNodeWorkflowRequest"> & {
@@ -457,6 +525,8 @@ export const GetDynamicNodeWorkflowRequestSchema: GenMessage<GetDynamicNodeWorkf
   messageDesc(file_platformidl_admin_node_execution, 12);
 
 /**
+ * The graph, compiled.
+ *
  * @generated from message platformidl.admin.DynamicNodeWorkflowResponse
  */
 export type DynamicNodeWorkflowResponse = Message<"platformidl.admin.DynamicNodeWorkflowResponse"> & {

@@ -15,6 +15,8 @@ export const file_platformidl_admin_project_attributes: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0X2F0dHJpYnV0ZXMucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluInUKEVByb2plY3RBdHRyaWJ1dGVzEg8KB3Byb2plY3QYASABKAkSQgoTbWF0Y2hpbmdfYXR0cmlidXRlcxgCIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoaW5nQXR0cmlidXRlcxILCgNvcmcYAyABKAkiWgoeUHJvamVjdEF0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0EjgKCmF0dHJpYnV0ZXMYASABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlcyIhCh9Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIngKG1Byb2plY3RBdHRyaWJ1dGVzR2V0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEjsKDXJlc291cmNlX3R5cGUYAiABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVSZXNvdXJjZRILCgNvcmcYAyABKAkiWAocUHJvamVjdEF0dHJpYnV0ZXNHZXRSZXNwb25zZRI4CgphdHRyaWJ1dGVzGAEgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdEF0dHJpYnV0ZXMiewoeUHJvamVjdEF0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSOwoNcmVzb3VyY2VfdHlwZRgCIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgDIAEoCSIhCh9Qcm9qZWN0QXR0cmlidXRlc0RlbGV0ZVJlc3BvbnNlYgZwcm90bzM", [file_platformidl_admin_matchable_resource]);
 
 /**
+ * Attributes of one kind for a project.
+ *
  * @generated from message platformidl.admin.ProjectAttributes
  */
 export type ProjectAttributes = Message<"platformidl.admin.ProjectAttributes"> & {
@@ -42,6 +44,8 @@ export const ProjectAttributesSchema: GenMessage<ProjectAttributes> = /*@__PURE_
   messageDesc(file_platformidl_admin_project_attributes, 0);
 
 /**
+ * Sets them.
+ *
  * @generated from message platformidl.admin.ProjectAttributesUpdateRequest
  */
 export type ProjectAttributesUpdateRequest = Message<"platformidl.admin.ProjectAttributesUpdateRequest"> & {
@@ -59,6 +63,8 @@ export const ProjectAttributesUpdateRequestSchema: GenMessage<ProjectAttributesU
   messageDesc(file_platformidl_admin_project_attributes, 1);
 
 /**
+ * They are set.
+ *
  * @generated from message platformidl.admin.ProjectAttributesUpdateResponse
  */
 export type ProjectAttributesUpdateResponse = Message<"platformidl.admin.ProjectAttributesUpdateResponse"> & {
@@ -72,6 +78,8 @@ export const ProjectAttributesUpdateResponseSchema: GenMessage<ProjectAttributes
   messageDesc(file_platformidl_admin_project_attributes, 2);
 
 /**
+ * Asks for attributes of a kind.
+ *
  * @generated from message platformidl.admin.ProjectAttributesGetRequest
  */
 export type ProjectAttributesGetRequest = Message<"platformidl.admin.ProjectAttributesGetRequest"> & {
@@ -99,6 +107,8 @@ export const ProjectAttributesGetRequestSchema: GenMessage<ProjectAttributesGetR
   messageDesc(file_platformidl_admin_project_attributes, 3);
 
 /**
+ * The attributes.
+ *
  * @generated from message platformidl.admin.ProjectAttributesGetResponse
  */
 export type ProjectAttributesGetResponse = Message<"platformidl.admin.ProjectAttributesGetResponse"> & {
@@ -116,6 +126,8 @@ export const ProjectAttributesGetResponseSchema: GenMessage<ProjectAttributesGet
   messageDesc(file_platformidl_admin_project_attributes, 4);
 
 /**
+ * Deletes attributes of a kind at this level alone.
+ *
  * @generated from message platformidl.admin.ProjectAttributesDeleteRequest
  */
 export type ProjectAttributesDeleteRequest = Message<"platformidl.admin.ProjectAttributesDeleteRequest"> & {
@@ -143,6 +155,8 @@ export const ProjectAttributesDeleteRequestSchema: GenMessage<ProjectAttributesD
   messageDesc(file_platformidl_admin_project_attributes, 5);
 
 /**
+ * They are deleted.
+ *
  * @generated from message platformidl.admin.ProjectAttributesDeleteResponse
  */
 export type ProjectAttributesDeleteResponse = Message<"platformidl.admin.ProjectAttributesDeleteResponse"> & {

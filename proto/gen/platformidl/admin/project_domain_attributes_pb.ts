@@ -15,6 +15,8 @@ export const file_platformidl_admin_project_domain_attributes: GenFile = /*@__PU
   fileDesc("CjFwbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiKLAQoXUHJvamVjdERvbWFpbkF0dHJpYnV0ZXMSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSQgoTbWF0Y2hpbmdfYXR0cmlidXRlcxgDIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoaW5nQXR0cmlidXRlcxILCgNvcmcYBCABKAkiZgokUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0Ej4KCmF0dHJpYnV0ZXMYASABKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0RG9tYWluQXR0cmlidXRlcyInCiVQcm9qZWN0RG9tYWluQXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIo4BCiFQcm9qZWN0RG9tYWluQXR0cmlidXRlc0dldFJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSOwoNcmVzb3VyY2VfdHlwZRgDIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgEIAEoCSJkCiJQcm9qZWN0RG9tYWluQXR0cmlidXRlc0dldFJlc3BvbnNlEj4KCmF0dHJpYnV0ZXMYASABKAsyKi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0RG9tYWluQXR0cmlidXRlcyKRAQokUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEjsKDXJlc291cmNlX3R5cGUYAyABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVSZXNvdXJjZRILCgNvcmcYBCABKAkiJwolUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNEZWxldGVSZXNwb25zZWIGcHJvdG8z", [file_platformidl_admin_matchable_resource]);
 
 /**
+ * Attributes of one kind for a project in a domain.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributes
  */
 export type ProjectDomainAttributes = Message<"platformidl.admin.ProjectDomainAttributes"> & {
@@ -47,6 +49,8 @@ export const ProjectDomainAttributesSchema: GenMessage<ProjectDomainAttributes> 
   messageDesc(file_platformidl_admin_project_domain_attributes, 0);
 
 /**
+ * Sets them.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesUpdateRequest
  */
 export type ProjectDomainAttributesUpdateRequest = Message<"platformidl.admin.ProjectDomainAttributesUpdateRequest"> & {
@@ -64,6 +68,8 @@ export const ProjectDomainAttributesUpdateRequestSchema: GenMessage<ProjectDomai
   messageDesc(file_platformidl_admin_project_domain_attributes, 1);
 
 /**
+ * They are set.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesUpdateResponse
  */
 export type ProjectDomainAttributesUpdateResponse = Message<"platformidl.admin.ProjectDomainAttributesUpdateResponse"> & {
@@ -77,6 +83,8 @@ export const ProjectDomainAttributesUpdateResponseSchema: GenMessage<ProjectDoma
   messageDesc(file_platformidl_admin_project_domain_attributes, 2);
 
 /**
+ * Asks for attributes of a kind.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesGetRequest
  */
 export type ProjectDomainAttributesGetRequest = Message<"platformidl.admin.ProjectDomainAttributesGetRequest"> & {
@@ -109,6 +117,8 @@ export const ProjectDomainAttributesGetRequestSchema: GenMessage<ProjectDomainAt
   messageDesc(file_platformidl_admin_project_domain_attributes, 3);
 
 /**
+ * The attributes.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesGetResponse
  */
 export type ProjectDomainAttributesGetResponse = Message<"platformidl.admin.ProjectDomainAttributesGetResponse"> & {
@@ -126,6 +136,8 @@ export const ProjectDomainAttributesGetResponseSchema: GenMessage<ProjectDomainA
   messageDesc(file_platformidl_admin_project_domain_attributes, 4);
 
 /**
+ * Deletes attributes of a kind at this level alone.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesDeleteRequest
  */
 export type ProjectDomainAttributesDeleteRequest = Message<"platformidl.admin.ProjectDomainAttributesDeleteRequest"> & {
@@ -158,6 +170,8 @@ export const ProjectDomainAttributesDeleteRequestSchema: GenMessage<ProjectDomai
   messageDesc(file_platformidl_admin_project_domain_attributes, 5);
 
 /**
+ * They are deleted.
+ *
  * @generated from message platformidl.admin.ProjectDomainAttributesDeleteResponse
  */
 export type ProjectDomainAttributesDeleteResponse = Message<"platformidl.admin.ProjectDomainAttributesDeleteResponse"> & {

@@ -15,6 +15,8 @@ export const file_platformidl_admin_project: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9hZG1pbi9wcm9qZWN0LnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiISChBHZXREb21haW5SZXF1ZXN0IiIKBkRvbWFpbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJIkAKEkdldERvbWFpbnNSZXNwb25zZRIqCgdkb21haW5zGAEgAygLMhkucGxhdGZvcm1pZGwuYWRtaW4uRG9tYWluIqkCCgdQcm9qZWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSKgoHZG9tYWlucxgDIAMoCzIZLnBsYXRmb3JtaWRsLmFkbWluLkRvbWFpbhITCgtkZXNjcmlwdGlvbhgEIAEoCRIpCgZsYWJlbHMYBSABKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5MYWJlbHMSNgoFc3RhdGUYBiABKA4yJy5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0LlByb2plY3RTdGF0ZRILCgNvcmcYByABKAkiUwoMUHJvamVjdFN0YXRlEgoKBkFDVElWRRAAEgwKCEFSQ0hJVkVEEAESFAoQU1lTVEVNX0dFTkVSQVRFRBACEhMKD1NZU1RFTV9BUkNISVZFRBADIkcKCFByb2plY3RzEiwKCHByb2plY3RzGAEgAygLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdBINCgV0b2tlbhgCIAEoCSJ6ChJQcm9qZWN0TGlzdFJlcXVlc3QSDQoFbGltaXQYASABKA0SDQoFdG9rZW4YAiABKAkSDwoHZmlsdGVycxgDIAEoCRIoCgdzb3J0X2J5GAQgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydBILCgNvcmcYBSABKAkiRQoWUHJvamVjdFJlZ2lzdGVyUmVxdWVzdBIrCgdwcm9qZWN0GAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdCIZChdQcm9qZWN0UmVnaXN0ZXJSZXNwb25zZSIXChVQcm9qZWN0VXBkYXRlUmVzcG9uc2UiLAoRUHJvamVjdEdldFJlcXVlc3QSCgoCaWQYASABKAkSCwoDb3JnGAIgASgJIioKD0luYWN0aXZlUHJvamVjdBIKCgJpZBgBIAEoCRILCgNvcmcYAiABKAliBnByb3RvMw", [file_platformidl_admin_common]);
 
 /**
+ * Asks for the domains.
+ *
  * @generated from message platformidl.admin.GetDomainRequest
  */
 export type GetDomainRequest = Message<"platformidl.admin.GetDomainRequest"> & {
@@ -28,6 +30,8 @@ export const GetDomainRequestSchema: GenMessage<GetDomainRequest> = /*@__PURE__*
   messageDesc(file_platformidl_admin_project, 0);
 
 /**
+ * A stage that every project has, such as `production`.
+ *
  * @generated from message platformidl.admin.Domain
  */
 export type Domain = Message<"platformidl.admin.Domain"> & {
@@ -37,6 +41,8 @@ export type Domain = Message<"platformidl.admin.Domain"> & {
   id: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -50,6 +56,8 @@ export const DomainSchema: GenMessage<Domain> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 1);
 
 /**
+ * All domains, in the order of the configuration.
+ *
  * @generated from message platformidl.admin.GetDomainsResponse
  */
 export type GetDomainsResponse = Message<"platformidl.admin.GetDomainsResponse"> & {
@@ -67,20 +75,28 @@ export const GetDomainsResponseSchema: GenMessage<GetDomainsResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_project, 2);
 
 /**
+ * What is registered and run together.
+ *
  * @generated from message platformidl.admin.Project
  */
 export type Project = Message<"platformidl.admin.Project"> & {
   /**
+   * Lower-case letters, digits and hyphens; never changes.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * Filled in by the server, the same for every project; a caller leaves it empty.
+   *
    * @generated from field: repeated platformidl.admin.Domain domains = 3;
    */
   domains: Domain[];
@@ -114,6 +130,8 @@ export const ProjectSchema: GenMessage<Project> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 3);
 
 /**
+ * Whether it takes new things.
+ *
  * @generated from enum platformidl.admin.Project.ProjectState
  */
 export enum Project_ProjectState {
@@ -123,6 +141,8 @@ export enum Project_ProjectState {
   ACTIVE = 0,
 
   /**
+   * Nothing is registered or launched in it any more.
+   *
    * @generated from enum value: ARCHIVED = 1;
    */
   ARCHIVED = 1,
@@ -145,6 +165,8 @@ export const Project_ProjectStateSchema: GenEnum<Project_ProjectState> = /*@__PU
   enumDesc(file_platformidl_admin_project, 3, 0);
 
 /**
+ * A page of projects.
+ *
  * @generated from message platformidl.admin.Projects
  */
 export type Projects = Message<"platformidl.admin.Projects"> & {
@@ -154,6 +176,8 @@ export type Projects = Message<"platformidl.admin.Projects"> & {
   projects: Project[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -167,10 +191,14 @@ export const ProjectsSchema: GenMessage<Projects> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_project, 4);
 
 /**
+ * Asks for projects. Without any filter, archived ones are left out.
+ *
  * @generated from message platformidl.admin.ProjectListRequest
  */
 export type ProjectListRequest = Message<"platformidl.admin.ProjectListRequest"> & {
   /**
+   * The most to return; 0 is all.
+   *
    * @generated from field: uint32 limit = 1;
    */
   limit: number;
@@ -181,6 +209,8 @@ export type ProjectListRequest = Message<"platformidl.admin.ProjectListRequest">
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 3;
    */
   filters: string;
@@ -204,6 +234,8 @@ export const ProjectListRequestSchema: GenMessage<ProjectListRequest> = /*@__PUR
   messageDesc(file_platformidl_admin_project, 5);
 
 /**
+ * Registers a project. Over REST the project may stand bare.
+ *
  * @generated from message platformidl.admin.ProjectRegisterRequest
  */
 export type ProjectRegisterRequest = Message<"platformidl.admin.ProjectRegisterRequest"> & {
@@ -221,6 +253,8 @@ export const ProjectRegisterRequestSchema: GenMessage<ProjectRegisterRequest> = 
   messageDesc(file_platformidl_admin_project, 6);
 
 /**
+ * The project is recorded.
+ *
  * @generated from message platformidl.admin.ProjectRegisterResponse
  */
 export type ProjectRegisterResponse = Message<"platformidl.admin.ProjectRegisterResponse"> & {
@@ -234,6 +268,8 @@ export const ProjectRegisterResponseSchema: GenMessage<ProjectRegisterResponse> 
   messageDesc(file_platformidl_admin_project, 7);
 
 /**
+ * The change is recorded.
+ *
  * @generated from message platformidl.admin.ProjectUpdateResponse
  */
 export type ProjectUpdateResponse = Message<"platformidl.admin.ProjectUpdateResponse"> & {
@@ -247,6 +283,8 @@ export const ProjectUpdateResponseSchema: GenMessage<ProjectUpdateResponse> = /*
   messageDesc(file_platformidl_admin_project, 8);
 
 /**
+ * Asks for a project.
+ *
  * @generated from message platformidl.admin.ProjectGetRequest
  */
 export type ProjectGetRequest = Message<"platformidl.admin.ProjectGetRequest"> & {
@@ -269,6 +307,8 @@ export const ProjectGetRequestSchema: GenMessage<ProjectGetRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_project, 9);
 
 /**
+ * The detail of a refusal: the project takes nothing new.
+ *
  * @generated from message platformidl.admin.InactiveProject
  */
 export type InactiveProject = Message<"platformidl.admin.InactiveProject"> & {

@@ -13,6 +13,8 @@ export const file_platformidl_admin_schedule: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9hZG1pbi9zY2hlZHVsZS5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iSgoJRml4ZWRSYXRlEg0KBXZhbHVlGAEgASgNEi4KBHVuaXQYAiABKA4yIC5wbGF0Zm9ybWlkbC5hZG1pbi5GaXhlZFJhdGVVbml0IjAKDENyb25TY2hlZHVsZRIQCghzY2hlZHVsZRgBIAEoCRIOCgZvZmZzZXQYAiABKAkixwEKCFNjaGVkdWxlEh0KD2Nyb25fZXhwcmVzc2lvbhgBIAEoCUICGAFIABIsCgRyYXRlGAIgASgLMhwucGxhdGZvcm1pZGwuYWRtaW4uRml4ZWRSYXRlSAASOAoNY3Jvbl9zY2hlZHVsZRgEIAEoCzIfLnBsYXRmb3JtaWRsLmFkbWluLkNyb25TY2hlZHVsZUgAEh4KFmtpY2tvZmZfdGltZV9pbnB1dF9hcmcYAyABKAlCFAoSU2NoZWR1bGVFeHByZXNzaW9uKi4KDUZpeGVkUmF0ZVVuaXQSCgoGTUlOVVRFEAASCAoESE9VUhABEgcKA0RBWRACYgZwcm90bzM");
 
 /**
+ * Every so many minutes, hours or days.
+ *
  * @generated from message platformidl.admin.FixedRate
  */
 export type FixedRate = Message<"platformidl.admin.FixedRate"> & {
@@ -35,15 +37,21 @@ export const FixedRateSchema: GenMessage<FixedRate> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 0);
 
 /**
+ * Times by a cron expression.
+ *
  * @generated from message platformidl.admin.CronSchedule
  */
 export type CronSchedule = Message<"platformidl.admin.CronSchedule"> & {
   /**
+   * Five fields, or a name such as `@daily`.
+   *
    * @generated from field: string schedule = 1;
    */
   schedule: string;
 
   /**
+   * A duration in ISO 8601; kept, and without effect.
+   *
    * @generated from field: string offset = 2;
    */
   offset: string;
@@ -57,6 +65,8 @@ export const CronScheduleSchema: GenMessage<CronSchedule> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 1);
 
 /**
+ * When a launch plan is launched by itself.
+ *
  * @generated from message platformidl.admin.Schedule
  */
 export type Schedule = Message<"platformidl.admin.Schedule"> & {
@@ -85,6 +95,8 @@ export type Schedule = Message<"platformidl.admin.Schedule"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * The input that gets the time that the schedule meant; empty for none.
+   *
    * @generated from field: string kickoff_time_input_arg = 3;
    */
   kickoffTimeInputArg: string;
@@ -98,6 +110,8 @@ export const ScheduleSchema: GenMessage<Schedule> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_schedule, 2);
 
 /**
+ * What a fixed rate counts.
+ *
  * @generated from enum platformidl.admin.FixedRateUnit
  */
 export enum FixedRateUnit {

@@ -21,6 +21,8 @@ export const file_platformidl_admin_signal: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9hZG1pbi9zaWduYWwucHJvdG8SEXBsYXRmb3JtaWRsLmFkbWluIncKGFNpZ25hbEdldE9yQ3JlYXRlUmVxdWVzdBIuCgJpZBgBIAEoCzIiLnBsYXRmb3JtaWRsLmNvcmUuU2lnbmFsSWRlbnRpZmllchIrCgR0eXBlGAIgASgLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSK6AQoRU2lnbmFsTGlzdFJlcXVlc3QSTAoVd29ya2Zsb3dfZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFbGltaXQYAiABKA0SDQoFdG9rZW4YAyABKAkSDwoHZmlsdGVycxgEIAEoCRIoCgdzb3J0X2J5GAUgASgLMhcucGxhdGZvcm1pZGwuYWRtaW4uU29ydCJHCgpTaWduYWxMaXN0EioKB3NpZ25hbHMYASADKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5TaWduYWwSDQoFdG9rZW4YAiABKAkibAoQU2lnbmFsU2V0UmVxdWVzdBIuCgJpZBgBIAEoCzIiLnBsYXRmb3JtaWRsLmNvcmUuU2lnbmFsSWRlbnRpZmllchIoCgV2YWx1ZRgCIAEoCzIZLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbCITChFTaWduYWxTZXRSZXNwb25zZSKPAQoGU2lnbmFsEi4KAmlkGAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5TaWduYWxJZGVudGlmaWVyEisKBHR5cGUYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlEigKBXZhbHVlGAMgASgLMhkucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsYgZwcm90bzM", [file_platformidl_admin_common, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_core_types]);
 
 /**
+ * Asks for a signal, and makes it when it is not there.
+ *
  * @generated from message platformidl.admin.SignalGetOrCreateRequest
  */
 export type SignalGetOrCreateRequest = Message<"platformidl.admin.SignalGetOrCreateRequest"> & {
@@ -43,6 +45,8 @@ export const SignalGetOrCreateRequestSchema: GenMessage<SignalGetOrCreateRequest
   messageDesc(file_platformidl_admin_signal, 0);
 
 /**
+ * Asks for the signals of an execution.
+ *
  * @generated from message platformidl.admin.SignalListRequest
  */
 export type SignalListRequest = Message<"platformidl.admin.SignalListRequest"> & {
@@ -52,6 +56,8 @@ export type SignalListRequest = Message<"platformidl.admin.SignalListRequest"> &
   workflowExecutionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
@@ -62,6 +68,8 @@ export type SignalListRequest = Message<"platformidl.admin.SignalListRequest"> &
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 4;
    */
   filters: string;
@@ -80,6 +88,8 @@ export const SignalListRequestSchema: GenMessage<SignalListRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_signal, 1);
 
 /**
+ * A page of signals.
+ *
  * @generated from message platformidl.admin.SignalList
  */
 export type SignalList = Message<"platformidl.admin.SignalList"> & {
@@ -89,6 +99,8 @@ export type SignalList = Message<"platformidl.admin.SignalList"> & {
   signals: Signal[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -102,6 +114,8 @@ export const SignalListSchema: GenMessage<SignalList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_signal, 2);
 
 /**
+ * Gives a signal its value.
+ *
  * @generated from message platformidl.admin.SignalSetRequest
  */
 export type SignalSetRequest = Message<"platformidl.admin.SignalSetRequest"> & {
@@ -111,6 +125,8 @@ export type SignalSetRequest = Message<"platformidl.admin.SignalSetRequest"> & {
   id?: SignalIdentifier | undefined;
 
   /**
+   * Must be castable to the type of the signal.
+   *
    * @generated from field: platformidl.core.Literal value = 2;
    */
   value?: Literal | undefined;
@@ -124,6 +140,8 @@ export const SignalSetRequestSchema: GenMessage<SignalSetRequest> = /*@__PURE__*
   messageDesc(file_platformidl_admin_signal, 3);
 
 /**
+ * The value is recorded.
+ *
  * @generated from message platformidl.admin.SignalSetResponse
  */
 export type SignalSetResponse = Message<"platformidl.admin.SignalSetResponse"> & {
@@ -137,6 +155,8 @@ export const SignalSetResponseSchema: GenMessage<SignalSetResponse> = /*@__PURE_
   messageDesc(file_platformidl_admin_signal, 4);
 
 /**
+ * A value that a gate waits for.
+ *
  * @generated from message platformidl.admin.Signal
  */
 export type Signal = Message<"platformidl.admin.Signal"> & {
@@ -151,6 +171,8 @@ export type Signal = Message<"platformidl.admin.Signal"> & {
   type?: LiteralType | undefined;
 
   /**
+   * Unset until somebody has given it.
+   *
    * @generated from field: platformidl.core.Literal value = 3;
    */
   value?: Literal | undefined;

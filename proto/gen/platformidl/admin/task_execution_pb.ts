@@ -25,10 +25,14 @@ export const file_platformidl_admin_task_execution: GenFile = /*@__PURE__*/
   fileDesc("CiZwbGF0Zm9ybWlkbC9hZG1pbi90YXNrX2V4ZWN1dGlvbi5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4iUAoXVGFza0V4ZWN1dGlvbkdldFJlcXVlc3QSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb25JZGVudGlmaWVyIrkBChhUYXNrRXhlY3V0aW9uTGlzdFJlcXVlc3QSRAoRbm9kZV9leGVjdXRpb25faWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEg0KBWxpbWl0GAIgASgNEg0KBXRva2VuGAMgASgJEg8KB2ZpbHRlcnMYBCABKAkSKAoHc29ydF9ieRgFIAEoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlNvcnQipgEKDVRhc2tFeGVjdXRpb24SNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb25JZGVudGlmaWVyEhEKCWlucHV0X3VyaRgCIAEoCRI4CgdjbG9zdXJlGAMgASgLMicucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkNsb3N1cmUSEQoJaXNfcGFyZW50GAQgASgIIl0KEVRhc2tFeGVjdXRpb25MaXN0EjkKD3Rhc2tfZXhlY3V0aW9ucxgBIAMoCzIgLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb24SDQoFdG9rZW4YAiABKAkizAUKFFRhc2tFeGVjdXRpb25DbG9zdXJlEhgKCm91dHB1dF91cmkYASABKAlCAhgBSAASMQoFZXJyb3IYAiABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9ySAASNwoLb3V0cHV0X2RhdGEYDCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBCAhgBSAASNAoFcGhhc2UYAyABKA4yJS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb24uUGhhc2USJwoEbG9ncxgEIAMoCzIZLnBsYXRmb3JtaWRsLmNvcmUuVGFza0xvZxIuCgpzdGFydGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCghkdXJhdGlvbhgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgtjdXN0b21faW5mbxgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAogASgJEhEKCXRhc2tfdHlwZRgLIAEoCRI6CghtZXRhZGF0YRgQIAEoCzIoLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25NZXRhZGF0YRIVCg1ldmVudF92ZXJzaW9uGBEgASgFEioKB3JlYXNvbnMYEiADKAsyGS5wbGF0Zm9ybWlkbC5hZG1pbi5SZWFzb24SMQoLbG9nX2NvbnRleHQYEyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxvZ0NvbnRleHRCDwoNb3V0cHV0X3Jlc3VsdCJKCgZSZWFzb24SLwoLb2NjdXJyZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYAiABKAkiVAobVGFza0V4ZWN1dGlvbkdldERhdGFSZXF1ZXN0EjUKAmlkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uSWRlbnRpZmllciLCAgocVGFza0V4ZWN1dGlvbkdldERhdGFSZXNwb25zZRIuCgZpbnB1dHMYASABKAsyGi5wbGF0Zm9ybWlkbC5hZG1pbi5VcmxCbG9iQgIYARIvCgdvdXRwdXRzGAIgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uVXJsQmxvYkICGAESMQoLZnVsbF9pbnB1dHMYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXASMgoMZnVsbF9vdXRwdXRzGAQgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwEjAKCmZseXRlX3VybHMYBSABKAsyHC5wbGF0Zm9ybWlkbC5hZG1pbi5GbHl0ZVVSTHMSKAoEbG9ncxjoByADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tMb2diBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_admin_common, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals, file_platformidl_event_event]);
 
 /**
+ * Asks for an attempt at a task.
+ *
  * @generated from message platformidl.admin.TaskExecutionGetRequest
  */
 export type TaskExecutionGetRequest = Message<"platformidl.admin.TaskExecutionGetRequest"> & {
   /**
+   * Without `task_id`, the one task of the node at that attempt.
+   *
    * @generated from field: platformidl.core.TaskExecutionIdentifier id = 1;
    */
   id?: TaskExecutionIdentifier | undefined;
@@ -42,6 +46,8 @@ export const TaskExecutionGetRequestSchema: GenMessage<TaskExecutionGetRequest> 
   messageDesc(file_platformidl_admin_task_execution, 0);
 
 /**
+ * Asks for a page of the attempts of a node execution.
+ *
  * @generated from message platformidl.admin.TaskExecutionListRequest
  */
 export type TaskExecutionListRequest = Message<"platformidl.admin.TaskExecutionListRequest"> & {
@@ -51,16 +57,22 @@ export type TaskExecutionListRequest = Message<"platformidl.admin.TaskExecutionL
   nodeExecutionId?: NodeExecutionIdentifier | undefined;
 
   /**
+   * The most to return; 0 is 100.
+   *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
+   * From the page before; a decimal number is an offset.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
 
   /**
+   * As in ResourceListRequest.
+   *
    * @generated from field: string filters = 4;
    */
   filters: string;
@@ -79,6 +91,8 @@ export const TaskExecutionListRequestSchema: GenMessage<TaskExecutionListRequest
   messageDesc(file_platformidl_admin_task_execution, 1);
 
 /**
+ * One attempt at a task.
+ *
  * @generated from message platformidl.admin.TaskExecution
  */
 export type TaskExecution = Message<"platformidl.admin.TaskExecution"> & {
@@ -98,6 +112,8 @@ export type TaskExecution = Message<"platformidl.admin.TaskExecution"> & {
   closure?: TaskExecutionClosure | undefined;
 
   /**
+   * It has started nodes of its own.
+   *
    * @generated from field: bool is_parent = 4;
    */
   isParent: boolean;
@@ -111,6 +127,8 @@ export const TaskExecutionSchema: GenMessage<TaskExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task_execution, 2);
 
 /**
+ * A page of attempts.
+ *
  * @generated from message platformidl.admin.TaskExecutionList
  */
 export type TaskExecutionList = Message<"platformidl.admin.TaskExecutionList"> & {
@@ -120,6 +138,8 @@ export type TaskExecutionList = Message<"platformidl.admin.TaskExecutionList"> &
   taskExecutions: TaskExecution[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -133,6 +153,8 @@ export const TaskExecutionListSchema: GenMessage<TaskExecutionList> = /*@__PURE_
   messageDesc(file_platformidl_admin_task_execution, 3);
 
 /**
+ * What has become of an attempt.
+ *
  * @generated from message platformidl.admin.TaskExecutionClosure
  */
 export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosure"> & {
@@ -167,16 +189,22 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   phase: TaskExecution_Phase;
 
   /**
+   * All links that were ever reported and should be shown now.
+   *
    * @generated from field: repeated platformidl.core.TaskLog logs = 4;
    */
   logs: TaskLog[];
 
   /**
+   * Of the earliest RUNNING.
+   *
    * @generated from field: google.protobuf.Timestamp started_at = 5;
    */
   startedAt?: Timestamp | undefined;
 
   /**
+   * From `started_at` to the end.
+   *
    * @generated from field: google.protobuf.Duration duration = 6;
    */
   duration?: Duration | undefined;
@@ -197,6 +225,8 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   customInfo?: JsonObject | undefined;
 
   /**
+   * The last one.
+   *
    * @generated from field: string reason = 10;
    */
   reason: string;
@@ -217,6 +247,8 @@ export type TaskExecutionClosure = Message<"platformidl.admin.TaskExecutionClosu
   eventVersion: number;
 
   /**
+   * All of them, in the order in which they were reported.
+   *
    * @generated from field: repeated platformidl.admin.Reason reasons = 18;
    */
   reasons: Reason[];
@@ -235,6 +267,8 @@ export const TaskExecutionClosureSchema: GenMessage<TaskExecutionClosure> = /*@_
   messageDesc(file_platformidl_admin_task_execution, 4);
 
 /**
+ * Why an attempt was where it was, at one moment.
+ *
  * @generated from message platformidl.admin.Reason
  */
 export type Reason = Message<"platformidl.admin.Reason"> & {
@@ -257,6 +291,8 @@ export const ReasonSchema: GenMessage<Reason> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task_execution, 5);
 
 /**
+ * Asks for the inputs, outputs and log links of an attempt.
+ *
  * @generated from message platformidl.admin.TaskExecutionGetDataRequest
  */
 export type TaskExecutionGetDataRequest = Message<"platformidl.admin.TaskExecutionGetDataRequest"> & {
@@ -274,6 +310,8 @@ export const TaskExecutionGetDataRequestSchema: GenMessage<TaskExecutionGetDataR
   messageDesc(file_platformidl_admin_task_execution, 6);
 
 /**
+ * The inputs, outputs and log links of an attempt.
+ *
  * @generated from message platformidl.admin.TaskExecutionGetDataResponse
  */
 export type TaskExecutionGetDataResponse = Message<"platformidl.admin.TaskExecutionGetDataResponse"> & {
@@ -290,11 +328,15 @@ export type TaskExecutionGetDataResponse = Message<"platformidl.admin.TaskExecut
   outputs?: UrlBlob | undefined;
 
   /**
+   * Unset when they could not be read; never an empty map in their place.
+   *
    * @generated from field: platformidl.core.LiteralMap full_inputs = 3;
    */
   fullInputs?: LiteralMap | undefined;
 
   /**
+   * Unset until there are any, and when they could not be read.
+   *
    * @generated from field: platformidl.core.LiteralMap full_outputs = 4;
    */
   fullOutputs?: LiteralMap | undefined;

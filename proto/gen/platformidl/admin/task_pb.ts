@@ -23,10 +23,14 @@ export const file_platformidl_admin_task: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9hZG1pbi90YXNrLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiJoChFUYXNrQ3JlYXRlUmVxdWVzdBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIpCgRzcGVjGAIgASgLMhsucGxhdGZvcm1pZGwuYWRtaW4uVGFza1NwZWMiPwoSVGFza0NyZWF0ZVJlc3BvbnNlEikKAmlkGOgHIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllciJ8CgRUYXNrEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEi8KB2Nsb3N1cmUYAiABKAsyHi5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrQ2xvc3VyZRIZChFzaG9ydF9kZXNjcmlwdGlvbhgDIAEoCSJBCghUYXNrTGlzdBImCgV0YXNrcxgBIAMoCzIXLnBsYXRmb3JtaWRsLmFkbWluLlRhc2sSDQoFdG9rZW4YAiABKAkidwoIVGFza1NwZWMSMAoIdGVtcGxhdGUYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tUZW1wbGF0ZRI5CgtkZXNjcmlwdGlvbhgCIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkRlc2NyaXB0aW9uRW50aXR5InQKC1Rhc2tDbG9zdXJlEjUKDWNvbXBpbGVkX3Rhc2sYASABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkVGFzaxIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_admin_description_entity, file_platformidl_core_compiler, file_platformidl_core_identifier, file_platformidl_core_tasks]);
 
 /**
+ * Registers a version.
+ *
  * @generated from message platformidl.admin.TaskCreateRequest
  */
 export type TaskCreateRequest = Message<"platformidl.admin.TaskCreateRequest"> & {
   /**
+   * Replaces the id in the template.
+   *
    * @generated from field: platformidl.core.Identifier id = 1;
    */
   id?: Identifier | undefined;
@@ -45,6 +49,8 @@ export const TaskCreateRequestSchema: GenMessage<TaskCreateRequest> = /*@__PURE_
   messageDesc(file_platformidl_admin_task, 0);
 
 /**
+ * The version is recorded.
+ *
  * @generated from message platformidl.admin.TaskCreateResponse
  */
 export type TaskCreateResponse = Message<"platformidl.admin.TaskCreateResponse"> & {
@@ -64,6 +70,8 @@ export const TaskCreateResponseSchema: GenMessage<TaskCreateResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_task, 1);
 
 /**
+ * A version of a task.
+ *
  * @generated from message platformidl.admin.Task
  */
 export type Task = Message<"platformidl.admin.Task"> & {
@@ -91,6 +99,8 @@ export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task, 2);
 
 /**
+ * A page of versions.
+ *
  * @generated from message platformidl.admin.TaskList
  */
 export type TaskList = Message<"platformidl.admin.TaskList"> & {
@@ -100,6 +110,8 @@ export type TaskList = Message<"platformidl.admin.TaskList"> & {
   tasks: Task[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -113,6 +125,8 @@ export const TaskListSchema: GenMessage<TaskList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task, 3);
 
 /**
+ * A task as its author has written it.
+ *
  * @generated from message platformidl.admin.TaskSpec
  */
 export type TaskSpec = Message<"platformidl.admin.TaskSpec"> & {
@@ -135,6 +149,8 @@ export const TaskSpecSchema: GenMessage<TaskSpec> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_task, 4);
 
 /**
+ * A task as the server has checked it.
+ *
  * @generated from message platformidl.admin.TaskClosure
  */
 export type TaskClosure = Message<"platformidl.admin.TaskClosure"> & {

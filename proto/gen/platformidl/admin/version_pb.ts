@@ -13,6 +13,8 @@ export const file_platformidl_admin_version: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9hZG1pbi92ZXJzaW9uLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiJPChJHZXRWZXJzaW9uUmVzcG9uc2USOQoVY29udHJvbF9wbGFuZV92ZXJzaW9uGAEgASgLMhoucGxhdGZvcm1pZGwuYWRtaW4uVmVyc2lvbiI8CgdWZXJzaW9uEg0KBUJ1aWxkGAEgASgJEg8KB1ZlcnNpb24YAiABKAkSEQoJQnVpbGRUaW1lGAMgASgJIhMKEUdldFZlcnNpb25SZXF1ZXN0YgZwcm90bzM");
 
 /**
+ * The release that answers.
+ *
  * @generated from message platformidl.admin.GetVersionResponse
  */
 export type GetVersionResponse = Message<"platformidl.admin.GetVersionResponse"> & {
@@ -30,10 +32,14 @@ export const GetVersionResponseSchema: GenMessage<GetVersionResponse> = /*@__PUR
   messageDesc(file_platformidl_admin_version, 0);
 
 /**
+ * A release.
+ *
  * @generated from message platformidl.admin.Version
  */
 export type Version = Message<"platformidl.admin.Version"> & {
   /**
+   * The commit it was built from.
+   *
    * @generated from field: string Build = 1;
    */
   Build: string;
@@ -57,6 +63,8 @@ export const VersionSchema: GenMessage<Version> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_version, 1);
 
 /**
+ * Asks nothing in particular.
+ *
  * @generated from message platformidl.admin.GetVersionRequest
  */
 export type GetVersionRequest = Message<"platformidl.admin.GetVersionRequest"> & {

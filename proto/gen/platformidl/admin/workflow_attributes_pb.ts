@@ -15,6 +15,8 @@ export const file_platformidl_admin_workflow_attributes: GenFile = /*@__PURE__*/
   fileDesc("CitwbGF0Zm9ybWlkbC9hZG1pbi93b3JrZmxvd19hdHRyaWJ1dGVzLnByb3RvEhFwbGF0Zm9ybWlkbC5hZG1pbiKYAQoSV29ya2Zsb3dBdHRyaWJ1dGVzEg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEhAKCHdvcmtmbG93GAMgASgJEkIKE21hdGNoaW5nX2F0dHJpYnV0ZXMYBCABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGluZ0F0dHJpYnV0ZXMSCwoDb3JnGAUgASgJIlwKH1dvcmtmbG93QXR0cmlidXRlc1VwZGF0ZVJlcXVlc3QSOQoKYXR0cmlidXRlcxgBIAEoCzIlLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93QXR0cmlidXRlcyIiCiBXb3JrZmxvd0F0dHJpYnV0ZXNVcGRhdGVSZXNwb25zZSKbAQocV29ya2Zsb3dBdHRyaWJ1dGVzR2V0UmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIQCgh3b3JrZmxvdxgDIAEoCRI7Cg1yZXNvdXJjZV90eXBlGAQgASgOMiQucGxhdGZvcm1pZGwuYWRtaW4uTWF0Y2hhYmxlUmVzb3VyY2USCwoDb3JnGAUgASgJIloKHVdvcmtmbG93QXR0cmlidXRlc0dldFJlc3BvbnNlEjkKCmF0dHJpYnV0ZXMYASABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXMingEKH1dvcmtmbG93QXR0cmlidXRlc0RlbGV0ZVJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSEAoId29ya2Zsb3cYAyABKAkSOwoNcmVzb3VyY2VfdHlwZRgEIAEoDjIkLnBsYXRmb3JtaWRsLmFkbWluLk1hdGNoYWJsZVJlc291cmNlEgsKA29yZxgFIAEoCSIiCiBXb3JrZmxvd0F0dHJpYnV0ZXNEZWxldGVSZXNwb25zZWIGcHJvdG8z", [file_platformidl_admin_matchable_resource]);
 
 /**
+ * Attributes of one kind for a workflow, whatever its versions.
+ *
  * @generated from message platformidl.admin.WorkflowAttributes
  */
 export type WorkflowAttributes = Message<"platformidl.admin.WorkflowAttributes"> & {
@@ -52,6 +54,8 @@ export const WorkflowAttributesSchema: GenMessage<WorkflowAttributes> = /*@__PUR
   messageDesc(file_platformidl_admin_workflow_attributes, 0);
 
 /**
+ * Sets them.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesUpdateRequest
  */
 export type WorkflowAttributesUpdateRequest = Message<"platformidl.admin.WorkflowAttributesUpdateRequest"> & {
@@ -69,6 +73,8 @@ export const WorkflowAttributesUpdateRequestSchema: GenMessage<WorkflowAttribute
   messageDesc(file_platformidl_admin_workflow_attributes, 1);
 
 /**
+ * They are set.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesUpdateResponse
  */
 export type WorkflowAttributesUpdateResponse = Message<"platformidl.admin.WorkflowAttributesUpdateResponse"> & {
@@ -82,6 +88,8 @@ export const WorkflowAttributesUpdateResponseSchema: GenMessage<WorkflowAttribut
   messageDesc(file_platformidl_admin_workflow_attributes, 2);
 
 /**
+ * Asks for attributes of a kind.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesGetRequest
  */
 export type WorkflowAttributesGetRequest = Message<"platformidl.admin.WorkflowAttributesGetRequest"> & {
@@ -119,6 +127,8 @@ export const WorkflowAttributesGetRequestSchema: GenMessage<WorkflowAttributesGe
   messageDesc(file_platformidl_admin_workflow_attributes, 3);
 
 /**
+ * The attributes.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesGetResponse
  */
 export type WorkflowAttributesGetResponse = Message<"platformidl.admin.WorkflowAttributesGetResponse"> & {
@@ -136,6 +146,8 @@ export const WorkflowAttributesGetResponseSchema: GenMessage<WorkflowAttributesG
   messageDesc(file_platformidl_admin_workflow_attributes, 4);
 
 /**
+ * Deletes attributes of a kind at this level alone.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesDeleteRequest
  */
 export type WorkflowAttributesDeleteRequest = Message<"platformidl.admin.WorkflowAttributesDeleteRequest"> & {
@@ -173,6 +185,8 @@ export const WorkflowAttributesDeleteRequestSchema: GenMessage<WorkflowAttribute
   messageDesc(file_platformidl_admin_workflow_attributes, 5);
 
 /**
+ * They are deleted.
+ *
  * @generated from message platformidl.admin.WorkflowAttributesDeleteResponse
  */
 export type WorkflowAttributesDeleteResponse = Message<"platformidl.admin.WorkflowAttributesDeleteResponse"> & {

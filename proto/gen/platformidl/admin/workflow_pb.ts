@@ -23,10 +23,14 @@ export const file_platformidl_admin_workflow: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9hZG1pbi93b3JrZmxvdy5wcm90bxIRcGxhdGZvcm1pZGwuYWRtaW4icAoVV29ya2Zsb3dDcmVhdGVSZXF1ZXN0EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEi0KBHNwZWMYAiABKAsyHy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd1NwZWMiQwoWV29ya2Zsb3dDcmVhdGVSZXNwb25zZRIpCgJpZBjoByABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXIihAEKCFdvcmtmbG93EigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjMKB2Nsb3N1cmUYAiABKAsyIi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0Nsb3N1cmUSGQoRc2hvcnRfZGVzY3JpcHRpb24YAyABKAkiTQoMV29ya2Zsb3dMaXN0Ei4KCXdvcmtmbG93cxgBIAMoCzIbLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93Eg0KBXRva2VuGAIgASgJIroBCgxXb3JrZmxvd1NwZWMSNAoIdGVtcGxhdGUYASABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93VGVtcGxhdGUSOQoNc3ViX3dvcmtmbG93cxgCIAMoCzIiLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dUZW1wbGF0ZRI5CgtkZXNjcmlwdGlvbhgDIAEoCzIkLnBsYXRmb3JtaWRsLmFkbWluLkRlc2NyaXB0aW9uRW50aXR5IocBCg9Xb3JrZmxvd0Nsb3N1cmUSRAoRY29tcGlsZWRfd29ya2Zsb3cYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkV29ya2Zsb3dDbG9zdXJlEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlEKJVdvcmtmbG93RXJyb3JFeGlzdHNEaWZmZXJlbnRTdHJ1Y3R1cmUSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXIiUQolV29ya2Zsb3dFcnJvckV4aXN0c0lkZW50aWNhbFN0cnVjdHVyZRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllciLnAQobQ3JlYXRlV29ya2Zsb3dGYWlsdXJlUmVhc29uEl4KGmV4aXN0c19kaWZmZXJlbnRfc3RydWN0dXJlGAEgASgLMjgucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFcnJvckV4aXN0c0RpZmZlcmVudFN0cnVjdHVyZUgAEl4KGmV4aXN0c19pZGVudGljYWxfc3RydWN0dXJlGAIgASgLMjgucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFcnJvckV4aXN0c0lkZW50aWNhbFN0cnVjdHVyZUgAQggKBnJlYXNvbmIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_admin_description_entity, file_platformidl_core_compiler, file_platformidl_core_identifier, file_platformidl_core_workflow]);
 
 /**
+ * Registers a version.
+ *
  * @generated from message platformidl.admin.WorkflowCreateRequest
  */
 export type WorkflowCreateRequest = Message<"platformidl.admin.WorkflowCreateRequest"> & {
   /**
+   * Replaces the id in the template.
+   *
    * @generated from field: platformidl.core.Identifier id = 1;
    */
   id?: Identifier | undefined;
@@ -45,6 +49,8 @@ export const WorkflowCreateRequestSchema: GenMessage<WorkflowCreateRequest> = /*
   messageDesc(file_platformidl_admin_workflow, 0);
 
 /**
+ * The version is recorded.
+ *
  * @generated from message platformidl.admin.WorkflowCreateResponse
  */
 export type WorkflowCreateResponse = Message<"platformidl.admin.WorkflowCreateResponse"> & {
@@ -64,6 +70,8 @@ export const WorkflowCreateResponseSchema: GenMessage<WorkflowCreateResponse> = 
   messageDesc(file_platformidl_admin_workflow, 1);
 
 /**
+ * A version of a workflow.
+ *
  * @generated from message platformidl.admin.Workflow
  */
 export type Workflow = Message<"platformidl.admin.Workflow"> & {
@@ -91,6 +99,8 @@ export const WorkflowSchema: GenMessage<Workflow> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 2);
 
 /**
+ * A page of versions, with their interface in place of the whole closure.
+ *
  * @generated from message platformidl.admin.WorkflowList
  */
 export type WorkflowList = Message<"platformidl.admin.WorkflowList"> & {
@@ -100,6 +110,8 @@ export type WorkflowList = Message<"platformidl.admin.WorkflowList"> & {
   workflows: Workflow[];
 
   /**
+   * Of the next page; empty on the last.
+   *
    * @generated from field: string token = 2;
    */
   token: string;
@@ -113,6 +125,8 @@ export const WorkflowListSchema: GenMessage<WorkflowList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 3);
 
 /**
+ * A workflow as its author has written it.
+ *
  * @generated from message platformidl.admin.WorkflowSpec
  */
 export type WorkflowSpec = Message<"platformidl.admin.WorkflowSpec"> & {
@@ -122,6 +136,8 @@ export type WorkflowSpec = Message<"platformidl.admin.WorkflowSpec"> & {
   template?: WorkflowTemplate | undefined;
 
   /**
+   * Those that run inside it, at any depth.
+   *
    * @generated from field: repeated platformidl.core.WorkflowTemplate sub_workflows = 2;
    */
   subWorkflows: WorkflowTemplate[];
@@ -140,6 +156,8 @@ export const WorkflowSpecSchema: GenMessage<WorkflowSpec> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 4);
 
 /**
+ * A workflow as the server has compiled it.
+ *
  * @generated from message platformidl.admin.WorkflowClosure
  */
 export type WorkflowClosure = Message<"platformidl.admin.WorkflowClosure"> & {
@@ -162,6 +180,8 @@ export const WorkflowClosureSchema: GenMessage<WorkflowClosure> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_workflow, 5);
 
 /**
+ * The version exists with another content.
+ *
  * @generated from message platformidl.admin.WorkflowErrorExistsDifferentStructure
  */
 export type WorkflowErrorExistsDifferentStructure = Message<"platformidl.admin.WorkflowErrorExistsDifferentStructure"> & {
@@ -179,6 +199,8 @@ export const WorkflowErrorExistsDifferentStructureSchema: GenMessage<WorkflowErr
   messageDesc(file_platformidl_admin_workflow, 6);
 
 /**
+ * The version exists with the same content.
+ *
  * @generated from message platformidl.admin.WorkflowErrorExistsIdenticalStructure
  */
 export type WorkflowErrorExistsIdenticalStructure = Message<"platformidl.admin.WorkflowErrorExistsIdenticalStructure"> & {
@@ -196,6 +218,8 @@ export const WorkflowErrorExistsIdenticalStructureSchema: GenMessage<WorkflowErr
   messageDesc(file_platformidl_admin_workflow, 7);
 
 /**
+ * Why a version was not registered; the detail of ALREADY_EXISTS.
+ *
  * @generated from message platformidl.admin.CreateWorkflowFailureReason
  */
 export type CreateWorkflowFailureReason = Message<"platformidl.admin.CreateWorkflowFailureReason"> & {

@@ -16,6 +16,8 @@ export const file_platformidl_core_artifact_id: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9jb3JlL2FydGlmYWN0X2lkLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIkkKC0FydGlmYWN0S2V5Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSCwoDb3JnGAQgASgJIqEBChNBcnRpZmFjdEJpbmRpbmdEYXRhEhcKDXBhcnRpdGlvbl9rZXkYBSABKAlIABIgChZiaW5kX3RvX3RpbWVfcGFydGl0aW9uGAYgASgISAASNwoOdGltZV90cmFuc2Zvcm0YByABKAsyHy5wbGF0Zm9ybWlkbC5jb3JlLlRpbWVUcmFuc2Zvcm1CEAoOcGFydGl0aW9uX2RhdGFKBAgBEAUiSgoNVGltZVRyYW5zZm9ybRIRCgl0cmFuc2Zvcm0YASABKAkSJgoCb3AYAiABKA4yGi5wbGF0Zm9ybWlkbC5jb3JlLk9wZXJhdG9yIh8KEElucHV0QmluZGluZ0RhdGESCwoDdmFyGAEgASgJIhAKDlJ1bnRpbWVCaW5kaW5nIp0CCgpMYWJlbFZhbHVlEhYKDHN0YXRpY192YWx1ZRgBIAEoCUgAEjAKCnRpbWVfdmFsdWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAASQgoRdHJpZ2dlcmVkX2JpbmRpbmcYAyABKAsyJS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0QmluZGluZ0RhdGFIABI7Cg1pbnB1dF9iaW5kaW5nGAQgASgLMiIucGxhdGZvcm1pZGwuY29yZS5JbnB1dEJpbmRpbmdEYXRhSAASOwoPcnVudGltZV9iaW5kaW5nGAUgASgLMiAucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lQmluZGluZ0gAQgcKBXZhbHVlIpABCgpQYXJ0aXRpb25zEjYKBXZhbHVlGAEgAygLMicucGxhdGZvcm1pZGwuY29yZS5QYXJ0aXRpb25zLlZhbHVlRW50cnkaSgoKVmFsdWVFbnRyeRILCgNrZXkYASABKAkSKwoFdmFsdWUYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWU6AjgBInAKDVRpbWVQYXJ0aXRpb24SKwoFdmFsdWUYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWUSMgoLZ3JhbnVsYXJpdHkYAiABKA4yHS5wbGF0Zm9ybWlkbC5jb3JlLkdyYW51bGFyaXR5Ir0BCgpBcnRpZmFjdElEEjMKDGFydGlmYWN0X2tleRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RLZXkSDwoHdmVyc2lvbhgCIAEoCRIwCgpwYXJ0aXRpb25zGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5QYXJ0aXRpb25zEjcKDnRpbWVfcGFydGl0aW9uGAQgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5UaW1lUGFydGl0aW9uIm8KC0FydGlmYWN0VGFnEjMKDGFydGlmYWN0X2tleRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RLZXkSKwoFdmFsdWUYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxhYmVsVmFsdWUi0gEKDUFydGlmYWN0UXVlcnkSMwoLYXJ0aWZhY3RfaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SURIABI1CgxhcnRpZmFjdF90YWcYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0VGFnSAASDQoDdXJpGAMgASgJSAASOAoHYmluZGluZxgEIAEoCzIlLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RCaW5kaW5nRGF0YUgAQgwKCmlkZW50aWZpZXIqQgoLR3JhbnVsYXJpdHkSCQoFVU5TRVQQABIKCgZNSU5VVEUQARIICgRIT1VSEAISBwoDREFZEAMSCQoFTU9OVEgQBCofCghPcGVyYXRvchIJCgVNSU5VUxAAEggKBFBMVVMQAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
+ * Names an artifact, whatever its version.
+ *
  * @generated from message platformidl.core.ArtifactKey
  */
 export type ArtifactKey = Message<"platformidl.core.ArtifactKey"> & {
@@ -48,6 +50,8 @@ export const ArtifactKeySchema: GenMessage<ArtifactKey> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 0);
 
 /**
+ * Takes a partition's value from the artifact that set off a launch.
+ *
  * @generated from message platformidl.core.ArtifactBindingData
  */
 export type ArtifactBindingData = Message<"platformidl.core.ArtifactBindingData"> & {
@@ -82,10 +86,14 @@ export const ArtifactBindingDataSchema: GenMessage<ArtifactBindingData> = /*@__P
   messageDesc(file_platformidl_core_artifact_id, 1);
 
 /**
+ * Moves a time by a duration.
+ *
  * @generated from message platformidl.core.TimeTransform
  */
 export type TimeTransform = Message<"platformidl.core.TimeTransform"> & {
   /**
+   * A duration in ISO 8601.
+   *
    * @generated from field: string transform = 1;
    */
   transform: string;
@@ -104,10 +112,14 @@ export const TimeTransformSchema: GenMessage<TimeTransform> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 2);
 
 /**
+ * Takes a value from an input of the execution.
+ *
  * @generated from message platformidl.core.InputBindingData
  */
 export type InputBindingData = Message<"platformidl.core.InputBindingData"> & {
   /**
+   * The name of the input.
+   *
    * @generated from field: string var = 1;
    */
   var: string;
@@ -121,6 +133,8 @@ export const InputBindingDataSchema: GenMessage<InputBindingData> = /*@__PURE__*
   messageDesc(file_platformidl_core_artifact_id, 3);
 
 /**
+ * The value is known only when the task has run.
+ *
  * @generated from message platformidl.core.RuntimeBinding
  */
 export type RuntimeBinding = Message<"platformidl.core.RuntimeBinding"> & {
@@ -134,6 +148,8 @@ export const RuntimeBindingSchema: GenMessage<RuntimeBinding> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 4);
 
 /**
+ * The value of a partition or tag, or where it comes from.
+ *
  * @generated from message platformidl.core.LabelValue
  */
 export type LabelValue = Message<"platformidl.core.LabelValue"> & {
@@ -181,6 +197,8 @@ export const LabelValueSchema: GenMessage<LabelValue> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 5);
 
 /**
+ * Values by the name of the partition.
+ *
  * @generated from message platformidl.core.Partitions
  */
 export type Partitions = Message<"platformidl.core.Partitions"> & {
@@ -198,6 +216,8 @@ export const PartitionsSchema: GenMessage<Partitions> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 6);
 
 /**
+ * The partition that says which time an artifact is about.
+ *
  * @generated from message platformidl.core.TimePartition
  */
 export type TimePartition = Message<"platformidl.core.TimePartition"> & {
@@ -220,6 +240,8 @@ export const TimePartitionSchema: GenMessage<TimePartition> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 7);
 
 /**
+ * Names one version of an artifact, or one set of partitions of it.
+ *
  * @generated from message platformidl.core.ArtifactID
  */
 export type ArtifactID = Message<"platformidl.core.ArtifactID"> & {
@@ -252,6 +274,8 @@ export const ArtifactIDSchema: GenMessage<ArtifactID> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 8);
 
 /**
+ * A name that moves from one version of an artifact to the next.
+ *
  * @generated from message platformidl.core.ArtifactTag
  */
 export type ArtifactTag = Message<"platformidl.core.ArtifactTag"> & {
@@ -274,6 +298,8 @@ export const ArtifactTagSchema: GenMessage<ArtifactTag> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 9);
 
 /**
+ * Finds an artifact.
+ *
  * @generated from message platformidl.core.ArtifactQuery
  */
 export type ArtifactQuery = Message<"platformidl.core.ArtifactQuery"> & {
@@ -315,6 +341,8 @@ export const ArtifactQuerySchema: GenMessage<ArtifactQuery> = /*@__PURE__*/
   messageDesc(file_platformidl_core_artifact_id, 10);
 
 /**
+ * How finely a time partition divides time.
+ *
  * @generated from enum platformidl.core.Granularity
  */
 export enum Granularity {
@@ -351,6 +379,8 @@ export const GranularitySchema: GenEnum<Granularity> = /*@__PURE__*/
   enumDesc(file_platformidl_core_artifact_id, 0);
 
 /**
+ * What is done with the duration of a time transform.
+ *
  * @generated from enum platformidl.core.Operator
  */
 export enum Operator {

@@ -15,6 +15,8 @@ export const file_platformidl_core_catalog: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9jb3JlL2NhdGFsb2cucHJvdG8SEHBsYXRmb3JtaWRsLmNvcmUiNwoSQ2F0YWxvZ0FydGlmYWN0VGFnEhMKC2FydGlmYWN0X2lkGAEgASgJEgwKBG5hbWUYAiABKAki3wEKD0NhdGFsb2dNZXRhZGF0YRIwCgpkYXRhc2V0X2lkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEjoKDGFydGlmYWN0X3RhZxgCIAEoCzIkLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ0FydGlmYWN0VGFnEkoKFXNvdXJjZV90YXNrX2V4ZWN1dGlvbhgDIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuVGFza0V4ZWN1dGlvbklkZW50aWZpZXJIAEISChBzb3VyY2VfZXhlY3V0aW9uIp4BChJDYXRhbG9nUmVzZXJ2YXRpb24ihwEKBlN0YXR1cxIYChRSRVNFUlZBVElPTl9ESVNBQkxFRBAAEhgKFFJFU0VSVkFUSU9OX0FDUVVJUkVEEAESFgoSUkVTRVJWQVRJT05fRVhJU1RTEAISGAoUUkVTRVJWQVRJT05fUkVMRUFTRUQQAxIXChNSRVNFUlZBVElPTl9GQUlMVVJFEAQqswEKEkNhdGFsb2dDYWNoZVN0YXR1cxISCg5DQUNIRV9ESVNBQkxFRBAAEg4KCkNBQ0hFX01JU1MQARINCglDQUNIRV9ISVQQAhITCg9DQUNIRV9QT1BVTEFURUQQAxIYChRDQUNIRV9MT09LVVBfRkFJTFVSRRAEEhUKEUNBQ0hFX1BVVF9GQUlMVVJFEAUSEQoNQ0FDSEVfU0tJUFBFRBAGEhEKDUNBQ0hFX0VWSUNURUQQB2IGcHJvdG8z", [file_platformidl_core_identifier]);
 
 /**
+ * Names an entry of the cache.
+ *
  * @generated from message platformidl.core.CatalogArtifactTag
  */
 export type CatalogArtifactTag = Message<"platformidl.core.CatalogArtifactTag"> & {
@@ -37,10 +39,14 @@ export const CatalogArtifactTagSchema: GenMessage<CatalogArtifactTag> = /*@__PUR
   messageDesc(file_platformidl_core_catalog, 0);
 
 /**
+ * The entry of the cache that outputs came from or went to.
+ *
  * @generated from message platformidl.core.CatalogMetadata
  */
 export type CatalogMetadata = Message<"platformidl.core.CatalogMetadata"> & {
   /**
+   * The task and the cache version that the entry belongs to.
+   *
    * @generated from field: platformidl.core.Identifier dataset_id = 1;
    */
   datasetId?: Identifier | undefined;
@@ -55,6 +61,8 @@ export type CatalogMetadata = Message<"platformidl.core.CatalogMetadata"> & {
    */
   sourceExecution: {
     /**
+     * The attempt that computed the outputs.
+     *
      * @generated from field: platformidl.core.TaskExecutionIdentifier source_task_execution = 3;
      */
     value: TaskExecutionIdentifier;
@@ -70,6 +78,8 @@ export const CatalogMetadataSchema: GenMessage<CatalogMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_catalog, 1);
 
 /**
+ * Keeps several executions from computing one cache entry at once.
+ *
  * @generated from message platformidl.core.CatalogReservation
  */
 export type CatalogReservation = Message<"platformidl.core.CatalogReservation"> & {
@@ -83,6 +93,8 @@ export const CatalogReservationSchema: GenMessage<CatalogReservation> = /*@__PUR
   messageDesc(file_platformidl_core_catalog, 2);
 
 /**
+ * Whether this execution is the one that computes it.
+ *
  * @generated from enum platformidl.core.CatalogReservation.Status
  */
 export enum CatalogReservation_Status {
@@ -97,6 +109,8 @@ export enum CatalogReservation_Status {
   RESERVATION_ACQUIRED = 1,
 
   /**
+   * Another execution computes it.
+   *
    * @generated from enum value: RESERVATION_EXISTS = 2;
    */
   RESERVATION_EXISTS = 2,
@@ -119,6 +133,8 @@ export const CatalogReservation_StatusSchema: GenEnum<CatalogReservation_Status>
   enumDesc(file_platformidl_core_catalog, 2, 0);
 
 /**
+ * What the cache of task outputs had to do with a node or attempt.
+ *
  * @generated from enum platformidl.core.CatalogCacheStatus
  */
 export enum CatalogCacheStatus {
@@ -133,11 +149,15 @@ export enum CatalogCacheStatus {
   CACHE_MISS = 1,
 
   /**
+   * The outputs came from the cache, and the task did not run.
+   *
    * @generated from enum value: CACHE_HIT = 2;
    */
   CACHE_HIT = 2,
 
   /**
+   * The task ran, and its outputs were put into the cache.
+   *
    * @generated from enum value: CACHE_POPULATED = 3;
    */
   CACHE_POPULATED = 3,
@@ -153,11 +173,15 @@ export enum CatalogCacheStatus {
   CACHE_PUT_FAILURE = 5,
 
   /**
+   * The caller asked for the cache to be left aside.
+   *
    * @generated from enum value: CACHE_SKIPPED = 6;
    */
   CACHE_SKIPPED = 6,
 
   /**
+   * What the cache had was thrown away.
+   *
    * @generated from enum value: CACHE_EVICTED = 7;
    */
   CACHE_EVICTED = 7,

@@ -19,15 +19,21 @@ export const file_platformidl_core_compiler: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9jb3JlL2NvbXBpbGVyLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIuACCg1Db25uZWN0aW9uU2V0EkMKCmRvd25zdHJlYW0YByADKAsyLy5wbGF0Zm9ybWlkbC5jb3JlLkNvbm5lY3Rpb25TZXQuRG93bnN0cmVhbUVudHJ5Ej8KCHVwc3RyZWFtGAggAygLMi0ucGxhdGZvcm1pZGwuY29yZS5Db25uZWN0aW9uU2V0LlVwc3RyZWFtRW50cnkaFQoGSWRMaXN0EgsKA2lkcxgBIAMoCRpZCg9Eb3duc3RyZWFtRW50cnkSCwoDa2V5GAEgASgJEjUKBXZhbHVlGAIgASgLMiYucGxhdGZvcm1pZGwuY29yZS5Db25uZWN0aW9uU2V0LklkTGlzdDoCOAEaVwoNVXBzdHJlYW1FbnRyeRILCgNrZXkYASABKAkSNQoFdmFsdWUYAiABKAsyJi5wbGF0Zm9ybWlkbC5jb3JlLkNvbm5lY3Rpb25TZXQuSWRMaXN0OgI4ASJ+ChBDb21waWxlZFdvcmtmbG93EjQKCHRlbXBsYXRlGAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd1RlbXBsYXRlEjQKC2Nvbm5lY3Rpb25zGAIgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5Db25uZWN0aW9uU2V0IkwKEkNvbXBpbGVkTGF1bmNoUGxhbhI2Cgh0ZW1wbGF0ZRgBIAEoCzIkLnBsYXRmb3JtaWRsLmNvcmUuTGF1bmNoUGxhblRlbXBsYXRlIkAKDENvbXBpbGVkVGFzaxIwCgh0ZW1wbGF0ZRgBIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuVGFza1RlbXBsYXRlIvQBChdDb21waWxlZFdvcmtmbG93Q2xvc3VyZRIzCgdwcmltYXJ5GAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5Db21waWxlZFdvcmtmbG93EjkKDXN1Yl93b3JrZmxvd3MYAiADKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkV29ya2Zsb3cSLQoFdGFza3MYAyADKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkVGFzaxI6CgxsYXVuY2hfcGxhbnMYBCADKAsyJC5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBpbGVkTGF1bmNoUGxhbmIGcHJvdG8z", [file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_tasks, file_platformidl_core_workflow]);
 
 /**
+ * The edges of a compiled graph, in both directions.
+ *
  * @generated from message platformidl.core.ConnectionSet
  */
 export type ConnectionSet = Message<"platformidl.core.ConnectionSet"> & {
   /**
+   * By node: the nodes that wait for it.
+   *
    * @generated from field: map<string, platformidl.core.ConnectionSet.IdList> downstream = 7;
    */
   downstream: { [key: string]: ConnectionSet_IdList };
 
   /**
+   * By node: the nodes that it waits for.
+   *
    * @generated from field: map<string, platformidl.core.ConnectionSet.IdList> upstream = 8;
    */
   upstream: { [key: string]: ConnectionSet_IdList };
@@ -41,6 +47,8 @@ export const ConnectionSetSchema: GenMessage<ConnectionSet> = /*@__PURE__*/
   messageDesc(file_platformidl_core_compiler, 0);
 
 /**
+ * Node ids.
+ *
  * @generated from message platformidl.core.ConnectionSet.IdList
  */
 export type ConnectionSet_IdList = Message<"platformidl.core.ConnectionSet.IdList"> & {
@@ -58,10 +66,14 @@ export const ConnectionSet_IdListSchema: GenMessage<ConnectionSet_IdList> = /*@_
   messageDesc(file_platformidl_core_compiler, 0, 0);
 
 /**
+ * A workflow that has been checked, with its edges made explicit.
+ *
  * @generated from message platformidl.core.CompiledWorkflow
  */
 export type CompiledWorkflow = Message<"platformidl.core.CompiledWorkflow"> & {
   /**
+   * With a start and an end node.
+   *
    * @generated from field: platformidl.core.WorkflowTemplate template = 1;
    */
   template?: WorkflowTemplate | undefined;
@@ -80,6 +92,8 @@ export const CompiledWorkflowSchema: GenMessage<CompiledWorkflow> = /*@__PURE__*
   messageDesc(file_platformidl_core_compiler, 1);
 
 /**
+ * A launch plan as far as a workflow that starts it needs it.
+ *
  * @generated from message platformidl.core.CompiledLaunchPlan
  */
 export type CompiledLaunchPlan = Message<"platformidl.core.CompiledLaunchPlan"> & {
@@ -97,6 +111,8 @@ export const CompiledLaunchPlanSchema: GenMessage<CompiledLaunchPlan> = /*@__PUR
   messageDesc(file_platformidl_core_compiler, 2);
 
 /**
+ * A task that has been checked.
+ *
  * @generated from message platformidl.core.CompiledTask
  */
 export type CompiledTask = Message<"platformidl.core.CompiledTask"> & {
@@ -114,6 +130,8 @@ export const CompiledTaskSchema: GenMessage<CompiledTask> = /*@__PURE__*/
   messageDesc(file_platformidl_core_compiler, 3);
 
 /**
+ * A workflow with everything that it needs to run.
+ *
  * @generated from message platformidl.core.CompiledWorkflowClosure
  */
 export type CompiledWorkflowClosure = Message<"platformidl.core.CompiledWorkflowClosure"> & {
@@ -123,16 +141,22 @@ export type CompiledWorkflowClosure = Message<"platformidl.core.CompiledWorkflow
   primary?: CompiledWorkflow | undefined;
 
   /**
+   * Those that run inside it, at any depth, each once.
+   *
    * @generated from field: repeated platformidl.core.CompiledWorkflow sub_workflows = 2;
    */
   subWorkflows: CompiledWorkflow[];
 
   /**
+   * Those of all its nodes, each once.
+   *
    * @generated from field: repeated platformidl.core.CompiledTask tasks = 3;
    */
   tasks: CompiledTask[];
 
   /**
+   * Those that its nodes start, each once.
+   *
    * @generated from field: repeated platformidl.core.CompiledLaunchPlan launch_plans = 4;
    */
   launchPlans: CompiledLaunchPlan[];

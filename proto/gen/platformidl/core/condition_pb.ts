@@ -15,6 +15,8 @@ export const file_platformidl_core_condition: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9jb3JlL2NvbmRpdGlvbi5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSL3AQoUQ29tcGFyaXNvbkV4cHJlc3Npb24SQQoIb3BlcmF0b3IYASABKA4yLy5wbGF0Zm9ybWlkbC5jb3JlLkNvbXBhcmlzb25FeHByZXNzaW9uLk9wZXJhdG9yEi0KCmxlZnRfdmFsdWUYAiABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLk9wZXJhbmQSLgoLcmlnaHRfdmFsdWUYAyABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLk9wZXJhbmQiPQoIT3BlcmF0b3ISBgoCRVEQABIHCgNORVEQARIGCgJHVBACEgcKA0dURRADEgYKAkxUEAQSBwoDTFRFEAUigQEKB09wZXJhbmQSNAoJcHJpbWl0aXZlGAEgASgLMhsucGxhdGZvcm1pZGwuY29yZS5QcmltaXRpdmVCAhgBSAASDQoDdmFyGAIgASgJSAASKgoGc2NhbGFyGAMgASgLMhgucGxhdGZvcm1pZGwuY29yZS5TY2FsYXJIAEIFCgN2YWwimQEKEUJvb2xlYW5FeHByZXNzaW9uEj4KC2Nvbmp1bmN0aW9uGAEgASgLMicucGxhdGZvcm1pZGwuY29yZS5Db25qdW5jdGlvbkV4cHJlc3Npb25IABI8Cgpjb21wYXJpc29uGAIgASgLMiYucGxhdGZvcm1pZGwuY29yZS5Db21wYXJpc29uRXhwcmVzc2lvbkgAQgYKBGV4cHIigwIKFUNvbmp1bmN0aW9uRXhwcmVzc2lvbhJJCghvcGVyYXRvchgBIAEoDjI3LnBsYXRmb3JtaWRsLmNvcmUuQ29uanVuY3Rpb25FeHByZXNzaW9uLkxvZ2ljYWxPcGVyYXRvchI8Cg9sZWZ0X2V4cHJlc3Npb24YAiABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLkJvb2xlYW5FeHByZXNzaW9uEj0KEHJpZ2h0X2V4cHJlc3Npb24YAyABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLkJvb2xlYW5FeHByZXNzaW9uIiIKD0xvZ2ljYWxPcGVyYXRvchIHCgNBTkQQABIGCgJPUhABYgZwcm90bzM", [file_platformidl_core_literals]);
 
 /**
+ * Compares two values.
+ *
  * @generated from message platformidl.core.ComparisonExpression
  */
 export type ComparisonExpression = Message<"platformidl.core.ComparisonExpression"> & {
@@ -42,6 +44,8 @@ export const ComparisonExpressionSchema: GenMessage<ComparisonExpression> = /*@_
   messageDesc(file_platformidl_core_condition, 0);
 
 /**
+ * How they are compared.
+ *
  * @generated from enum platformidl.core.ComparisonExpression.Operator
  */
 export enum ComparisonExpression_Operator {
@@ -83,6 +87,8 @@ export const ComparisonExpression_OperatorSchema: GenEnum<ComparisonExpression_O
   enumDesc(file_platformidl_core_condition, 0, 0);
 
 /**
+ * A constant, or an input of the branch node.
+ *
  * @generated from message platformidl.core.Operand
  */
 export type Operand = Message<"platformidl.core.Operand"> & {
@@ -98,6 +104,8 @@ export type Operand = Message<"platformidl.core.Operand"> & {
     case: "primitive";
   } | {
     /**
+     * The name of the input.
+     *
      * @generated from field: string var = 2;
      */
     value: string;
@@ -119,6 +127,8 @@ export const OperandSchema: GenMessage<Operand> = /*@__PURE__*/
   messageDesc(file_platformidl_core_condition, 1);
 
 /**
+ * A condition of a branch.
+ *
  * @generated from message platformidl.core.BooleanExpression
  */
 export type BooleanExpression = Message<"platformidl.core.BooleanExpression"> & {
@@ -148,6 +158,8 @@ export const BooleanExpressionSchema: GenMessage<BooleanExpression> = /*@__PURE_
   messageDesc(file_platformidl_core_condition, 2);
 
 /**
+ * Joins two conditions.
+ *
  * @generated from message platformidl.core.ConjunctionExpression
  */
 export type ConjunctionExpression = Message<"platformidl.core.ConjunctionExpression"> & {
@@ -175,6 +187,8 @@ export const ConjunctionExpressionSchema: GenMessage<ConjunctionExpression> = /*
   messageDesc(file_platformidl_core_condition, 3);
 
 /**
+ * How they are joined.
+ *
  * @generated from enum platformidl.core.ConjunctionExpression.LogicalOperator
  */
 export enum ConjunctionExpression_LogicalOperator {

@@ -17,10 +17,14 @@ export const file_platformidl_core_errors: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9jb3JlL2Vycm9ycy5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSKNAgoOQ29udGFpbmVyRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEjMKBGtpbmQYAyABKA4yJS5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckVycm9yLktpbmQSOgoGb3JpZ2luGAQgASgOMioucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvci5FcnJvcktpbmQSLQoJdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ3b3JrZXIYBiABKAkiLAoES2luZBITCg9OT05fUkVDT1ZFUkFCTEUQABIPCgtSRUNPVkVSQUJMRRABIkAKDUVycm9yRG9jdW1lbnQSLwoFZXJyb3IYASABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckVycm9yYgZwcm90bzM", [file_google_protobuf_timestamp, file_platformidl_core_execution]);
 
 /**
+ * Why a container failed, as it says itself.
+ *
  * @generated from message platformidl.core.ContainerError
  */
 export type ContainerError = Message<"platformidl.core.ContainerError"> & {
   /**
+   * Groups errors of one cause.
+   *
    * @generated from field: string code = 1;
    */
   code: string;
@@ -36,6 +40,8 @@ export type ContainerError = Message<"platformidl.core.ContainerError"> & {
   kind: ContainerError_Kind;
 
   /**
+   * Whose fault it is.
+   *
    * @generated from field: platformidl.core.ExecutionError.ErrorKind origin = 4;
    */
   origin: ExecutionError_ErrorKind;
@@ -59,6 +65,8 @@ export const ContainerErrorSchema: GenMessage<ContainerError> = /*@__PURE__*/
   messageDesc(file_platformidl_core_errors, 0);
 
 /**
+ * Whether it may succeed when it is tried again.
+ *
  * @generated from enum platformidl.core.ContainerError.Kind
  */
 export enum ContainerError_Kind {
@@ -80,6 +88,8 @@ export const ContainerError_KindSchema: GenEnum<ContainerError_Kind> = /*@__PURE
   enumDesc(file_platformidl_core_errors, 0, 0);
 
 /**
+ * What a container that failed leaves in the object store.
+ *
  * @generated from message platformidl.core.ErrorDocument
  */
 export type ErrorDocument = Message<"platformidl.core.ErrorDocument"> & {

@@ -14,6 +14,8 @@ export const file_platformidl_core_execution_envs: GenFile = /*@__PURE__*/
   fileDesc("CiVwbGF0Zm9ybWlkbC9jb3JlL2V4ZWN1dGlvbl9lbnZzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlInQKFkV4ZWN1dGlvbkVudkFzc2lnbm1lbnQSEAoIbm9kZV9pZHMYASADKAkSEQoJdGFza190eXBlGAIgASgJEjUKDWV4ZWN1dGlvbl9lbnYYAyABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVudiKeAQoMRXhlY3V0aW9uRW52EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRIpCgZleHRhbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SAASJwoEc3BlYxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIABIPCgd2ZXJzaW9uGAUgASgJQg0KC2Vudmlyb25tZW50YgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
+ * Lets some nodes run in an environment of their own.
+ *
  * @generated from message platformidl.core.ExecutionEnvAssignment
  */
 export type ExecutionEnvAssignment = Message<"platformidl.core.ExecutionEnvAssignment"> & {
@@ -23,6 +25,8 @@ export type ExecutionEnvAssignment = Message<"platformidl.core.ExecutionEnvAssig
   nodeIds: string[];
 
   /**
+   * Of the nodes that it is for.
+   *
    * @generated from field: string task_type = 2;
    */
   taskType: string;
@@ -41,6 +45,8 @@ export const ExecutionEnvAssignmentSchema: GenMessage<ExecutionEnvAssignment> = 
   messageDesc(file_platformidl_core_execution_envs, 0);
 
 /**
+ * An environment that outlives a single task.
+ *
  * @generated from message platformidl.core.ExecutionEnv
  */
 export type ExecutionEnv = Message<"platformidl.core.ExecutionEnv"> & {
@@ -59,12 +65,16 @@ export type ExecutionEnv = Message<"platformidl.core.ExecutionEnv"> & {
    */
   environment: {
     /**
+     * One that is there already.
+     *
      * @generated from field: google.protobuf.Struct extant = 3;
      */
     value: JsonObject;
     case: "extant";
   } | {
     /**
+     * How to make one.
+     *
      * @generated from field: google.protobuf.Struct spec = 4;
      */
     value: JsonObject;

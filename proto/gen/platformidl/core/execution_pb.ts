@@ -15,6 +15,8 @@ export const file_platformidl_core_execution: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9jb3JlL2V4ZWN1dGlvbi5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSKnAQoRV29ya2Zsb3dFeGVjdXRpb24ikQEKBVBoYXNlEg0KCVVOREVGSU5FRBAAEgoKBlFVRVVFRBABEgsKB1JVTk5JTkcQAhIOCgpTVUNDRUVESU5HEAMSDQoJU1VDQ0VFREVEEAQSCwoHRkFJTElORxAFEgoKBkZBSUxFRBAGEgsKB0FCT1JURUQQBxINCglUSU1FRF9PVVQQCBIMCghBQk9SVElORxAJIrYBCg1Ob2RlRXhlY3V0aW9uIqQBCgVQaGFzZRINCglVTkRFRklORUQQABIKCgZRVUVVRUQQARILCgdSVU5OSU5HEAISDQoJU1VDQ0VFREVEEAMSCwoHRkFJTElORxAEEgoKBkZBSUxFRBAFEgsKB0FCT1JURUQQBhILCgdTS0lQUEVEEAcSDQoJVElNRURfT1VUEAgSEwoPRFlOQU1JQ19SVU5OSU5HEAkSDQoJUkVDT1ZFUkVEEAoirAEKDVRhc2tFeGVjdXRpb24imgEKBVBoYXNlEg0KCVVOREVGSU5FRBAAEgoKBlFVRVVFRBABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxILCgdBQk9SVEVEEAQSCgoGRkFJTEVEEAUSEAoMSU5JVElBTElaSU5HEAYSGQoVV0FJVElOR19GT1JfUkVTT1VSQ0VTEAcSFAoQUkVUUllBQkxFX0ZBSUxFRBAIIusBCg5FeGVjdXRpb25FcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJZXJyb3JfdXJpGAMgASgJEjgKBGtpbmQYBCABKA4yKi5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9yLkVycm9yS2luZBItCgl0aW1lc3RhbXAYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBndvcmtlchgGIAEoCSIuCglFcnJvcktpbmQSCwoHVU5LTk9XThAAEggKBFVTRVIQARIKCgZTWVNURU0QAiLyAQoHVGFza0xvZxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRI/Cg5tZXNzYWdlX2Zvcm1hdBgDIAEoDjInLnBsYXRmb3JtaWRsLmNvcmUuVGFza0xvZy5NZXNzYWdlRm9ybWF0EiYKA3R0bBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIYChBTaG93V2hpbGVQZW5kaW5nGAUgASgIEhgKEEhpZGVPbmNlRmluaXNoZWQYBiABKAgiLwoNTWVzc2FnZUZvcm1hdBILCgdVTktOT1dOEAASBwoDQ1NWEAESCAoESlNPThACIlUKCkxvZ0NvbnRleHQSLQoEcG9kcxgBIAMoCzIfLnBsYXRmb3JtaWRsLmNvcmUuUG9kTG9nQ29udGV4dBIYChBwcmltYXJ5X3BvZF9uYW1lGAIgASgJIskBCg1Qb2RMb2dDb250ZXh0EhEKCW5hbWVzcGFjZRgBIAEoCRIQCghwb2RfbmFtZRgCIAEoCRI2Cgpjb250YWluZXJzGAMgAygLMiIucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXJDb250ZXh0Eh4KFnByaW1hcnlfY29udGFpbmVyX25hbWUYBCABKAkSOwoPaW5pdF9jb250YWluZXJzGAUgAygLMiIucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXJDb250ZXh0IvMBChBDb250YWluZXJDb250ZXh0EhYKDmNvbnRhaW5lcl9uYW1lGAEgASgJEkIKB3Byb2Nlc3MYAiABKAsyMS5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckNvbnRleHQuUHJvY2Vzc0NvbnRleHQaggEKDlByb2Nlc3NDb250ZXh0EjgKFGNvbnRhaW5lcl9zdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJjb250YWluZXJfZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKFFF1YWxpdHlPZlNlcnZpY2VTcGVjEjIKD3F1ZXVlaW5nX2J1ZGdldBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLIAQoQUXVhbGl0eU9mU2VydmljZRI3CgR0aWVyGAEgASgOMicucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlLlRpZXJIABI2CgRzcGVjGAIgASgLMiYucGxhdGZvcm1pZGwuY29yZS5RdWFsaXR5T2ZTZXJ2aWNlU3BlY0gAIjQKBFRpZXISDQoJVU5ERUZJTkVEEAASCAoESElHSBABEgoKBk1FRElVTRACEgcKA0xPVxADQg0KC2Rlc2lnbmF0aW9uYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
+ * Holds the phases of an execution.
+ *
  * @generated from message platformidl.core.WorkflowExecution
  */
 export type WorkflowExecution = Message<"platformidl.core.WorkflowExecution"> & {
@@ -28,6 +30,8 @@ export const WorkflowExecutionSchema: GenMessage<WorkflowExecution> = /*@__PURE_
   messageDesc(file_platformidl_core_execution, 0);
 
 /**
+ * Where an execution is. It moves forward only, and never leaves SUCCEEDED, FAILED, ABORTED or TIMED_OUT.
+ *
  * @generated from enum platformidl.core.WorkflowExecution.Phase
  */
 export enum WorkflowExecution_Phase {
@@ -37,6 +41,8 @@ export enum WorkflowExecution_Phase {
   UNDEFINED = 0,
 
   /**
+   * Accepted, and waiting for an engine.
+   *
    * @generated from enum value: QUEUED = 1;
    */
   QUEUED = 1,
@@ -47,6 +53,8 @@ export enum WorkflowExecution_Phase {
   RUNNING = 2,
 
   /**
+   * All nodes are done; the outputs are being bound.
+   *
    * @generated from enum value: SUCCEEDING = 3;
    */
   SUCCEEDING = 3,
@@ -57,6 +65,8 @@ export enum WorkflowExecution_Phase {
   SUCCEEDED = 4,
 
   /**
+   * A failure was found; what still runs is being stopped.
+   *
    * @generated from enum value: FAILING = 5;
    */
   FAILING = 5,
@@ -77,6 +87,8 @@ export enum WorkflowExecution_Phase {
   TIMED_OUT = 8,
 
   /**
+   * Its end was asked for, and the engine has not said that it has ended.
+   *
    * @generated from enum value: ABORTING = 9;
    */
   ABORTING = 9,
@@ -89,6 +101,8 @@ export const WorkflowExecution_PhaseSchema: GenEnum<WorkflowExecution_Phase> = /
   enumDesc(file_platformidl_core_execution, 0, 0);
 
 /**
+ * Holds the phases of a node execution.
+ *
  * @generated from message platformidl.core.NodeExecution
  */
 export type NodeExecution = Message<"platformidl.core.NodeExecution"> & {
@@ -102,6 +116,8 @@ export const NodeExecutionSchema: GenMessage<NodeExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 1);
 
 /**
+ * Where a node is. SUCCEEDED, FAILED, ABORTED, SKIPPED, TIMED_OUT and RECOVERED are never left.
+ *
  * @generated from enum platformidl.core.NodeExecution.Phase
  */
 export enum NodeExecution_Phase {
@@ -141,6 +157,8 @@ export enum NodeExecution_Phase {
   ABORTED = 6,
 
   /**
+   * The node is in a branch that was not taken.
+   *
    * @generated from enum value: SKIPPED = 7;
    */
   SKIPPED = 7,
@@ -151,11 +169,15 @@ export enum NodeExecution_Phase {
   TIMED_OUT = 8,
 
   /**
+   * The node has made a graph, and runs it.
+   *
    * @generated from enum value: DYNAMIC_RUNNING = 9;
    */
   DYNAMIC_RUNNING = 9,
 
   /**
+   * The outputs were taken over, from a cache or from an execution before this one.
+   *
    * @generated from enum value: RECOVERED = 10;
    */
   RECOVERED = 10,
@@ -168,6 +190,8 @@ export const NodeExecution_PhaseSchema: GenEnum<NodeExecution_Phase> = /*@__PURE
   enumDesc(file_platformidl_core_execution, 1, 0);
 
 /**
+ * Holds the phases of a task execution.
+ *
  * @generated from message platformidl.core.TaskExecution
  */
 export type TaskExecution = Message<"platformidl.core.TaskExecution"> & {
@@ -181,6 +205,8 @@ export const TaskExecutionSchema: GenMessage<TaskExecution> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 2);
 
 /**
+ * Where an attempt is. SUCCEEDED, ABORTED and FAILED are never left.
+ *
  * @generated from enum platformidl.core.TaskExecution.Phase
  */
 export enum TaskExecution_Phase {
@@ -215,16 +241,22 @@ export enum TaskExecution_Phase {
   FAILED = 5,
 
   /**
+   * Its container is being made.
+   *
    * @generated from enum value: INITIALIZING = 6;
    */
   INITIALIZING = 6,
 
   /**
+   * Held back by a quota or for want of a machine.
+   *
    * @generated from enum value: WAITING_FOR_RESOURCES = 7;
    */
   WAITING_FOR_RESOURCES = 7,
 
   /**
+   * Failed, and another attempt follows.
+   *
    * @generated from enum value: RETRYABLE_FAILED = 8;
    */
   RETRYABLE_FAILED = 8,
@@ -237,20 +269,28 @@ export const TaskExecution_PhaseSchema: GenEnum<TaskExecution_Phase> = /*@__PURE
   enumDesc(file_platformidl_core_execution, 2, 0);
 
 /**
+ * Why an execution, node or attempt failed.
+ *
  * @generated from message platformidl.core.ExecutionError
  */
 export type ExecutionError = Message<"platformidl.core.ExecutionError"> & {
   /**
+   * Groups errors of one cause.
+   *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
+   * For people; may hold a stack trace. Lists carry its beginning only.
+   *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
+   * Where the whole error lies.
+   *
    * @generated from field: string error_uri = 3;
    */
   errorUri: string;
@@ -266,6 +306,8 @@ export type ExecutionError = Message<"platformidl.core.ExecutionError"> & {
   timestamp?: Timestamp | undefined;
 
   /**
+   * What produced the error, such as the name of a pod.
+   *
    * @generated from field: string worker = 6;
    */
   worker: string;
@@ -279,6 +321,8 @@ export const ExecutionErrorSchema: GenMessage<ExecutionError> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 3);
 
 /**
+ * Whose fault it is: of the code that was run, or of what ran it.
+ *
  * @generated from enum platformidl.core.ExecutionError.ErrorKind
  */
 export enum ExecutionError_ErrorKind {
@@ -305,6 +349,8 @@ export const ExecutionError_ErrorKindSchema: GenEnum<ExecutionError_ErrorKind> =
   enumDesc(file_platformidl_core_execution, 3, 0);
 
 /**
+ * A link to a log of an attempt.
+ *
  * @generated from message platformidl.core.TaskLog
  */
 export type TaskLog = Message<"platformidl.core.TaskLog"> & {
@@ -324,16 +370,22 @@ export type TaskLog = Message<"platformidl.core.TaskLog"> & {
   messageFormat: TaskLog_MessageFormat;
 
   /**
+   * How long the log is kept.
+   *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
+   * Show the link before the attempt runs.
+   *
    * @generated from field: bool ShowWhilePending = 5;
    */
   ShowWhilePending: boolean;
 
   /**
+   * Take the link away when the attempt has ended.
+   *
    * @generated from field: bool HideOnceFinished = 6;
    */
   HideOnceFinished: boolean;
@@ -347,6 +399,8 @@ export const TaskLogSchema: GenMessage<TaskLog> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 4);
 
 /**
+ * How a line of the log is written.
+ *
  * @generated from enum platformidl.core.TaskLog.MessageFormat
  */
 export enum TaskLog_MessageFormat {
@@ -373,6 +427,8 @@ export const TaskLog_MessageFormatSchema: GenEnum<TaskLog_MessageFormat> = /*@__
   enumDesc(file_platformidl_core_execution, 4, 0);
 
 /**
+ * What is needed to find the logs of an attempt in the cluster.
+ *
  * @generated from message platformidl.core.LogContext
  */
 export type LogContext = Message<"platformidl.core.LogContext"> & {
@@ -395,6 +451,8 @@ export const LogContextSchema: GenMessage<LogContext> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 5);
 
 /**
+ * The containers of one pod.
+ *
  * @generated from message platformidl.core.PodLogContext
  */
 export type PodLogContext = Message<"platformidl.core.PodLogContext"> & {
@@ -432,6 +490,8 @@ export const PodLogContextSchema: GenMessage<PodLogContext> = /*@__PURE__*/
   messageDesc(file_platformidl_core_execution, 6);
 
 /**
+ * One container.
+ *
  * @generated from message platformidl.core.ContainerContext
  */
 export type ContainerContext = Message<"platformidl.core.ContainerContext"> & {
@@ -454,6 +514,8 @@ export const ContainerContextSchema: GenMessage<ContainerContext> = /*@__PURE__*
   messageDesc(file_platformidl_core_execution, 7);
 
 /**
+ * When the container ran.
+ *
  * @generated from message platformidl.core.ContainerContext.ProcessContext
  */
 export type ContainerContext_ProcessContext = Message<"platformidl.core.ContainerContext.ProcessContext"> & {
@@ -476,10 +538,14 @@ export const ContainerContext_ProcessContextSchema: GenMessage<ContainerContext_
   messageDesc(file_platformidl_core_execution, 7, 0);
 
 /**
+ * Quality of service in figures.
+ *
  * @generated from message platformidl.core.QualityOfServiceSpec
  */
 export type QualityOfServiceSpec = Message<"platformidl.core.QualityOfServiceSpec"> & {
   /**
+   * How long the execution may wait for its start.
+   *
    * @generated from field: google.protobuf.Duration queueing_budget = 1;
    */
   queueingBudget?: Duration | undefined;
@@ -493,6 +559,8 @@ export const QualityOfServiceSpecSchema: GenMessage<QualityOfServiceSpec> = /*@_
   messageDesc(file_platformidl_core_execution, 8);
 
 /**
+ * How much an execution is in a hurry.
+ *
  * @generated from message platformidl.core.QualityOfService
  */
 export type QualityOfService = Message<"platformidl.core.QualityOfService"> & {
@@ -522,6 +590,8 @@ export const QualityOfServiceSchema: GenMessage<QualityOfService> = /*@__PURE__*
   messageDesc(file_platformidl_core_execution, 9);
 
 /**
+ * Named budgets; the configuration says how long each is.
+ *
  * @generated from enum platformidl.core.QualityOfService.Tier
  */
 export enum QualityOfService_Tier {

@@ -13,10 +13,15 @@ export const file_platformidl_core_identifier: GenFile = /*@__PURE__*/
   fileDesc("CiFwbGF0Zm9ybWlkbC9jb3JlL2lkZW50aWZpZXIucHJvdG8SEHBsYXRmb3JtaWRsLmNvcmUikAEKCklkZW50aWZpZXISNQoNcmVzb3VyY2VfdHlwZRgBIAEoDjIeLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VUeXBlEg8KB3Byb2plY3QYAiABKAkSDgoGZG9tYWluGAMgASgJEgwKBG5hbWUYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRILCgNvcmcYBiABKAkiWQobV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYBCABKAkSCwoDb3JnGAUgASgJIm8KF05vZGVFeGVjdXRpb25JZGVudGlmaWVyEg8KB25vZGVfaWQYASABKAkSQwoMZXhlY3V0aW9uX2lkGAIgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIipQEKF1Rhc2tFeGVjdXRpb25JZGVudGlmaWVyEi0KB3Rhc2tfaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISRAoRbm9kZV9leGVjdXRpb25faWQYAiABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYAyABKA0iagoQU2lnbmFsSWRlbnRpZmllchIRCglzaWduYWxfaWQYASABKAkSQwoMZXhlY3V0aW9uX2lkGAIgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIqVQoMUmVzb3VyY2VUeXBlEg8KC1VOU1BFQ0lGSUVEEAASCAoEVEFTSxABEgwKCFdPUktGTE9XEAISDwoLTEFVTkNIX1BMQU4QAxILCgdEQVRBU0VUEARiBnByb3RvMw");
 
 /**
+ * Names one version of a task, workflow or launch plan. Project, domain, name and version together are unique for each
+ * kind.
+ *
  * @generated from message platformidl.core.Identifier
  */
 export type Identifier = Message<"platformidl.core.Identifier"> & {
   /**
+   * UNSPECIFIED is filled in where the RPC leaves no choice, and refused where something is registered.
+   *
    * @generated from field: platformidl.core.ResourceType resource_type = 1;
    */
   resourceType: ResourceType;
@@ -37,11 +42,15 @@ export type Identifier = Message<"platformidl.core.Identifier"> & {
   name: string;
 
   /**
+   * Immutable once registered; any text.
+   *
    * @generated from field: string version = 5;
    */
   version: string;
 
   /**
+   * Accepted and ignored, here and in every other message.
+   *
    * @generated from field: string org = 6;
    */
   org: string;
@@ -55,6 +64,8 @@ export const IdentifierSchema: GenMessage<Identifier> = /*@__PURE__*/
   messageDesc(file_platformidl_core_identifier, 0);
 
 /**
+ * Names an execution. A name is taken for ever, archived or not.
+ *
  * @generated from message platformidl.core.WorkflowExecutionIdentifier
  */
 export type WorkflowExecutionIdentifier = Message<"platformidl.core.WorkflowExecutionIdentifier"> & {
@@ -69,6 +80,8 @@ export type WorkflowExecutionIdentifier = Message<"platformidl.core.WorkflowExec
   domain: string;
 
   /**
+   * At most 63 lower-case letters, digits and hyphens, the first a letter.
+   *
    * @generated from field: string name = 4;
    */
   name: string;
@@ -87,10 +100,14 @@ export const WorkflowExecutionIdentifierSchema: GenMessage<WorkflowExecutionIden
   messageDesc(file_platformidl_core_identifier, 1);
 
 /**
+ * Names the run of one node within an execution.
+ *
  * @generated from message platformidl.core.NodeExecutionIdentifier
  */
 export type NodeExecutionIdentifier = Message<"platformidl.core.NodeExecutionIdentifier"> & {
   /**
+   * Unique in the execution: a node inside another has an id made of both.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -109,6 +126,8 @@ export const NodeExecutionIdentifierSchema: GenMessage<NodeExecutionIdentifier> 
   messageDesc(file_platformidl_core_identifier, 2);
 
 /**
+ * Names one attempt at a task within a node execution.
+ *
  * @generated from message platformidl.core.TaskExecutionIdentifier
  */
 export type TaskExecutionIdentifier = Message<"platformidl.core.TaskExecutionIdentifier"> & {
@@ -123,6 +142,8 @@ export type TaskExecutionIdentifier = Message<"platformidl.core.TaskExecutionIde
   nodeExecutionId?: NodeExecutionIdentifier | undefined;
 
   /**
+   * Counted from 0.
+   *
    * @generated from field: uint32 retry_attempt = 3;
    */
   retryAttempt: number;
@@ -136,6 +157,8 @@ export const TaskExecutionIdentifierSchema: GenMessage<TaskExecutionIdentifier> 
   messageDesc(file_platformidl_core_identifier, 3);
 
 /**
+ * Names a signal that a gate of an execution waits for.
+ *
  * @generated from message platformidl.core.SignalIdentifier
  */
 export type SignalIdentifier = Message<"platformidl.core.SignalIdentifier"> & {
@@ -158,6 +181,8 @@ export const SignalIdentifierSchema: GenMessage<SignalIdentifier> = /*@__PURE__*
   messageDesc(file_platformidl_core_identifier, 4);
 
 /**
+ * What kind of entity an identifier names.
+ *
  * @generated from enum platformidl.core.ResourceType
  */
 export enum ResourceType {
@@ -182,6 +207,8 @@ export enum ResourceType {
   LAUNCH_PLAN = 3,
 
   /**
+   * An entry of a cache of task outputs; nothing is registered under it.
+   *
    * @generated from enum value: DATASET = 4;
    */
   DATASET = 4,

@@ -19,6 +19,8 @@ export const file_platformidl_core_interface: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybWlkbC9jb3JlL2ludGVyZmFjZS5wcm90bxIQcGxhdGZvcm1pZGwuY29yZSK8AQoIVmFyaWFibGUSKwoEdHlwZRgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGUSEwoLZGVzY3JpcHRpb24YAiABKAkSOQoTYXJ0aWZhY3RfcGFydGlhbF9pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RJRBIzCgxhcnRpZmFjdF90YWcYBCABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0VGFnIpwBCgtWYXJpYWJsZU1hcBI/Cgl2YXJpYWJsZXMYASADKAsyLC5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlTWFwLlZhcmlhYmxlc0VudHJ5GkwKDlZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGU6AjgBIm8KDlR5cGVkSW50ZXJmYWNlEi0KBmlucHV0cxgBIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXASLgoHb3V0cHV0cxgCIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuVmFyaWFibGVNYXAi8gEKCVBhcmFtZXRlchInCgN2YXIYASABKAsyGi5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlEiwKB2RlZmF1bHQYAiABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxIABISCghyZXF1aXJlZBgDIAEoCEgAEjkKDmFydGlmYWN0X3F1ZXJ5GAQgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5BcnRpZmFjdFF1ZXJ5SAASMwoLYXJ0aWZhY3RfaWQYBSABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SURIAEIKCghiZWhhdmlvciKiAQoMUGFyYW1ldGVyTWFwEkIKCnBhcmFtZXRlcnMYASADKAsyLi5wbGF0Zm9ybWlkbC5jb3JlLlBhcmFtZXRlck1hcC5QYXJhbWV0ZXJzRW50cnkaTgoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRIqCgV2YWx1ZRgCIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyOgI4AWIGcHJvdG8z", [file_platformidl_core_artifact_id, file_platformidl_core_literals, file_platformidl_core_types]);
 
 /**
+ * An input or output.
+ *
  * @generated from message platformidl.core.Variable
  */
 export type Variable = Message<"platformidl.core.Variable"> & {
@@ -33,6 +35,8 @@ export type Variable = Message<"platformidl.core.Variable"> & {
   description: string;
 
   /**
+   * The artifact that an output is published as, as far as its author knows it.
+   *
    * @generated from field: platformidl.core.ArtifactID artifact_partial_id = 3;
    */
   artifactPartialId?: ArtifactID | undefined;
@@ -51,6 +55,8 @@ export const VariableSchema: GenMessage<Variable> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 0);
 
 /**
+ * Variables by name.
+ *
  * @generated from message platformidl.core.VariableMap
  */
 export type VariableMap = Message<"platformidl.core.VariableMap"> & {
@@ -68,6 +74,8 @@ export const VariableMapSchema: GenMessage<VariableMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 1);
 
 /**
+ * What goes in and what comes out.
+ *
  * @generated from message platformidl.core.TypedInterface
  */
 export type TypedInterface = Message<"platformidl.core.TypedInterface"> & {
@@ -90,6 +98,8 @@ export const TypedInterfaceSchema: GenMessage<TypedInterface> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 2);
 
 /**
+ * An input of a launch plan, and what happens when the caller leaves it out.
+ *
  * @generated from message platformidl.core.Parameter
  */
 export type Parameter = Message<"platformidl.core.Parameter"> & {
@@ -103,18 +113,24 @@ export type Parameter = Message<"platformidl.core.Parameter"> & {
    */
   behavior: {
     /**
+     * Taken when the caller gives none.
+     *
      * @generated from field: platformidl.core.Literal default = 2;
      */
     value: Literal;
     case: "default";
   } | {
     /**
+     * True when the caller must give one.
+     *
      * @generated from field: bool required = 3;
      */
     value: boolean;
     case: "required";
   } | {
     /**
+     * Looked up when the launch plan is started.
+     *
      * @generated from field: platformidl.core.ArtifactQuery artifact_query = 4;
      */
     value: ArtifactQuery;
@@ -136,6 +152,8 @@ export const ParameterSchema: GenMessage<Parameter> = /*@__PURE__*/
   messageDesc(file_platformidl_core_interface, 3);
 
 /**
+ * Parameters by name.
+ *
  * @generated from message platformidl.core.ParameterMap
  */
 export type ParameterMap = Message<"platformidl.core.ParameterMap"> & {

@@ -17,6 +17,8 @@ export const file_platformidl_core_literals: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9jb3JlL2xpdGVyYWxzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIsgBCglQcmltaXRpdmUSEQoHaW50ZWdlchgBIAEoA0gAEhUKC2Zsb2F0X3ZhbHVlGAIgASgBSAASFgoMc3RyaW5nX3ZhbHVlGAMgASgJSAASEQoHYm9vbGVhbhgEIAEoCEgAEi4KCGRhdGV0aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEi0KCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSABCBwoFdmFsdWUiBgoEVm9pZCJFCgRCbG9iEjAKCG1ldGFkYXRhGAEgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5CbG9iTWV0YWRhdGESCwoDdXJpGAMgASgJIjgKDEJsb2JNZXRhZGF0YRIoCgR0eXBlGAEgASgLMhoucGxhdGZvcm1pZGwuY29yZS5CbG9iVHlwZSIkCgZCaW5hcnkSDQoFdmFsdWUYASABKAwSCwoDdGFnGAIgASgJIkEKBlNjaGVtYRILCgN1cmkYASABKAkSKgoEdHlwZRgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuU2NoZW1hVHlwZSJeCgVVbmlvbhIoCgV2YWx1ZRgBIAEoCzIZLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbBIrCgR0eXBlGAIgASgLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSJlChlTdHJ1Y3R1cmVkRGF0YXNldE1ldGFkYXRhEkgKF3N0cnVjdHVyZWRfZGF0YXNldF90eXBlGAEgASgLMicucGxhdGZvcm1pZGwuY29yZS5TdHJ1Y3R1cmVkRGF0YXNldFR5cGUiXwoRU3RydWN0dXJlZERhdGFzZXQSCwoDdXJpGAEgASgJEj0KCG1ldGFkYXRhGAIgASgLMisucGxhdGZvcm1pZGwuY29yZS5TdHJ1Y3R1cmVkRGF0YXNldE1ldGFkYXRhIrMDCgZTY2FsYXISMAoJcHJpbWl0aXZlGAEgASgLMhsucGxhdGZvcm1pZGwuY29yZS5QcmltaXRpdmVIABImCgRibG9iGAIgASgLMhYucGxhdGZvcm1pZGwuY29yZS5CbG9iSAASKgoGYmluYXJ5GAMgASgLMhgucGxhdGZvcm1pZGwuY29yZS5CaW5hcnlIABIqCgZzY2hlbWEYBCABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNjaGVtYUgAEisKCW5vbmVfdHlwZRgFIAEoCzIWLnBsYXRmb3JtaWRsLmNvcmUuVm9pZEgAEigKBWVycm9yGAYgASgLMhcucGxhdGZvcm1pZGwuY29yZS5FcnJvckgAEioKB2dlbmVyaWMYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SAASQQoSc3RydWN0dXJlZF9kYXRhc2V0GAggASgLMiMucGxhdGZvcm1pZGwuY29yZS5TdHJ1Y3R1cmVkRGF0YXNldEgAEigKBXVuaW9uGAkgASgLMhcucGxhdGZvcm1pZGwuY29yZS5VbmlvbkgAQgcKBXZhbHVlIvYCCgdMaXRlcmFsEioKBnNjYWxhchgBIAEoCzIYLnBsYXRmb3JtaWRsLmNvcmUuU2NhbGFySAASOQoKY29sbGVjdGlvbhgCIAEoCzIjLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbENvbGxlY3Rpb25IABIrCgNtYXAYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBIABJIChJvZmZsb2FkZWRfbWV0YWRhdGEYCCABKAsyKi5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxPZmZsb2FkZWRNZXRhZGF0YUgAEgwKBGhhc2gYBCABKAkSOQoIbWV0YWRhdGEYBSADKAsyJy5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWwuTWV0YWRhdGFFbnRyeRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFdmFsdWVKBAgGEAdKBAgHEAgicQoYTGl0ZXJhbE9mZmxvYWRlZE1ldGFkYXRhEgsKA3VyaRgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEEjQKDWluZmVycmVkX3R5cGUYAyABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlIkAKEUxpdGVyYWxDb2xsZWN0aW9uEisKCGxpdGVyYWxzGAEgAygLMhkucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsIpYBCgpMaXRlcmFsTWFwEjwKCGxpdGVyYWxzGAEgAygLMioucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwLkxpdGVyYWxzRW50cnkaSgoNTGl0ZXJhbHNFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWw6AjgBIkgKFUJpbmRpbmdEYXRhQ29sbGVjdGlvbhIvCghiaW5kaW5ncxgBIAMoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQmluZGluZ0RhdGEiogEKDkJpbmRpbmdEYXRhTWFwEkAKCGJpbmRpbmdzGAEgAygLMi4ucGxhdGZvcm1pZGwuY29yZS5CaW5kaW5nRGF0YU1hcC5CaW5kaW5nc0VudHJ5Gk4KDUJpbmRpbmdzRW50cnkSCwoDa2V5GAEgASgJEiwKBXZhbHVlGAIgASgLMh0ucGxhdGZvcm1pZGwuY29yZS5CaW5kaW5nRGF0YToCOAEiPgoJVW5pb25JbmZvEjEKCnRhcmdldFR5cGUYASABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlIt4CCgtCaW5kaW5nRGF0YRIqCgZzY2FsYXIYASABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNjYWxhckgAEj0KCmNvbGxlY3Rpb24YAiABKAsyJy5wbGF0Zm9ybWlkbC5jb3JlLkJpbmRpbmdEYXRhQ29sbGVjdGlvbkgAEjQKB3Byb21pc2UYAyABKAsyIS5wbGF0Zm9ybWlkbC5jb3JlLk91dHB1dFJlZmVyZW5jZUgAEi8KA21hcBgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuQmluZGluZ0RhdGFNYXBIABJIChJvZmZsb2FkZWRfbWV0YWRhdGEYBiABKAsyKi5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxPZmZsb2FkZWRNZXRhZGF0YUgAEioKBXVuaW9uGAUgASgLMhsucGxhdGZvcm1pZGwuY29yZS5VbmlvbkluZm9CBwoFdmFsdWUiRgoHQmluZGluZxILCgN2YXIYASABKAkSLgoHYmluZGluZxgCIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuQmluZGluZ0RhdGEiKgoMS2V5VmFsdWVQYWlyEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIgCg1SZXRyeVN0cmF0ZWd5Eg8KB3JldHJpZXMYBSABKA1iBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_types]);
 
 /**
+ * A single value of a simple type.
+ *
  * @generated from message platformidl.core.Primitive
  */
 export type Primitive = Message<"platformidl.core.Primitive"> & {
@@ -25,6 +27,8 @@ export type Primitive = Message<"platformidl.core.Primitive"> & {
    */
   value: {
     /**
+     * JSON writes it as text, as all 64-bit numbers.
+     *
      * @generated from field: int64 integer = 1;
      */
     value: bigint;
@@ -70,6 +74,8 @@ export const PrimitiveSchema: GenMessage<Primitive> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 0);
 
 /**
+ * The value of an optional that is not there.
+ *
  * @generated from message platformidl.core.Void
  */
 export type Void = Message<"platformidl.core.Void"> & {
@@ -83,6 +89,8 @@ export const VoidSchema: GenMessage<Void> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 1);
 
 /**
+ * A file or folder that lies in the object store.
+ *
  * @generated from message platformidl.core.Blob
  */
 export type Blob = Message<"platformidl.core.Blob"> & {
@@ -92,6 +100,8 @@ export type Blob = Message<"platformidl.core.Blob"> & {
   metadata?: BlobMetadata | undefined;
 
   /**
+   * Where it lies; a folder when the type is MULTIPART.
+   *
    * @generated from field: string uri = 3;
    */
   uri: string;
@@ -105,6 +115,8 @@ export const BlobSchema: GenMessage<Blob> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 2);
 
 /**
+ * What is known of a blob without opening it.
+ *
  * @generated from message platformidl.core.BlobMetadata
  */
 export type BlobMetadata = Message<"platformidl.core.BlobMetadata"> & {
@@ -122,6 +134,8 @@ export const BlobMetadataSchema: GenMessage<BlobMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 3);
 
 /**
+ * Bytes that stand in the literal itself.
+ *
  * @generated from message platformidl.core.Binary
  */
 export type Binary = Message<"platformidl.core.Binary"> & {
@@ -131,6 +145,8 @@ export type Binary = Message<"platformidl.core.Binary"> & {
   value: Uint8Array;
 
   /**
+   * How the bytes are encoded, such as `msgpack`.
+   *
    * @generated from field: string tag = 2;
    */
   tag: string;
@@ -144,6 +160,8 @@ export const BinarySchema: GenMessage<Binary> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 4);
 
 /**
+ * A table in the object store, in the older of two forms.
+ *
  * @generated from message platformidl.core.Schema
  */
 export type Schema = Message<"platformidl.core.Schema"> & {
@@ -166,6 +184,8 @@ export const SchemaSchema: GenMessage<Schema> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 5);
 
 /**
+ * A value together with the variant of the union that it is of.
+ *
  * @generated from message platformidl.core.Union
  */
 export type Union = Message<"platformidl.core.Union"> & {
@@ -188,6 +208,8 @@ export const UnionSchema: GenMessage<Union> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 6);
 
 /**
+ * What is known of a data set without opening it.
+ *
  * @generated from message platformidl.core.StructuredDatasetMetadata
  */
 export type StructuredDatasetMetadata = Message<"platformidl.core.StructuredDatasetMetadata"> & {
@@ -205,6 +227,8 @@ export const StructuredDatasetMetadataSchema: GenMessage<StructuredDatasetMetada
   messageDesc(file_platformidl_core_literals, 7);
 
 /**
+ * A table in the object store, with its columns and format.
+ *
  * @generated from message platformidl.core.StructuredDataset
  */
 export type StructuredDataset = Message<"platformidl.core.StructuredDataset"> & {
@@ -227,6 +251,8 @@ export const StructuredDatasetSchema: GenMessage<StructuredDataset> = /*@__PURE_
   messageDesc(file_platformidl_core_literals, 8);
 
 /**
+ * A value that is not made of other literals.
+ *
  * @generated from message platformidl.core.Scalar
  */
 export type Scalar = Message<"platformidl.core.Scalar"> & {
@@ -271,6 +297,8 @@ export type Scalar = Message<"platformidl.core.Scalar"> & {
     case: "error";
   } | {
     /**
+     * A structure as JSON has it; numbers are doubles.
+     *
      * @generated from field: google.protobuf.Struct generic = 7;
      */
     value: JsonObject;
@@ -298,6 +326,8 @@ export const ScalarSchema: GenMessage<Scalar> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 9);
 
 /**
+ * A value of any type, as inputs and outputs are made of.
+ *
  * @generated from message platformidl.core.Literal
  */
 export type Literal = Message<"platformidl.core.Literal"> & {
@@ -324,6 +354,8 @@ export type Literal = Message<"platformidl.core.Literal"> & {
     case: "map";
   } | {
     /**
+     * The value is large and lies in the object store.
+     *
      * @generated from field: platformidl.core.LiteralOffloadedMetadata offloaded_metadata = 8;
      */
     value: LiteralOffloadedMetadata;
@@ -331,11 +363,15 @@ export type Literal = Message<"platformidl.core.Literal"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * Stands for the value in a cache key, where the value itself would not do.
+   *
    * @generated from field: string hash = 4;
    */
   hash: string;
 
   /**
+   * Notes that travel with the value and do not change it.
+   *
    * @generated from field: map<string, string> metadata = 5;
    */
   metadata: { [key: string]: string };
@@ -349,10 +385,14 @@ export const LiteralSchema: GenMessage<Literal> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 10);
 
 /**
+ * Where a large literal lies, and of which type it is.
+ *
  * @generated from message platformidl.core.LiteralOffloadedMetadata
  */
 export type LiteralOffloadedMetadata = Message<"platformidl.core.LiteralOffloadedMetadata"> & {
   /**
+   * A serialized Literal.
+   *
    * @generated from field: string uri = 1;
    */
   uri: string;
@@ -363,6 +403,8 @@ export type LiteralOffloadedMetadata = Message<"platformidl.core.LiteralOffloade
   sizeBytes: bigint;
 
   /**
+   * Allows the type to be checked without reading the value.
+   *
    * @generated from field: platformidl.core.LiteralType inferred_type = 3;
    */
   inferredType?: LiteralType | undefined;
@@ -376,6 +418,8 @@ export const LiteralOffloadedMetadataSchema: GenMessage<LiteralOffloadedMetadata
   messageDesc(file_platformidl_core_literals, 11);
 
 /**
+ * A list; all elements are of one type.
+ *
  * @generated from message platformidl.core.LiteralCollection
  */
 export type LiteralCollection = Message<"platformidl.core.LiteralCollection"> & {
@@ -393,6 +437,8 @@ export const LiteralCollectionSchema: GenMessage<LiteralCollection> = /*@__PURE_
   messageDesc(file_platformidl_core_literals, 12);
 
 /**
+ * Values by name: the inputs or outputs of something, or a map with text keys.
+ *
  * @generated from message platformidl.core.LiteralMap
  */
 export type LiteralMap = Message<"platformidl.core.LiteralMap"> & {
@@ -410,6 +456,8 @@ export const LiteralMapSchema: GenMessage<LiteralMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 13);
 
 /**
+ * A list that is put together from bindings.
+ *
  * @generated from message platformidl.core.BindingDataCollection
  */
 export type BindingDataCollection = Message<"platformidl.core.BindingDataCollection"> & {
@@ -427,6 +475,8 @@ export const BindingDataCollectionSchema: GenMessage<BindingDataCollection> = /*
   messageDesc(file_platformidl_core_literals, 14);
 
 /**
+ * A map that is put together from bindings.
+ *
  * @generated from message platformidl.core.BindingDataMap
  */
 export type BindingDataMap = Message<"platformidl.core.BindingDataMap"> & {
@@ -444,6 +494,8 @@ export const BindingDataMapSchema: GenMessage<BindingDataMap> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 15);
 
 /**
+ * Which union a bound value is meant for.
+ *
  * @generated from message platformidl.core.UnionInfo
  */
 export type UnionInfo = Message<"platformidl.core.UnionInfo"> & {
@@ -461,6 +513,8 @@ export const UnionInfoSchema: GenMessage<UnionInfo> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 16);
 
 /**
+ * Where an input gets its value from: a constant, an output of another node, or a mixture of both.
+ *
  * @generated from message platformidl.core.BindingData
  */
 export type BindingData = Message<"platformidl.core.BindingData"> & {
@@ -481,6 +535,8 @@ export type BindingData = Message<"platformidl.core.BindingData"> & {
     case: "collection";
   } | {
     /**
+     * The output of a node that runs before.
+     *
      * @generated from field: platformidl.core.OutputReference promise = 3;
      */
     value: OutputReference;
@@ -513,10 +569,14 @@ export const BindingDataSchema: GenMessage<BindingData> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 17);
 
 /**
+ * Gives one input its value.
+ *
  * @generated from message platformidl.core.Binding
  */
 export type Binding = Message<"platformidl.core.Binding"> & {
   /**
+   * The name of the input.
+   *
    * @generated from field: string var = 1;
    */
   var: string;
@@ -535,6 +595,8 @@ export const BindingSchema: GenMessage<Binding> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 18);
 
 /**
+ * A name and a text, where order or repetition matters.
+ *
  * @generated from message platformidl.core.KeyValuePair
  */
 export type KeyValuePair = Message<"platformidl.core.KeyValuePair"> & {
@@ -557,10 +619,14 @@ export const KeyValuePairSchema: GenMessage<KeyValuePair> = /*@__PURE__*/
   messageDesc(file_platformidl_core_literals, 19);
 
 /**
+ * How often something that failed is tried again.
+ *
  * @generated from message platformidl.core.RetryStrategy
  */
 export type RetryStrategy = Message<"platformidl.core.RetryStrategy"> & {
   /**
+   * Attempts after the first.
+   *
    * @generated from field: uint32 retries = 5;
    */
   retries: number;

@@ -13,6 +13,8 @@ export const file_platformidl_core_security: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9jb3JlL3NlY3VyaXR5LnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIrgBCgZTZWNyZXQSDQoFZ3JvdXAYASABKAkSFQoNZ3JvdXBfdmVyc2lvbhgCIAEoCRILCgNrZXkYAyABKAkSPQoRbW91bnRfcmVxdWlyZW1lbnQYBCABKA4yIi5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldC5Nb3VudFR5cGUSDwoHZW52X3ZhchgFIAEoCSIrCglNb3VudFR5cGUSBwoDQU5ZEAASCwoHRU5WX1ZBUhABEggKBEZJTEUQAiJSCgxPQXV0aDJDbGllbnQSEQoJY2xpZW50X2lkGAEgASgJEi8KDWNsaWVudF9zZWNyZXQYAiABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldCKMAQoISWRlbnRpdHkSEAoIaWFtX3JvbGUYASABKAkSGwoTazhzX3NlcnZpY2VfYWNjb3VudBgCIAEoCRI1Cg1vYXV0aDJfY2xpZW50GAMgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5PQXV0aDJDbGllbnQSGgoSZXhlY3V0aW9uX2lkZW50aXR5GAQgASgJIuMBChJPQXV0aDJUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRI3CgR0eXBlGAIgASgOMikucGxhdGZvcm1pZGwuY29yZS5PQXV0aDJUb2tlblJlcXVlc3QuVHlwZRIuCgZjbGllbnQYAyABKAsyHi5wbGF0Zm9ybWlkbC5jb3JlLk9BdXRoMkNsaWVudBIeChZpZHBfZGlzY292ZXJ5X2VuZHBvaW50GAQgASgJEhYKDnRva2VuX2VuZHBvaW50GAUgASgJIh4KBFR5cGUSFgoSQ0xJRU5UX0NSRURFTlRJQUxTEAAingEKD1NlY3VyaXR5Q29udGV4dBIqCgZydW5fYXMYASABKAsyGi5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aXR5EikKB3NlY3JldHMYAiADKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLlNlY3JldBI0CgZ0b2tlbnMYAyADKAsyJC5wbGF0Zm9ybWlkbC5jb3JlLk9BdXRoMlRva2VuUmVxdWVzdGIGcHJvdG8z");
 
 /**
+ * Names a secret that a task needs; never its value.
+ *
  * @generated from message platformidl.core.Secret
  */
 export type Secret = Message<"platformidl.core.Secret"> & {
@@ -37,6 +39,8 @@ export type Secret = Message<"platformidl.core.Secret"> & {
   mountRequirement: Secret_MountType;
 
   /**
+   * The variable that it is put into, where the default name does not do.
+   *
    * @generated from field: string env_var = 5;
    */
   envVar: string;
@@ -50,6 +54,8 @@ export const SecretSchema: GenMessage<Secret> = /*@__PURE__*/
   messageDesc(file_platformidl_core_security, 0);
 
 /**
+ * How the task gets to see it.
+ *
  * @generated from enum platformidl.core.Secret.MountType
  */
 export enum Secret_MountType {
@@ -76,6 +82,8 @@ export const Secret_MountTypeSchema: GenEnum<Secret_MountType> = /*@__PURE__*/
   enumDesc(file_platformidl_core_security, 0, 0);
 
 /**
+ * A client that gets tokens for a task.
+ *
  * @generated from message platformidl.core.OAuth2Client
  */
 export type OAuth2Client = Message<"platformidl.core.OAuth2Client"> & {
@@ -98,6 +106,8 @@ export const OAuth2ClientSchema: GenMessage<OAuth2Client> = /*@__PURE__*/
   messageDesc(file_platformidl_core_security, 1);
 
 /**
+ * Whom a task runs as.
+ *
  * @generated from message platformidl.core.Identity
  */
 export type Identity = Message<"platformidl.core.Identity"> & {
@@ -117,6 +127,8 @@ export type Identity = Message<"platformidl.core.Identity"> & {
   oauth2Client?: OAuth2Client | undefined;
 
   /**
+   * The principal that the execution acts for.
+   *
    * @generated from field: string execution_identity = 4;
    */
   executionIdentity: string;
@@ -130,6 +142,8 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
   messageDesc(file_platformidl_core_security, 2);
 
 /**
+ * A token that a task needs.
+ *
  * @generated from message platformidl.core.OAuth2TokenRequest
  */
 export type OAuth2TokenRequest = Message<"platformidl.core.OAuth2TokenRequest"> & {
@@ -149,6 +163,8 @@ export type OAuth2TokenRequest = Message<"platformidl.core.OAuth2TokenRequest"> 
   client?: OAuth2Client | undefined;
 
   /**
+   * Where the issuer describes itself; used when `token_endpoint` is empty.
+   *
    * @generated from field: string idp_discovery_endpoint = 4;
    */
   idpDiscoveryEndpoint: string;
@@ -167,6 +183,8 @@ export const OAuth2TokenRequestSchema: GenMessage<OAuth2TokenRequest> = /*@__PUR
   messageDesc(file_platformidl_core_security, 3);
 
 /**
+ * How the token is got.
+ *
  * @generated from enum platformidl.core.OAuth2TokenRequest.Type
  */
 export enum OAuth2TokenRequest_Type {
@@ -183,6 +201,8 @@ export const OAuth2TokenRequest_TypeSchema: GenEnum<OAuth2TokenRequest_Type> = /
   enumDesc(file_platformidl_core_security, 3, 0);
 
 /**
+ * Whom something runs as, and which secrets it may see.
+ *
  * @generated from message platformidl.core.SecurityContext
  */
 export type SecurityContext = Message<"platformidl.core.SecurityContext"> & {

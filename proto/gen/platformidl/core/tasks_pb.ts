@@ -23,6 +23,8 @@ export const file_platformidl_core_tasks: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9jb3JlL3Rhc2tzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIroCCglSZXNvdXJjZXMSOwoIcmVxdWVzdHMYASADKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlJlc291cmNlcy5SZXNvdXJjZUVudHJ5EjkKBmxpbWl0cxgCIAMoCzIpLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VzLlJlc291cmNlRW50cnkaVgoNUmVzb3VyY2VFbnRyeRI2CgRuYW1lGAEgASgOMigucGxhdGZvcm1pZGwuY29yZS5SZXNvdXJjZXMuUmVzb3VyY2VOYW1lEg0KBXZhbHVlGAIgASgJIl0KDFJlc291cmNlTmFtZRILCgdVTktOT1dOEAASBwoDQ1BVEAESBwoDR1BVEAISCgoGTUVNT1JZEAMSCwoHU1RPUkFHRRAEEhUKEUVQSEVNRVJBTF9TVE9SQUdFEAUiawoOR1BVQWNjZWxlcmF0b3ISDgoGZGV2aWNlGAEgASgJEhcKDXVucGFydGl0aW9uZWQYAiABKAhIABIYCg5wYXJ0aXRpb25fc2l6ZRgDIAEoCUgAQhYKFHBhcnRpdGlvbl9zaXplX3ZhbHVlIkoKDFNoYXJlZE1lbW9yeRISCgptb3VudF9wYXRoGAEgASgJEhIKCm1vdW50X25hbWUYAiABKAkSEgoKc2l6ZV9saW1pdBgDIAEoCSKFAQoRRXh0ZW5kZWRSZXNvdXJjZXMSOQoPZ3B1X2FjY2VsZXJhdG9yGAEgASgLMiAucGxhdGZvcm1pZGwuY29yZS5HUFVBY2NlbGVyYXRvchI1Cg1zaGFyZWRfbWVtb3J5GAIgASgLMh4ucGxhdGZvcm1pZGwuY29yZS5TaGFyZWRNZW1vcnkimAEKD1J1bnRpbWVNZXRhZGF0YRI7CgR0eXBlGAEgASgOMi0ucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lTWV0YWRhdGEuUnVudGltZVR5cGUSDwoHdmVyc2lvbhgCIAEoCRIOCgZmbGF2b3IYAyABKAkiJwoLUnVudGltZVR5cGUSCQoFT1RIRVIQABINCglGTFlURV9TREsQASLjBAoMVGFza01ldGFkYXRhEhQKDGRpc2NvdmVyYWJsZRgBIAEoCBIyCgdydW50aW1lGAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5SdW50aW1lTWV0YWRhdGESKgoHdGltZW91dBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgdyZXRyaWVzGAUgASgLMh8ucGxhdGZvcm1pZGwuY29yZS5SZXRyeVN0cmF0ZWd5EhkKEWRpc2NvdmVyeV92ZXJzaW9uGAYgASgJEiAKGGRlcHJlY2F0ZWRfZXJyb3JfbWVzc2FnZRgHIAEoCRIXCg1pbnRlcnJ1cHRpYmxlGAggASgISAASGgoSY2FjaGVfc2VyaWFsaXphYmxlGAkgASgIEjYKBHRhZ3MYCyADKAsyKC5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tNZXRhZGF0YS5UYWdzRW50cnkSGQoRcG9kX3RlbXBsYXRlX25hbWUYDCABKAkSHwoXY2FjaGVfaWdub3JlX2lucHV0X3ZhcnMYDSADKAkSEAoIaXNfZWFnZXIYDiABKAgSMgoOZ2VuZXJhdGVzX2RlY2sYDyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjUKCG1ldGFkYXRhGBAgASgLMiMucGxhdGZvcm1pZGwuY29yZS5LOHNPYmplY3RNZXRhZGF0YRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIVChNpbnRlcnJ1cHRpYmxlX3ZhbHVlSgQIChALIukECgxUYXNrVGVtcGxhdGUSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISDAoEdHlwZRgCIAEoCRIwCghtZXRhZGF0YRgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuVGFza01ldGFkYXRhEjMKCWludGVyZmFjZRgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USJwoGY3VzdG9tGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIwCgljb250YWluZXIYBiABKAsyGy5wbGF0Zm9ybWlkbC5jb3JlLkNvbnRhaW5lckgAEisKB2s4c19wb2QYESABKAsyGC5wbGF0Zm9ybWlkbC5jb3JlLks4c1BvZEgAEiQKA3NxbBgSIAEoCzIVLnBsYXRmb3JtaWRsLmNvcmUuU3FsSAASGQoRdGFza190eXBlX3ZlcnNpb24YByABKAUSOwoQc2VjdXJpdHlfY29udGV4dBgIIAEoCzIhLnBsYXRmb3JtaWRsLmNvcmUuU2VjdXJpdHlDb250ZXh0Ej8KEmV4dGVuZGVkX3Jlc291cmNlcxgJIAEoCzIjLnBsYXRmb3JtaWRsLmNvcmUuRXh0ZW5kZWRSZXNvdXJjZXMSOgoGY29uZmlnGBAgAygLMioucGxhdGZvcm1pZGwuY29yZS5UYXNrVGVtcGxhdGUuQ29uZmlnRW50cnkaLQoLQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIICgZ0YXJnZXQiNQoNQ29udGFpbmVyUG9ydBIWCg5jb250YWluZXJfcG9ydBgBIAEoDRIMCgRuYW1lGAIgASgJIr8DCglDb250YWluZXISDQoFaW1hZ2UYASABKAkSDwoHY29tbWFuZBgCIAMoCRIMCgRhcmdzGAMgAygJEi4KCXJlc291cmNlcxgEIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuUmVzb3VyY2VzEisKA2VudhgFIAMoCzIeLnBsYXRmb3JtaWRsLmNvcmUuS2V5VmFsdWVQYWlyEjIKBmNvbmZpZxgGIAMoCzIeLnBsYXRmb3JtaWRsLmNvcmUuS2V5VmFsdWVQYWlyQgIYARIuCgVwb3J0cxgHIAMoCzIfLnBsYXRmb3JtaWRsLmNvcmUuQ29udGFpbmVyUG9ydBI4CgtkYXRhX2NvbmZpZxgJIAEoCzIjLnBsYXRmb3JtaWRsLmNvcmUuRGF0YUxvYWRpbmdDb25maWcSPgoMYXJjaGl0ZWN0dXJlGAogASgOMigucGxhdGZvcm1pZGwuY29yZS5Db250YWluZXIuQXJjaGl0ZWN0dXJlIkkKDEFyY2hpdGVjdHVyZRILCgdVTktOT1dOEAASCQoFQU1ENjQQARIJCgVBUk02NBACEgoKBkFSTV9WNhADEgoKBkFSTV9WNxAEIqECCgpJT1N0cmF0ZWd5EkAKDWRvd25sb2FkX21vZGUYASABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLklPU3RyYXRlZ3kuRG93bmxvYWRNb2RlEjwKC3VwbG9hZF9tb2RlGAIgASgOMicucGxhdGZvcm1pZGwuY29yZS5JT1N0cmF0ZWd5LlVwbG9hZE1vZGUiTAoMRG93bmxvYWRNb2RlEhIKDkRPV05MT0FEX0VBR0VSEAASEwoPRE9XTkxPQURfU1RSRUFNEAESEwoPRE9fTk9UX0RPV05MT0FEEAIiRQoKVXBsb2FkTW9kZRISCg5VUExPQURfT05fRVhJVBAAEhAKDFVQTE9BRF9FQUdFUhABEhEKDURPX05PVF9VUExPQUQQAiL5AQoRRGF0YUxvYWRpbmdDb25maWcSDwoHZW5hYmxlZBgBIAEoCBISCgppbnB1dF9wYXRoGAIgASgJEhMKC291dHB1dF9wYXRoGAMgASgJEkQKBmZvcm1hdBgEIAEoDjI0LnBsYXRmb3JtaWRsLmNvcmUuRGF0YUxvYWRpbmdDb25maWcuTGl0ZXJhbE1hcEZvcm1hdBIxCgtpb19zdHJhdGVneRgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSU9TdHJhdGVneSIxChBMaXRlcmFsTWFwRm9ybWF0EggKBEpTT04QABIICgRZQU1MEAESCQoFUFJPVE8QAiLEAQoGSzhzUG9kEjUKCG1ldGFkYXRhGAEgASgLMiMucGxhdGZvcm1pZGwuY29yZS5LOHNPYmplY3RNZXRhZGF0YRIpCghwb2Rfc3BlYxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOAoLZGF0YV9jb25maWcYAyABKAsyIy5wbGF0Zm9ybWlkbC5jb3JlLkRhdGFMb2FkaW5nQ29uZmlnEh4KFnByaW1hcnlfY29udGFpbmVyX25hbWUYBCABKAkiggIKEUs4c09iamVjdE1ldGFkYXRhEj8KBmxhYmVscxgBIAMoCzIvLnBsYXRmb3JtaWRsLmNvcmUuSzhzT2JqZWN0TWV0YWRhdGEuTGFiZWxzRW50cnkSSQoLYW5ub3RhdGlvbnMYAiADKAsyNC5wbGF0Zm9ybWlkbC5jb3JlLks4c09iamVjdE1ldGFkYXRhLkFubm90YXRpb25zRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEigQEKA1NxbBIRCglzdGF0ZW1lbnQYASABKAkSLgoHZGlhbGVjdBgCIAEoDjIdLnBsYXRmb3JtaWRsLmNvcmUuU3FsLkRpYWxlY3QiNwoHRGlhbGVjdBINCglVTkRFRklORUQQABIICgRBTlNJEAESCAoESElWRRACEgkKBU9USEVSEANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_wrappers, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_core_security]);
 
 /**
+ * What a container asks for and what it may use at most.
+ *
  * @generated from message platformidl.core.Resources
  */
 export type Resources = Message<"platformidl.core.Resources"> & {
@@ -45,6 +47,8 @@ export const ResourcesSchema: GenMessage<Resources> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 0);
 
 /**
+ * An amount of one resource.
+ *
  * @generated from message platformidl.core.Resources.ResourceEntry
  */
 export type Resources_ResourceEntry = Message<"platformidl.core.Resources.ResourceEntry"> & {
@@ -54,6 +58,8 @@ export type Resources_ResourceEntry = Message<"platformidl.core.Resources.Resour
   name: Resources_ResourceName;
 
   /**
+   * A quantity as Kubernetes writes it: `500m`, `2Gi`.
+   *
    * @generated from field: string value = 2;
    */
   value: string;
@@ -67,6 +73,8 @@ export const Resources_ResourceEntrySchema: GenMessage<Resources_ResourceEntry> 
   messageDesc(file_platformidl_core_tasks, 0, 0);
 
 /**
+ * What is counted.
+ *
  * @generated from enum platformidl.core.Resources.ResourceName
  */
 export enum Resources_ResourceName {
@@ -108,10 +116,14 @@ export const Resources_ResourceNameSchema: GenEnum<Resources_ResourceName> = /*@
   enumDesc(file_platformidl_core_tasks, 0, 0);
 
 /**
+ * Which GPU a container needs.
+ *
  * @generated from message platformidl.core.GPUAccelerator
  */
 export type GPUAccelerator = Message<"platformidl.core.GPUAccelerator"> & {
   /**
+   * The model, such as `nvidia-tesla-a100`.
+   *
    * @generated from field: string device = 1;
    */
   device: string;
@@ -142,6 +154,8 @@ export const GPUAcceleratorSchema: GenMessage<GPUAccelerator> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 1);
 
 /**
+ * A volume in memory.
+ *
  * @generated from message platformidl.core.SharedMemory
  */
 export type SharedMemory = Message<"platformidl.core.SharedMemory"> & {
@@ -169,6 +183,8 @@ export const SharedMemorySchema: GenMessage<SharedMemory> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 2);
 
 /**
+ * Resources that are more than an amount.
+ *
  * @generated from message platformidl.core.ExtendedResources
  */
 export type ExtendedResources = Message<"platformidl.core.ExtendedResources"> & {
@@ -191,6 +207,8 @@ export const ExtendedResourcesSchema: GenMessage<ExtendedResources> = /*@__PURE_
   messageDesc(file_platformidl_core_tasks, 3);
 
 /**
+ * What runs the code of a task.
+ *
  * @generated from message platformidl.core.RuntimeMetadata
  */
 export type RuntimeMetadata = Message<"platformidl.core.RuntimeMetadata"> & {
@@ -205,6 +223,8 @@ export type RuntimeMetadata = Message<"platformidl.core.RuntimeMetadata"> & {
   version: string;
 
   /**
+   * The language, such as `python`.
+   *
    * @generated from field: string flavor = 3;
    */
   flavor: string;
@@ -218,6 +238,8 @@ export const RuntimeMetadataSchema: GenMessage<RuntimeMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 4);
 
 /**
+ * Which software development kit has made the task.
+ *
  * @generated from enum platformidl.core.RuntimeMetadata.RuntimeType
  */
 export enum RuntimeMetadata_RuntimeType {
@@ -239,10 +261,14 @@ export const RuntimeMetadata_RuntimeTypeSchema: GenEnum<RuntimeMetadata_RuntimeT
   enumDesc(file_platformidl_core_tasks, 4, 0);
 
 /**
+ * How a task is run: timeout, retries, cache.
+ *
  * @generated from message platformidl.core.TaskMetadata
  */
 export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   /**
+   * Its outputs are cached.
+   *
    * @generated from field: bool discoverable = 1;
    */
   discoverable: boolean;
@@ -253,6 +279,8 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   runtime?: RuntimeMetadata | undefined;
 
   /**
+   * Of one attempt.
+   *
    * @generated from field: google.protobuf.Duration timeout = 4;
    */
   timeout?: Duration | undefined;
@@ -263,11 +291,15 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   retries?: RetryStrategy | undefined;
 
   /**
+   * The cache version: raise it to compute anew.
+   *
    * @generated from field: string discovery_version = 6;
    */
   discoveryVersion: string;
 
   /**
+   * Set when the task should not be used any more.
+   *
    * @generated from field: string deprecated_error_message = 7;
    */
   deprecatedErrorMessage: string;
@@ -284,6 +316,8 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * Executions wait for each other instead of computing one cache entry twice.
+   *
    * @generated from field: bool cache_serializable = 9;
    */
   cacheSerializable: boolean;
@@ -299,16 +333,22 @@ export type TaskMetadata = Message<"platformidl.core.TaskMetadata"> & {
   podTemplateName: string;
 
   /**
+   * Inputs that are left out of the cache key.
+   *
    * @generated from field: repeated string cache_ignore_input_vars = 13;
    */
   cacheIgnoreInputVars: string[];
 
   /**
+   * The task starts other executions as it goes.
+   *
    * @generated from field: bool is_eager = 14;
    */
   isEager: boolean;
 
   /**
+   * The task writes a report.
+   *
    * @generated from field: google.protobuf.BoolValue generates_deck = 15;
    */
   generatesDeck?: boolean | undefined;
@@ -327,6 +367,8 @@ export const TaskMetadataSchema: GenMessage<TaskMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 5);
 
 /**
+ * A task: its interface and what runs it.
+ *
  * @generated from message platformidl.core.TaskTemplate
  */
 export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
@@ -336,6 +378,8 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   id?: Identifier | undefined;
 
   /**
+   * Chooses the plugin of the engine, such as `container` or `python-task`.
+   *
    * @generated from field: string type = 2;
    */
   type: string;
@@ -351,6 +395,8 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   interface?: TypedInterface | undefined;
 
   /**
+   * For the plugin; nobody else looks into it.
+   *
    * @generated from field: google.protobuf.Struct custom = 5;
    */
   custom?: JsonObject | undefined;
@@ -379,6 +425,8 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * The version of what `custom` means.
+   *
    * @generated from field: int32 task_type_version = 7;
    */
   taskTypeVersion: number;
@@ -394,6 +442,8 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   extendedResources?: ExtendedResources | undefined;
 
   /**
+   * For the plugin as well, as texts.
+   *
    * @generated from field: map<string, string> config = 16;
    */
   config: { [key: string]: string };
@@ -407,6 +457,8 @@ export const TaskTemplateSchema: GenMessage<TaskTemplate> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 6);
 
 /**
+ * A port that a container listens on.
+ *
  * @generated from message platformidl.core.ContainerPort
  */
 export type ContainerPort = Message<"platformidl.core.ContainerPort"> & {
@@ -429,6 +481,8 @@ export const ContainerPortSchema: GenMessage<ContainerPort> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 7);
 
 /**
+ * A container to run.
+ *
  * @generated from message platformidl.core.Container
  */
 export type Container = Message<"platformidl.core.Container"> & {
@@ -443,6 +497,8 @@ export type Container = Message<"platformidl.core.Container"> & {
   command: string[];
 
   /**
+   * May hold templates that the engine fills in, such as `{{.input}}`.
+   *
    * @generated from field: repeated string args = 3;
    */
   args: string[];
@@ -487,6 +543,8 @@ export const ContainerSchema: GenMessage<Container> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 8);
 
 /**
+ * The processor that the image is for.
+ *
  * @generated from enum platformidl.core.Container.Architecture
  */
 export enum Container_Architecture {
@@ -523,6 +581,8 @@ export const Container_ArchitectureSchema: GenEnum<Container_Architecture> = /*@
   enumDesc(file_platformidl_core_tasks, 8, 0);
 
 /**
+ * When a container's files are fetched and put away.
+ *
  * @generated from message platformidl.core.IOStrategy
  */
 export type IOStrategy = Message<"platformidl.core.IOStrategy"> & {
@@ -545,6 +605,8 @@ export const IOStrategySchema: GenMessage<IOStrategy> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 9);
 
 /**
+ * When inputs are fetched.
+ *
  * @generated from enum platformidl.core.IOStrategy.DownloadMode
  */
 export enum IOStrategy_DownloadMode {
@@ -571,6 +633,8 @@ export const IOStrategy_DownloadModeSchema: GenEnum<IOStrategy_DownloadMode> = /
   enumDesc(file_platformidl_core_tasks, 9, 0);
 
 /**
+ * When outputs are put away.
+ *
  * @generated from enum platformidl.core.IOStrategy.UploadMode
  */
 export enum IOStrategy_UploadMode {
@@ -597,6 +661,8 @@ export const IOStrategy_UploadModeSchema: GenEnum<IOStrategy_UploadMode> = /*@__
   enumDesc(file_platformidl_core_tasks, 9, 1);
 
 /**
+ * Lets a container that knows nothing of the platform read and write files.
+ *
  * @generated from message platformidl.core.DataLoadingConfig
  */
 export type DataLoadingConfig = Message<"platformidl.core.DataLoadingConfig"> & {
@@ -606,11 +672,15 @@ export type DataLoadingConfig = Message<"platformidl.core.DataLoadingConfig"> & 
   enabled: boolean;
 
   /**
+   * The folder where it finds its inputs.
+   *
    * @generated from field: string input_path = 2;
    */
   inputPath: string;
 
   /**
+   * The folder where it leaves its outputs.
+   *
    * @generated from field: string output_path = 3;
    */
   outputPath: string;
@@ -634,6 +704,8 @@ export const DataLoadingConfigSchema: GenMessage<DataLoadingConfig> = /*@__PURE_
   messageDesc(file_platformidl_core_tasks, 10);
 
 /**
+ * How inputs are written down for it.
+ *
  * @generated from enum platformidl.core.DataLoadingConfig.LiteralMapFormat
  */
 export enum DataLoadingConfig_LiteralMapFormat {
@@ -660,6 +732,8 @@ export const DataLoadingConfig_LiteralMapFormatSchema: GenEnum<DataLoadingConfig
   enumDesc(file_platformidl_core_tasks, 10, 0);
 
 /**
+ * A pod to run, where one container is not enough.
+ *
  * @generated from message platformidl.core.K8sPod
  */
 export type K8sPod = Message<"platformidl.core.K8sPod"> & {
@@ -669,6 +743,8 @@ export type K8sPod = Message<"platformidl.core.K8sPod"> & {
   metadata?: K8sObjectMetadata | undefined;
 
   /**
+   * A PodSpec of Kubernetes.
+   *
    * @generated from field: google.protobuf.Struct pod_spec = 2;
    */
   podSpec?: JsonObject | undefined;
@@ -679,6 +755,8 @@ export type K8sPod = Message<"platformidl.core.K8sPod"> & {
   dataConfig?: DataLoadingConfig | undefined;
 
   /**
+   * The container that the task's outputs come from.
+   *
    * @generated from field: string primary_container_name = 4;
    */
   primaryContainerName: string;
@@ -692,6 +770,8 @@ export const K8sPodSchema: GenMessage<K8sPod> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 11);
 
 /**
+ * Labels and annotations of what is made in the cluster.
+ *
  * @generated from message platformidl.core.K8sObjectMetadata
  */
 export type K8sObjectMetadata = Message<"platformidl.core.K8sObjectMetadata"> & {
@@ -714,6 +794,8 @@ export const K8sObjectMetadataSchema: GenMessage<K8sObjectMetadata> = /*@__PURE_
   messageDesc(file_platformidl_core_tasks, 12);
 
 /**
+ * A query to run.
+ *
  * @generated from message platformidl.core.Sql
  */
 export type Sql = Message<"platformidl.core.Sql"> & {
@@ -736,6 +818,8 @@ export const SqlSchema: GenMessage<Sql> = /*@__PURE__*/
   messageDesc(file_platformidl_core_tasks, 13);
 
 /**
+ * The language that the statement is written in.
+ *
  * @generated from enum platformidl.core.Sql.Dialect
  */
 export enum Sql_Dialect {

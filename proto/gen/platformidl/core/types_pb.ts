@@ -14,6 +14,8 @@ export const file_platformidl_core_types: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybWlkbC9jb3JlL3R5cGVzLnByb3RvEhBwbGF0Zm9ybWlkbC5jb3JlIpICCgpTY2hlbWFUeXBlEjoKB2NvbHVtbnMYAyADKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLlNjaGVtYVR5cGUuU2NoZW1hQ29sdW1uGscBCgxTY2hlbWFDb2x1bW4SDAoEbmFtZRgBIAEoCRJICgR0eXBlGAIgASgOMjoucGxhdGZvcm1pZGwuY29yZS5TY2hlbWFUeXBlLlNjaGVtYUNvbHVtbi5TY2hlbWFDb2x1bW5UeXBlIl8KEFNjaGVtYUNvbHVtblR5cGUSCwoHSU5URUdFUhAAEgkKBUZMT0FUEAESCgoGU1RSSU5HEAISCwoHQk9PTEVBThADEgwKCERBVEVUSU1FEAQSDAoIRFVSQVRJT04QBSKAAgoVU3RydWN0dXJlZERhdGFzZXRUeXBlEkYKB2NvbHVtbnMYASADKAsyNS5wbGF0Zm9ybWlkbC5jb3JlLlN0cnVjdHVyZWREYXRhc2V0VHlwZS5EYXRhc2V0Q29sdW1uEg4KBmZvcm1hdBgCIAEoCRIcChRleHRlcm5hbF9zY2hlbWFfdHlwZRgDIAEoCRIdChVleHRlcm5hbF9zY2hlbWFfYnl0ZXMYBCABKAwaUgoNRGF0YXNldENvbHVtbhIMCgRuYW1lGAEgASgJEjMKDGxpdGVyYWxfdHlwZRgCIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGUikgEKCEJsb2JUeXBlEg4KBmZvcm1hdBgBIAEoCRJFCg5kaW1lbnNpb25hbGl0eRgCIAEoDjItLnBsYXRmb3JtaWRsLmNvcmUuQmxvYlR5cGUuQmxvYkRpbWVuc2lvbmFsaXR5Ii8KEkJsb2JEaW1lbnNpb25hbGl0eRIKCgZTSU5HTEUQABINCglNVUxUSVBBUlQQASIaCghFbnVtVHlwZRIOCgZ2YWx1ZXMYASADKAkiPAoJVW5pb25UeXBlEi8KCHZhcmlhbnRzGAEgAygLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSK9AQoNVHlwZVN0cnVjdHVyZRILCgN0YWcYASABKAkSSgoOZGF0YWNsYXNzX3R5cGUYAiADKAsyMi5wbGF0Zm9ybWlkbC5jb3JlLlR5cGVTdHJ1Y3R1cmUuRGF0YWNsYXNzVHlwZUVudHJ5GlMKEkRhdGFjbGFzc1R5cGVFbnRyeRILCgNrZXkYASABKAkSLAoFdmFsdWUYAiABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlOgI4ASI+Cg5UeXBlQW5ub3RhdGlvbhIsCgthbm5vdGF0aW9ucxgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Qi2QQKC0xpdGVyYWxUeXBlEi4KBnNpbXBsZRgBIAEoDjIcLnBsYXRmb3JtaWRsLmNvcmUuU2ltcGxlVHlwZUgAEi4KBnNjaGVtYRgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuU2NoZW1hVHlwZUgAEjgKD2NvbGxlY3Rpb25fdHlwZRgDIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGVIABI3Cg5tYXBfdmFsdWVfdHlwZRgEIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGVIABIqCgRibG9iGAUgASgLMhoucGxhdGZvcm1pZGwuY29yZS5CbG9iVHlwZUgAEi8KCWVudW1fdHlwZRgHIAEoCzIaLnBsYXRmb3JtaWRsLmNvcmUuRW51bVR5cGVIABJKChdzdHJ1Y3R1cmVkX2RhdGFzZXRfdHlwZRgIIAEoCzInLnBsYXRmb3JtaWRsLmNvcmUuU3RydWN0dXJlZERhdGFzZXRUeXBlSAASMQoKdW5pb25fdHlwZRgKIAEoCzIbLnBsYXRmb3JtaWRsLmNvcmUuVW5pb25UeXBlSAASKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjQKCmFubm90YXRpb24YCSABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLlR5cGVBbm5vdGF0aW9uEjIKCXN0cnVjdHVyZRgLIAEoCzIfLnBsYXRmb3JtaWRsLmNvcmUuVHlwZVN0cnVjdHVyZUIGCgR0eXBlImYKD091dHB1dFJlZmVyZW5jZRIPCgdub2RlX2lkGAEgASgJEgsKA3ZhchgCIAEoCRI1CglhdHRyX3BhdGgYAyADKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlByb21pc2VBdHRyaWJ1dGUiSAoQUHJvbWlzZUF0dHJpYnV0ZRIWCgxzdHJpbmdfdmFsdWUYASABKAlIABITCglpbnRfdmFsdWUYAiABKAVIAEIHCgV2YWx1ZSIwCgVFcnJvchIWCg5mYWlsZWRfbm9kZV9pZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJKoYBCgpTaW1wbGVUeXBlEggKBE5PTkUQABILCgdJTlRFR0VSEAESCQoFRkxPQVQQAhIKCgZTVFJJTkcQAxILCgdCT09MRUFOEAQSDAoIREFURVRJTUUQBRIMCghEVVJBVElPThAGEgoKBkJJTkFSWRAHEgkKBUVSUk9SEAgSCgoGU1RSVUNUEAliBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
+ * The type of a Schema. Without columns it takes any.
+ *
  * @generated from message platformidl.core.SchemaType
  */
 export type SchemaType = Message<"platformidl.core.SchemaType"> & {
@@ -31,6 +33,8 @@ export const SchemaTypeSchema: GenMessage<SchemaType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 0);
 
 /**
+ * One column of a schema.
+ *
  * @generated from message platformidl.core.SchemaType.SchemaColumn
  */
 export type SchemaType_SchemaColumn = Message<"platformidl.core.SchemaType.SchemaColumn"> & {
@@ -53,6 +57,8 @@ export const SchemaType_SchemaColumnSchema: GenMessage<SchemaType_SchemaColumn> 
   messageDesc(file_platformidl_core_types, 0, 0);
 
 /**
+ * What a column can hold.
+ *
  * @generated from enum platformidl.core.SchemaType.SchemaColumn.SchemaColumnType
  */
 export enum SchemaType_SchemaColumn_SchemaColumnType {
@@ -94,6 +100,8 @@ export const SchemaType_SchemaColumn_SchemaColumnTypeSchema: GenEnum<SchemaType_
   enumDesc(file_platformidl_core_types, 0, 0, 0);
 
 /**
+ * The type of a structured data set. Without columns it takes any.
+ *
  * @generated from message platformidl.core.StructuredDatasetType
  */
 export type StructuredDatasetType = Message<"platformidl.core.StructuredDatasetType"> & {
@@ -103,11 +111,15 @@ export type StructuredDatasetType = Message<"platformidl.core.StructuredDatasetT
   columns: StructuredDatasetType_DatasetColumn[];
 
   /**
+   * Of the files, such as `parquet`; empty takes any.
+   *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
+   * Of what kind `external_schema_bytes` are, such as `arrow`.
+   *
    * @generated from field: string external_schema_type = 3;
    */
   externalSchemaType: string;
@@ -126,6 +138,8 @@ export const StructuredDatasetTypeSchema: GenMessage<StructuredDatasetType> = /*
   messageDesc(file_platformidl_core_types, 1);
 
 /**
+ * One column of a data set.
+ *
  * @generated from message platformidl.core.StructuredDatasetType.DatasetColumn
  */
 export type StructuredDatasetType_DatasetColumn = Message<"platformidl.core.StructuredDatasetType.DatasetColumn"> & {
@@ -148,10 +162,14 @@ export const StructuredDatasetType_DatasetColumnSchema: GenMessage<StructuredDat
   messageDesc(file_platformidl_core_types, 1, 0);
 
 /**
+ * The type of a blob.
+ *
  * @generated from message platformidl.core.BlobType
  */
 export type BlobType = Message<"platformidl.core.BlobType"> & {
   /**
+   * Such as `csv`; empty takes any.
+   *
    * @generated from field: string format = 1;
    */
   format: string;
@@ -170,6 +188,8 @@ export const BlobTypeSchema: GenMessage<BlobType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 2);
 
 /**
+ * One file, or a folder of many.
+ *
  * @generated from enum platformidl.core.BlobType.BlobDimensionality
  */
 export enum BlobType_BlobDimensionality {
@@ -191,6 +211,8 @@ export const BlobType_BlobDimensionalitySchema: GenEnum<BlobType_BlobDimensional
   enumDesc(file_platformidl_core_types, 2, 0);
 
 /**
+ * Texts of which a value is one.
+ *
  * @generated from message platformidl.core.EnumType
  */
 export type EnumType = Message<"platformidl.core.EnumType"> & {
@@ -208,10 +230,14 @@ export const EnumTypeSchema: GenMessage<EnumType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 3);
 
 /**
+ * Types of which a value has one.
+ *
  * @generated from message platformidl.core.UnionType
  */
 export type UnionType = Message<"platformidl.core.UnionType"> & {
   /**
+   * Tried in order, unless tags tell them apart.
+   *
    * @generated from field: repeated platformidl.core.LiteralType variants = 1;
    */
   variants: LiteralType[];
@@ -225,15 +251,21 @@ export const UnionTypeSchema: GenMessage<UnionType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 4);
 
 /**
+ * Tells apart types that are the same on the wire.
+ *
  * @generated from message platformidl.core.TypeStructure
  */
 export type TypeStructure = Message<"platformidl.core.TypeStructure"> & {
   /**
+   * The name of a variant of a union.
+   *
    * @generated from field: string tag = 1;
    */
   tag: string;
 
   /**
+   * The fields of a structure, by name.
+   *
    * @generated from field: map<string, platformidl.core.LiteralType> dataclass_type = 2;
    */
   dataclassType: { [key: string]: LiteralType };
@@ -247,6 +279,8 @@ export const TypeStructureSchema: GenMessage<TypeStructure> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 5);
 
 /**
+ * Notes of the author of a type; they take no part in type checks.
+ *
  * @generated from message platformidl.core.TypeAnnotation
  */
 export type TypeAnnotation = Message<"platformidl.core.TypeAnnotation"> & {
@@ -264,6 +298,8 @@ export const TypeAnnotationSchema: GenMessage<TypeAnnotation> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 6);
 
 /**
+ * The type of a literal.
+ *
  * @generated from message platformidl.core.LiteralType
  */
 export type LiteralType = Message<"platformidl.core.LiteralType"> & {
@@ -284,12 +320,16 @@ export type LiteralType = Message<"platformidl.core.LiteralType"> & {
     case: "schema";
   } | {
     /**
+     * A list of this type.
+     *
      * @generated from field: platformidl.core.LiteralType collection_type = 3;
      */
     value: LiteralType;
     case: "collectionType";
   } | {
     /**
+     * A map from text to this type.
+     *
      * @generated from field: platformidl.core.LiteralType map_value_type = 4;
      */
     value: LiteralType;
@@ -321,6 +361,8 @@ export type LiteralType = Message<"platformidl.core.LiteralType"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * Notes, such as a JSON schema; they take part in type checks only for structures.
+   *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
@@ -344,10 +386,14 @@ export const LiteralTypeSchema: GenMessage<LiteralType> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 7);
 
 /**
+ * Names an output of a node, or a part of it.
+ *
  * @generated from message platformidl.core.OutputReference
  */
 export type OutputReference = Message<"platformidl.core.OutputReference"> & {
   /**
+   * Empty, or the start node, for an input of the workflow itself.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -358,6 +404,8 @@ export type OutputReference = Message<"platformidl.core.OutputReference"> & {
   var: string;
 
   /**
+   * The way to a part of the output, from the outside in.
+   *
    * @generated from field: repeated platformidl.core.PromiseAttribute attr_path = 3;
    */
   attrPath: PromiseAttribute[];
@@ -371,6 +419,8 @@ export const OutputReferenceSchema: GenMessage<OutputReference> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 8);
 
 /**
+ * One step into a value: a key, or an index from 0.
+ *
  * @generated from message platformidl.core.PromiseAttribute
  */
 export type PromiseAttribute = Message<"platformidl.core.PromiseAttribute"> & {
@@ -400,10 +450,14 @@ export const PromiseAttributeSchema: GenMessage<PromiseAttribute> = /*@__PURE__*
   messageDesc(file_platformidl_core_types, 9);
 
 /**
+ * A failure, as a value that a branch can end in.
+ *
  * @generated from message platformidl.core.Error
  */
 export type Error = Message<"platformidl.core.Error"> & {
   /**
+   * The node it is about; for a branch without a match, the name of the condition.
+   *
    * @generated from field: string failed_node_id = 1;
    */
   failedNodeId: string;
@@ -422,10 +476,14 @@ export const ErrorSchema: GenMessage<Error> = /*@__PURE__*/
   messageDesc(file_platformidl_core_types, 10);
 
 /**
+ * Types without parameters.
+ *
  * @generated from enum platformidl.core.SimpleType
  */
 export enum SimpleType {
   /**
+   * No value at all.
+   *
    * @generated from enum value: NONE = 0;
    */
   NONE = 0,
@@ -471,6 +529,8 @@ export enum SimpleType {
   ERROR = 8,
 
   /**
+   * A structure as JSON has it.
+   *
    * @generated from enum value: STRUCT = 9;
    */
   STRUCT = 9,

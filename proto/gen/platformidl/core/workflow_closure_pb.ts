@@ -17,6 +17,8 @@ export const file_platformidl_core_workflow_closure: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybWlkbC9jb3JlL3dvcmtmbG93X2Nsb3N1cmUucHJvdG8SEHBsYXRmb3JtaWRsLmNvcmUidgoPV29ya2Zsb3dDbG9zdXJlEjQKCHdvcmtmbG93GAEgASgLMiIucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd1RlbXBsYXRlEi0KBXRhc2tzGAIgAygLMh4ucGxhdGZvcm1pZGwuY29yZS5UYXNrVGVtcGxhdGViBnByb3RvMw", [file_platformidl_core_tasks, file_platformidl_core_workflow]);
 
 /**
+ * A workflow with its tasks, before it is compiled.
+ *
  * @generated from message platformidl.core.WorkflowClosure
  */
 export type WorkflowClosure = Message<"platformidl.core.WorkflowClosure"> & {

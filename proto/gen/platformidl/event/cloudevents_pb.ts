@@ -23,10 +23,14 @@ export const file_platformidl_event_cloudevents: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudC9jbG91ZGV2ZW50cy5wcm90bxIRcGxhdGZvcm1pZGwuZXZlbnQi2wMKG0Nsb3VkRXZlbnRXb3JrZmxvd0V4ZWN1dGlvbhI8CglyYXdfZXZlbnQYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudC5Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50EjoKEG91dHB1dF9pbnRlcmZhY2UYAiABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLlR5cGVkSW50ZXJmYWNlEjIKDGFydGlmYWN0X2lkcxgDIAMoCzIcLnBsYXRmb3JtaWRsLmNvcmUuQXJ0aWZhY3RJRBJKChNyZWZlcmVuY2VfZXhlY3V0aW9uGAQgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEQoJcHJpbmNpcGFsGAUgASgJEjQKDmxhdW5jaF9wbGFuX2lkGAYgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEkoKBmxhYmVscxgHIAMoCzI6LnBsYXRmb3JtaWRsLmV2ZW50LkNsb3VkRXZlbnRXb3JrZmxvd0V4ZWN1dGlvbi5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsQDChdDbG91ZEV2ZW50Tm9kZUV4ZWN1dGlvbhI4CglyYXdfZXZlbnQYASABKAsyJS5wbGF0Zm9ybWlkbC5ldmVudC5Ob2RlRXhlY3V0aW9uRXZlbnQSPwoMdGFza19leGVjX2lkGAIgASgLMikucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uSWRlbnRpZmllchI6ChBvdXRwdXRfaW50ZXJmYWNlGAMgASgLMiAucGxhdGZvcm1pZGwuY29yZS5UeXBlZEludGVyZmFjZRIyCgxhcnRpZmFjdF9pZHMYBCADKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkFydGlmYWN0SUQSEQoJcHJpbmNpcGFsGAUgASgJEjQKDmxhdW5jaF9wbGFuX2lkGAYgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEkYKBmxhYmVscxgHIAMoCzI2LnBsYXRmb3JtaWRsLmV2ZW50LkNsb3VkRXZlbnROb2RlRXhlY3V0aW9uLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiygEKF0Nsb3VkRXZlbnRUYXNrRXhlY3V0aW9uEjgKCXJhd19ldmVudBgBIAEoCzIlLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25FdmVudBJGCgZsYWJlbHMYAiADKAsyNi5wbGF0Zm9ybWlkbC5ldmVudC5DbG91ZEV2ZW50VGFza0V4ZWN1dGlvbi5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqoCChhDbG91ZEV2ZW50RXhlY3V0aW9uU3RhcnQSQwoMZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISMgoMYXJ0aWZhY3RfaWRzGAQgAygLMhwucGxhdGZvcm1pZGwuY29yZS5BcnRpZmFjdElEEhkKEWFydGlmYWN0X3RyYWNrZXJzGAUgAygJEhEKCXByaW5jaXBhbBgGIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_artifact_id, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_core_literals, file_platformidl_event_event]);
 
 /**
+ * What subscribers are told of an execution, as the data of a CloudEvent.
+ *
  * @generated from message platformidl.event.CloudEventWorkflowExecution
  */
 export type CloudEventWorkflowExecution = Message<"platformidl.event.CloudEventWorkflowExecution"> & {
   /**
+   * As the engine sent it.
+   *
    * @generated from field: platformidl.event.WorkflowExecutionEvent raw_event = 1;
    */
   rawEvent?: WorkflowExecutionEvent | undefined;
@@ -70,10 +74,14 @@ export const CloudEventWorkflowExecutionSchema: GenMessage<CloudEventWorkflowExe
   messageDesc(file_platformidl_event_cloudevents, 0);
 
 /**
+ * What subscribers are told of a node.
+ *
  * @generated from message platformidl.event.CloudEventNodeExecution
  */
 export type CloudEventNodeExecution = Message<"platformidl.event.CloudEventNodeExecution"> & {
   /**
+   * As the engine sent it.
+   *
    * @generated from field: platformidl.event.NodeExecutionEvent raw_event = 1;
    */
   rawEvent?: NodeExecutionEvent | undefined;
@@ -117,10 +125,14 @@ export const CloudEventNodeExecutionSchema: GenMessage<CloudEventNodeExecution> 
   messageDesc(file_platformidl_event_cloudevents, 1);
 
 /**
+ * What subscribers are told of an attempt.
+ *
  * @generated from message platformidl.event.CloudEventTaskExecution
  */
 export type CloudEventTaskExecution = Message<"platformidl.event.CloudEventTaskExecution"> & {
   /**
+   * As the engine sent it.
+   *
    * @generated from field: platformidl.event.TaskExecutionEvent raw_event = 1;
    */
   rawEvent?: TaskExecutionEvent | undefined;
@@ -139,6 +151,8 @@ export const CloudEventTaskExecutionSchema: GenMessage<CloudEventTaskExecution> 
   messageDesc(file_platformidl_event_cloudevents, 2);
 
 /**
+ * What subscribers are told when an execution is created.
+ *
  * @generated from message platformidl.event.CloudEventExecutionStart
  */
 export type CloudEventExecutionStart = Message<"platformidl.event.CloudEventExecutionStart"> & {
@@ -158,11 +172,15 @@ export type CloudEventExecutionStart = Message<"platformidl.event.CloudEventExec
   workflowId?: Identifier | undefined;
 
   /**
+   * The artifacts that went in.
+   *
    * @generated from field: repeated platformidl.core.ArtifactID artifact_ids = 4;
    */
   artifactIds: ArtifactID[];
 
   /**
+   * Names them as they stand in literals.
+   *
    * @generated from field: repeated string artifact_trackers = 5;
    */
   artifactTrackers: string[];

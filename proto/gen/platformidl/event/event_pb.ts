@@ -25,6 +25,8 @@ export const file_platformidl_event_event: GenFile = /*@__PURE__*/
   fileDesc("Ch1wbGF0Zm9ybWlkbC9ldmVudC9ldmVudC5wcm90bxIRcGxhdGZvcm1pZGwuZXZlbnQi7AIKFldvcmtmbG93RXhlY3V0aW9uRXZlbnQSQwoMZXhlY3V0aW9uX2lkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEwoLcHJvZHVjZXJfaWQYAiABKAkSOAoFcGhhc2UYAyABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uLlBoYXNlEi8KC29jY3VycmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgpvdXRwdXRfdXJpGAUgASgJSAASMQoFZXJyb3IYBiABKAsyIC5wbGF0Zm9ybWlkbC5jb3JlLkV4ZWN1dGlvbkVycm9ySAASMwoLb3V0cHV0X2RhdGEYByABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxNYXBIAEIPCg1vdXRwdXRfcmVzdWx0IqAIChJOb2RlRXhlY3V0aW9uRXZlbnQSNQoCaWQYASABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEhMKC3Byb2R1Y2VyX2lkGAIgASgJEjQKBXBoYXNlGAMgASgOMiUucGxhdGZvcm1pZGwuY29yZS5Ob2RlRXhlY3V0aW9uLlBoYXNlEi8KC29jY3VycmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCglpbnB1dF91cmkYBSABKAlIABIyCgppbnB1dF9kYXRhGBQgASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSAASFAoKb3V0cHV0X3VyaRgGIAEoCUgBEjEKBWVycm9yGAcgASgLMiAucGxhdGZvcm1pZGwuY29yZS5FeGVjdXRpb25FcnJvckgBEjMKC291dHB1dF9kYXRhGA8gASgLMhwucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsTWFwSAESSQoWd29ya2Zsb3dfbm9kZV9tZXRhZGF0YRgIIAEoCzInLnBsYXRmb3JtaWRsLmV2ZW50LldvcmtmbG93Tm9kZU1ldGFkYXRhSAISQQoSdGFza19ub2RlX21ldGFkYXRhGA4gASgLMiMucGxhdGZvcm1pZGwuZXZlbnQuVGFza05vZGVNZXRhZGF0YUgCEkwKFHBhcmVudF90YXNrX21ldGFkYXRhGAkgASgLMi4ucGxhdGZvcm1pZGwuZXZlbnQuUGFyZW50VGFza0V4ZWN1dGlvbk1ldGFkYXRhEkwKFHBhcmVudF9ub2RlX21ldGFkYXRhGAogASgLMi4ucGxhdGZvcm1pZGwuZXZlbnQuUGFyZW50Tm9kZUV4ZWN1dGlvbk1ldGFkYXRhEhMKC3JldHJ5X2dyb3VwGAsgASgJEhQKDHNwZWNfbm9kZV9pZBgMIAEoCRIRCglub2RlX25hbWUYDSABKAkSFQoNZXZlbnRfdmVyc2lvbhgQIAEoBRIRCglpc19wYXJlbnQYESABKAgSEgoKaXNfZHluYW1pYxgSIAEoCBIQCghkZWNrX3VyaRgTIAEoCRIvCgtyZXBvcnRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfYXJyYXkYFiABKAgSMwoNdGFyZ2V0X2VudGl0eRgXIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIbChNpc19pbl9keW5hbWljX2NoYWluGBggASgIEhAKCGlzX2VhZ2VyGBkgASgIQg0KC2lucHV0X3ZhbHVlQg8KDW91dHB1dF9yZXN1bHRCEQoPdGFyZ2V0X21ldGFkYXRhIlsKFFdvcmtmbG93Tm9kZU1ldGFkYXRhEkMKDGV4ZWN1dGlvbl9pZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyIrECChBUYXNrTm9kZU1ldGFkYXRhEjoKDGNhY2hlX3N0YXR1cxgBIAEoDjIkLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ0NhY2hlU3RhdHVzEjYKC2NhdGFsb2dfa2V5GAIgASgLMiEucGxhdGZvcm1pZGwuY29yZS5DYXRhbG9nTWV0YWRhdGESRwoScmVzZXJ2YXRpb25fc3RhdHVzGAMgASgOMisucGxhdGZvcm1pZGwuY29yZS5DYXRhbG9nUmVzZXJ2YXRpb24uU3RhdHVzEhYKDmNoZWNrcG9pbnRfdXJpGAQgASgJEkgKEGR5bmFtaWNfd29ya2Zsb3cYECABKAsyLi5wbGF0Zm9ybWlkbC5ldmVudC5EeW5hbWljV29ya2Zsb3dOb2RlTWV0YWRhdGEiqwEKG0R5bmFtaWNXb3JrZmxvd05vZGVNZXRhZGF0YRIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchJEChFjb21waWxlZF93b3JrZmxvdxgCIAEoCzIpLnBsYXRmb3JtaWRsLmNvcmUuQ29tcGlsZWRXb3JrZmxvd0Nsb3N1cmUSHAoUZHluYW1pY19qb2Jfc3BlY191cmkYAyABKAkiVAobUGFyZW50VGFza0V4ZWN1dGlvbk1ldGFkYXRhEjUKAmlkGAEgASgLMikucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uSWRlbnRpZmllciIuChtQYXJlbnROb2RlRXhlY3V0aW9uTWV0YWRhdGESDwoHbm9kZV9pZBgBIAEoCSJOCgtFdmVudFJlYXNvbhIOCgZyZWFzb24YASABKAkSLwoLb2NjdXJyZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIocHChJUYXNrRXhlY3V0aW9uRXZlbnQSLQoHdGFza19pZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchJLChhwYXJlbnRfbm9kZV9leGVjdXRpb25faWQYAiABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYAyABKA0SNAoFcGhhc2UYBCABKA4yJS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tFeGVjdXRpb24uUGhhc2USEwoLcHJvZHVjZXJfaWQYBSABKAkSJwoEbG9ncxgGIAMoCzIZLnBsYXRmb3JtaWRsLmNvcmUuVGFza0xvZxIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoJaW5wdXRfdXJpGAggASgJSAASMgoKaW5wdXRfZGF0YRgTIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAEhQKCm91dHB1dF91cmkYCSABKAlIARIxCgVlcnJvchgKIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuRXhlY3V0aW9uRXJyb3JIARIzCgtvdXRwdXRfZGF0YRgRIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgBEiwKC2N1c3RvbV9pbmZvGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCg1waGFzZV92ZXJzaW9uGAwgASgNEhIKBnJlYXNvbhgNIAEoCUICGAESLwoHcmVhc29ucxgVIAMoCzIeLnBsYXRmb3JtaWRsLmV2ZW50LkV2ZW50UmVhc29uEhEKCXRhc2tfdHlwZRgOIAEoCRI6CghtZXRhZGF0YRgQIAEoCzIoLnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25NZXRhZGF0YRIVCg1ldmVudF92ZXJzaW9uGBIgASgFEi8KC3JlcG9ydGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgtsb2dfY29udGV4dBgWIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTG9nQ29udGV4dEINCgtpbnB1dF92YWx1ZUIPCg1vdXRwdXRfcmVzdWx0IqsDChRFeHRlcm5hbFJlc291cmNlSW5mbxITCgtleHRlcm5hbF9pZBgBIAEoCRINCgVpbmRleBgCIAEoDRIVCg1yZXRyeV9hdHRlbXB0GAMgASgNEjQKBXBoYXNlGAQgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEjoKDGNhY2hlX3N0YXR1cxgFIAEoDjIkLnBsYXRmb3JtaWRsLmNvcmUuQ2F0YWxvZ0NhY2hlU3RhdHVzEicKBGxvZ3MYBiADKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLlRhc2tMb2cSSQoWd29ya2Zsb3dfbm9kZV9tZXRhZGF0YRgHIAEoCzInLnBsYXRmb3JtaWRsLmV2ZW50LldvcmtmbG93Tm9kZU1ldGFkYXRhSAASLAoLY3VzdG9tX2luZm8YCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKC2xvZ19jb250ZXh0GAkgASgLMhwucGxhdGZvcm1pZGwuY29yZS5Mb2dDb250ZXh0QhEKD3RhcmdldF9tZXRhZGF0YSI/ChBSZXNvdXJjZVBvb2xJbmZvEhgKEGFsbG9jYXRpb25fdG9rZW4YASABKAkSEQoJbmFtZXNwYWNlGAIgASgJItECChVUYXNrRXhlY3V0aW9uTWV0YWRhdGESFgoOZ2VuZXJhdGVkX25hbWUYASABKAkSQwoSZXh0ZXJuYWxfcmVzb3VyY2VzGAIgAygLMicucGxhdGZvcm1pZGwuZXZlbnQuRXh0ZXJuYWxSZXNvdXJjZUluZm8SPwoScmVzb3VyY2VfcG9vbF9pbmZvGAMgAygLMiMucGxhdGZvcm1pZGwuZXZlbnQuUmVzb3VyY2VQb29sSW5mbxIZChFwbHVnaW5faWRlbnRpZmllchgEIAEoCRJOCg5pbnN0YW5jZV9jbGFzcxgQIAEoDjI2LnBsYXRmb3JtaWRsLmV2ZW50LlRhc2tFeGVjdXRpb25NZXRhZGF0YS5JbnN0YW5jZUNsYXNzIi8KDUluc3RhbmNlQ2xhc3MSCwoHREVGQVVMVBAAEhEKDUlOVEVSUlVQVElCTEUQAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_catalog, file_platformidl_core_compiler, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
+ * An engine says that an execution has reached a phase.
+ *
  * @generated from message platformidl.event.WorkflowExecutionEvent
  */
 export type WorkflowExecutionEvent = Message<"platformidl.event.WorkflowExecutionEvent"> & {
@@ -34,6 +36,8 @@ export type WorkflowExecutionEvent = Message<"platformidl.event.WorkflowExecutio
   executionId?: WorkflowExecutionIdentifier | undefined;
 
   /**
+   * The engine or cluster that says so.
+   *
    * @generated from field: string producer_id = 2;
    */
   producerId: string;
@@ -44,6 +48,8 @@ export type WorkflowExecutionEvent = Message<"platformidl.event.WorkflowExecutio
   phase: WorkflowExecution_Phase;
 
   /**
+   * When it happened, by the engine's clock.
+   *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
   occurredAt?: Timestamp | undefined;
@@ -80,6 +86,8 @@ export const WorkflowExecutionEventSchema: GenMessage<WorkflowExecutionEvent> = 
   messageDesc(file_platformidl_event_event, 0);
 
 /**
+ * An engine says that a node has reached a phase. The first one for a node makes its execution.
+ *
  * @generated from message platformidl.event.NodeExecutionEvent
  */
 export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent"> & {
@@ -89,6 +97,8 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   id?: NodeExecutionIdentifier | undefined;
 
   /**
+   * The engine or cluster that says so.
+   *
    * @generated from field: string producer_id = 2;
    */
   producerId: string;
@@ -99,6 +109,8 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   phase: NodeExecution_Phase;
 
   /**
+   * When it happened, by the engine's clock.
+   *
    * @generated from field: google.protobuf.Timestamp occurred_at = 4;
    */
   occurredAt?: Timestamp | undefined;
@@ -161,71 +173,99 @@ export type NodeExecutionEvent = Message<"platformidl.event.NodeExecutionEvent">
   } | { case: undefined; value?: undefined };
 
   /**
+   * Set when a task has started the node.
+   *
    * @generated from field: platformidl.event.ParentTaskExecutionMetadata parent_task_metadata = 9;
    */
   parentTaskMetadata?: ParentTaskExecutionMetadata | undefined;
 
   /**
+   * Set when the node is inside another: that one must be known already.
+   *
    * @generated from field: platformidl.event.ParentNodeExecutionMetadata parent_node_metadata = 10;
    */
   parentNodeMetadata?: ParentNodeExecutionMetadata | undefined;
 
   /**
+   * Tells the attempts of a parent apart.
+   *
    * @generated from field: string retry_group = 11;
    */
   retryGroup: string;
 
   /**
+   * The id of the node in the compiled workflow.
+   *
    * @generated from field: string spec_node_id = 12;
    */
   specNodeId: string;
 
   /**
+   * For people.
+   *
    * @generated from field: string node_name = 13;
    */
   nodeName: string;
 
   /**
+   * Which fields the engine fills in.
+   *
    * @generated from field: int32 event_version = 16;
    */
   eventVersion: number;
 
   /**
+   * The node has nodes inside it. Said on some events only, and never taken back.
+   *
    * @generated from field: bool is_parent = 17;
    */
   isParent: boolean;
 
   /**
+   * The node makes a graph while it runs. Said on some events only, and never taken back.
+   *
    * @generated from field: bool is_dynamic = 18;
    */
   isDynamic: boolean;
 
   /**
+   * Where the report of the node lies.
+   *
    * @generated from field: string deck_uri = 19;
    */
   deckUri: string;
 
   /**
+   * When the engine sent it; this moves `updated_at`.
+   *
    * @generated from field: google.protobuf.Timestamp reported_at = 21;
    */
   reportedAt?: Timestamp | undefined;
 
   /**
+   * The node runs once for each element of a list. Said on some events only, and never taken back.
+   *
    * @generated from field: bool is_array = 22;
    */
   isArray: boolean;
 
   /**
+   * The task or launch plan that the node runs.
+   *
    * @generated from field: platformidl.core.Identifier target_entity = 23;
    */
   targetEntity?: Identifier | undefined;
 
   /**
+   * A dynamic node is among those around it.
+   *
    * @generated from field: bool is_in_dynamic_chain = 24;
    */
   isInDynamicChain: boolean;
 
   /**
+   * The task of the node starts other executions as it goes.
+   *
    * @generated from field: bool is_eager = 25;
    */
   isEager: boolean;
@@ -239,10 +279,14 @@ export const NodeExecutionEventSchema: GenMessage<NodeExecutionEvent> = /*@__PUR
   messageDesc(file_platformidl_event_event, 1);
 
 /**
+ * What a node that runs another workflow has to say.
+ *
  * @generated from message platformidl.event.WorkflowNodeMetadata
  */
 export type WorkflowNodeMetadata = Message<"platformidl.event.WorkflowNodeMetadata"> & {
   /**
+   * The child execution that it has created.
+   *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier execution_id = 1;
    */
   executionId?: WorkflowExecutionIdentifier | undefined;
@@ -256,6 +300,8 @@ export const WorkflowNodeMetadataSchema: GenMessage<WorkflowNodeMetadata> = /*@_
   messageDesc(file_platformidl_event_event, 2);
 
 /**
+ * What a node that runs a task has to say.
+ *
  * @generated from message platformidl.event.TaskNodeMetadata
  */
 export type TaskNodeMetadata = Message<"platformidl.event.TaskNodeMetadata"> & {
@@ -275,11 +321,15 @@ export type TaskNodeMetadata = Message<"platformidl.event.TaskNodeMetadata"> & {
   reservationStatus: CatalogReservation_Status;
 
   /**
+   * Where the task keeps what it needs to go on after an interruption.
+   *
    * @generated from field: string checkpoint_uri = 4;
    */
   checkpointUri: string;
 
   /**
+   * The graph that the node has made, where it is dynamic.
+   *
    * @generated from field: platformidl.event.DynamicWorkflowNodeMetadata dynamic_workflow = 16;
    */
   dynamicWorkflow?: DynamicWorkflowNodeMetadata | undefined;
@@ -293,6 +343,8 @@ export const TaskNodeMetadataSchema: GenMessage<TaskNodeMetadata> = /*@__PURE__*
   messageDesc(file_platformidl_event_event, 3);
 
 /**
+ * The graph that a dynamic node has made.
+ *
  * @generated from message platformidl.event.DynamicWorkflowNodeMetadata
  */
 export type DynamicWorkflowNodeMetadata = Message<"platformidl.event.DynamicWorkflowNodeMetadata"> & {
@@ -307,6 +359,8 @@ export type DynamicWorkflowNodeMetadata = Message<"platformidl.event.DynamicWork
   compiledWorkflow?: CompiledWorkflowClosure | undefined;
 
   /**
+   * Where the graph lies as the task has written it.
+   *
    * @generated from field: string dynamic_job_spec_uri = 3;
    */
   dynamicJobSpecUri: string;
@@ -320,6 +374,8 @@ export const DynamicWorkflowNodeMetadataSchema: GenMessage<DynamicWorkflowNodeMe
   messageDesc(file_platformidl_event_event, 4);
 
 /**
+ * The attempt that has started a node.
+ *
  * @generated from message platformidl.event.ParentTaskExecutionMetadata
  */
 export type ParentTaskExecutionMetadata = Message<"platformidl.event.ParentTaskExecutionMetadata"> & {
@@ -337,10 +393,14 @@ export const ParentTaskExecutionMetadataSchema: GenMessage<ParentTaskExecutionMe
   messageDesc(file_platformidl_event_event, 5);
 
 /**
+ * The node that a node is inside of.
+ *
  * @generated from message platformidl.event.ParentNodeExecutionMetadata
  */
 export type ParentNodeExecutionMetadata = Message<"platformidl.event.ParentNodeExecutionMetadata"> & {
   /**
+   * In the same execution.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;
@@ -354,6 +414,8 @@ export const ParentNodeExecutionMetadataSchema: GenMessage<ParentNodeExecutionMe
   messageDesc(file_platformidl_event_event, 6);
 
 /**
+ * Why an attempt is where it is, at one moment.
+ *
  * @generated from message platformidl.event.EventReason
  */
 export type EventReason = Message<"platformidl.event.EventReason"> & {
@@ -376,6 +438,8 @@ export const EventReasonSchema: GenMessage<EventReason> = /*@__PURE__*/
   messageDesc(file_platformidl_event_event, 7);
 
 /**
+ * An engine says that an attempt at a task has reached a phase. The first one for an attempt makes its execution.
+ *
  * @generated from message platformidl.event.TaskExecutionEvent
  */
 export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent"> & {
@@ -385,11 +449,15 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   taskId?: Identifier | undefined;
 
   /**
+   * Must be known already.
+   *
    * @generated from field: platformidl.core.NodeExecutionIdentifier parent_node_execution_id = 2;
    */
   parentNodeExecutionId?: NodeExecutionIdentifier | undefined;
 
   /**
+   * Counted from 0.
+   *
    * @generated from field: uint32 retry_attempt = 3;
    */
   retryAttempt: number;
@@ -400,6 +468,8 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   phase: TaskExecution_Phase;
 
   /**
+   * The engine or cluster that says so.
+   *
    * @generated from field: string producer_id = 5;
    */
   producerId: string;
@@ -410,6 +480,8 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   logs: TaskLog[];
 
   /**
+   * When it happened, by the engine's clock.
+   *
    * @generated from field: google.protobuf.Timestamp occurred_at = 7;
    */
   occurredAt?: Timestamp | undefined;
@@ -455,11 +527,15 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   } | { case: undefined; value?: undefined };
 
   /**
+   * Of the plugin that runs the task; later ones are merged into earlier ones.
+   *
    * @generated from field: google.protobuf.Struct custom_info = 11;
    */
   customInfo?: JsonObject | undefined;
 
   /**
+   * Counts what is new within one phase; one that is not above the last is a repetition.
+   *
    * @generated from field: uint32 phase_version = 12;
    */
   phaseVersion: number;
@@ -471,6 +547,8 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   reason: string;
 
   /**
+   * All since the event before; `reason` holds one where the engine is older.
+   *
    * @generated from field: repeated platformidl.event.EventReason reasons = 21;
    */
   reasons: EventReason[];
@@ -486,11 +564,15 @@ export type TaskExecutionEvent = Message<"platformidl.event.TaskExecutionEvent">
   metadata?: TaskExecutionMetadata | undefined;
 
   /**
+   * Which fields the engine fills in.
+   *
    * @generated from field: int32 event_version = 18;
    */
   eventVersion: number;
 
   /**
+   * When the engine sent it; this moves `updated_at`.
+   *
    * @generated from field: google.protobuf.Timestamp reported_at = 20;
    */
   reportedAt?: Timestamp | undefined;
@@ -509,15 +591,22 @@ export const TaskExecutionEventSchema: GenMessage<TaskExecutionEvent> = /*@__PUR
   messageDesc(file_platformidl_event_event, 8);
 
 /**
+ * Something that an attempt is made of and that has a life of its own: an element of a map task, a job in another
+ * system.
+ *
  * @generated from message platformidl.event.ExternalResourceInfo
  */
 export type ExternalResourceInfo = Message<"platformidl.event.ExternalResourceInfo"> & {
   /**
+   * Its name where it runs.
+   *
    * @generated from field: string external_id = 1;
    */
   externalId: string;
 
   /**
+   * With `retry_attempt`, what tells it from the others.
+   *
    * @generated from field: uint32 index = 2;
    */
   index: number;
@@ -572,6 +661,8 @@ export const ExternalResourceInfoSchema: GenMessage<ExternalResourceInfo> = /*@_
   messageDesc(file_platformidl_event_event, 9);
 
 /**
+ * A share of a limited resource that the attempt holds.
+ *
  * @generated from message platformidl.event.ResourcePoolInfo
  */
 export type ResourcePoolInfo = Message<"platformidl.event.ResourcePoolInfo"> & {
@@ -594,15 +685,21 @@ export const ResourcePoolInfoSchema: GenMessage<ResourcePoolInfo> = /*@__PURE__*
   messageDesc(file_platformidl_event_event, 10);
 
 /**
+ * What a plugin has to say about an attempt.
+ *
  * @generated from message platformidl.event.TaskExecutionMetadata
  */
 export type TaskExecutionMetadata = Message<"platformidl.event.TaskExecutionMetadata"> & {
   /**
+   * The name of the attempt in the cluster.
+   *
    * @generated from field: string generated_name = 1;
    */
   generatedName: string;
 
   /**
+   * Those that have changed; others stay as they were.
+   *
    * @generated from field: repeated platformidl.event.ExternalResourceInfo external_resources = 2;
    */
   externalResources: ExternalResourceInfo[];
@@ -613,6 +710,8 @@ export type TaskExecutionMetadata = Message<"platformidl.event.TaskExecutionMeta
   resourcePoolInfo: ResourcePoolInfo[];
 
   /**
+   * The plugin that runs the attempt.
+   *
    * @generated from field: string plugin_identifier = 4;
    */
   pluginIdentifier: string;
@@ -631,6 +730,8 @@ export const TaskExecutionMetadataSchema: GenMessage<TaskExecutionMetadata> = /*
   messageDesc(file_platformidl_event_event, 11);
 
 /**
+ * Whether the machine may be taken away at any time.
+ *
  * @generated from enum platformidl.event.TaskExecutionMetadata.InstanceClass
  */
 export enum TaskExecutionMetadata_InstanceClass {

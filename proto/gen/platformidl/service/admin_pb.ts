@@ -43,10 +43,14 @@ export const file_platformidl_service_admin: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9zZXJ2aWNlL2FkbWluLnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlMq5UCgxBZG1pblNlcnZpY2UScwoKQ3JlYXRlVGFzaxIkLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tDcmVhdGVSZXF1ZXN0GiUucGxhdGZvcm1pZGwuYWRtaW4uVGFza0NyZWF0ZVJlc3BvbnNlIhiC0+STAhI6ASoiDS9hcGkvdjEvdGFza3MSjgEKB0dldFRhc2sSIy5wbGF0Zm9ybWlkbC5hZG1pbi5PYmplY3RHZXRSZXF1ZXN0GhcucGxhdGZvcm1pZGwuYWRtaW4uVGFzayJFgtPkkwI/Ej0vYXBpL3YxL3Rhc2tzL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259Ep0BCgtMaXN0VGFza0lkcxIzLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllckxpc3RSZXF1ZXN0GiwucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdCIrgtPkkwIlEiMvYXBpL3YxL3Rhc2tfaWRzL3twcm9qZWN0fS97ZG9tYWlufRK0AQoJTGlzdFRhc2tzEiYucGxhdGZvcm1pZGwuYWRtaW4uUmVzb3VyY2VMaXN0UmVxdWVzdBobLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tMaXN0ImKC0+STAlxaKBImL2FwaS92MS90YXNrcy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0SMC9hcGkvdjEvdGFza3Mve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRKDAQoOQ3JlYXRlV29ya2Zsb3cSKC5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0NyZWF0ZVJlcXVlc3QaKS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0NyZWF0ZVJlc3BvbnNlIhyC0+STAhY6ASoiES9hcGkvdjEvd29ya2Zsb3dzEpoBCgtHZXRXb3JrZmxvdxIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaGy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvdyJJgtPkkwJDEkEvYXBpL3YxL3dvcmtmbG93cy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9L3tpZC52ZXJzaW9ufRKlAQoPTGlzdFdvcmtmbG93SWRzEjMucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdFJlcXVlc3QaLC5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUlkZW50aWZpZXJMaXN0Ii+C0+STAikSJy9hcGkvdjEvd29ya2Zsb3dfaWRzL3twcm9qZWN0fS97ZG9tYWlufRLEAQoNTGlzdFdvcmtmbG93cxImLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlTGlzdFJlcXVlc3QaHy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0xpc3QiaoLT5JMCZFosEiovYXBpL3YxL3dvcmtmbG93cy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0SNC9hcGkvdjEvd29ya2Zsb3dzL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SjAEKEENyZWF0ZUxhdW5jaFBsYW4SKi5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuQ3JlYXRlUmVxdWVzdBorLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5DcmVhdGVSZXNwb25zZSIfgtPkkwIZOgEqIhQvYXBpL3YxL2xhdW5jaF9wbGFucxKhAQoNR2V0TGF1bmNoUGxhbhIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaHS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuIkyC0+STAkYSRC9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259EqgBChNHZXRBY3RpdmVMYXVuY2hQbGFuEioucGxhdGZvcm1pZGwuYWRtaW4uQWN0aXZlTGF1bmNoUGxhblJlcXVlc3QaHS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuIkaC0+STAkASPi9hcGkvdjEvYWN0aXZlX2xhdW5jaF9wbGFucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EqIBChVMaXN0QWN0aXZlTGF1bmNoUGxhbnMSLi5wbGF0Zm9ybWlkbC5hZG1pbi5BY3RpdmVMYXVuY2hQbGFuTGlzdFJlcXVlc3QaIS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuTGlzdCI2gtPkkwIwEi4vYXBpL3YxL2FjdGl2ZV9sYXVuY2hfcGxhbnMve3Byb2plY3R9L3tkb21haW59EqoBChFMaXN0TGF1bmNoUGxhbklkcxIzLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5SWRlbnRpZmllckxpc3RSZXF1ZXN0GiwucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlJZGVudGlmaWVyTGlzdCIygtPkkwIsEiovYXBpL3YxL2xhdW5jaF9wbGFuX2lkcy97cHJvamVjdH0ve2RvbWFpbn0SzgEKD0xpc3RMYXVuY2hQbGFucxImLnBsYXRmb3JtaWRsLmFkbWluLlJlc291cmNlTGlzdFJlcXVlc3QaIS5wbGF0Zm9ybWlkbC5hZG1pbi5MYXVuY2hQbGFuTGlzdCJwgtPkkwJqWi8SLS9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufRI3L2FwaS92MS9sYXVuY2hfcGxhbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRK8AQoQVXBkYXRlTGF1bmNoUGxhbhIqLnBsYXRmb3JtaWRsLmFkbWluLkxhdW5jaFBsYW5VcGRhdGVSZXF1ZXN0GisucGxhdGZvcm1pZGwuYWRtaW4uTGF1bmNoUGxhblVwZGF0ZVJlc3BvbnNlIk+C0+STAkk6ASoaRC9hcGkvdjEvbGF1bmNoX3BsYW5zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve2lkLnZlcnNpb259EocBCg9DcmVhdGVFeGVjdXRpb24SKS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DcmVhdGVSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uQ3JlYXRlUmVzcG9uc2UiHYLT5JMCFzoBKiISL2FwaS92MS9leGVjdXRpb25zEpQBChFSZWxhdW5jaEV4ZWN1dGlvbhIrLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblJlbGF1bmNoUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbkNyZWF0ZVJlc3BvbnNlIiaC0+STAiA6ASoiGy9hcGkvdjEvZXhlY3V0aW9ucy9yZWxhdW5jaBKRAQoQUmVjb3ZlckV4ZWN1dGlvbhIqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblJlY292ZXJSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uQ3JlYXRlUmVzcG9uc2UiJYLT5JMCHzoBKiIaL2FwaS92MS9leGVjdXRpb25zL3JlY292ZXISmwEKDEdldEV4ZWN1dGlvbhIuLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uR2V0UmVxdWVzdBocLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbiI9gtPkkwI3EjUvYXBpL3YxL2V4ZWN1dGlvbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRKqAQoPVXBkYXRlRXhlY3V0aW9uEikucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uVXBkYXRlUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblVwZGF0ZVJlc3BvbnNlIkCC0+STAjo6ASoaNS9hcGkvdjEvZXhlY3V0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9Er8BChBHZXRFeGVjdXRpb25EYXRhEjIucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25HZXREYXRhUmVxdWVzdBozLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uR2V0RGF0YVJlc3BvbnNlIkKC0+STAjwSOi9hcGkvdjEvZGF0YS9leGVjdXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SjwEKDkxpc3RFeGVjdXRpb25zEiYucGxhdGZvcm1pZGwuYWRtaW4uUmVzb3VyY2VMaXN0UmVxdWVzdBogLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbkxpc3QiM4LT5JMCLRIrL2FwaS92MS9leGVjdXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufRKzAQoSVGVybWluYXRlRXhlY3V0aW9uEiwucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uVGVybWluYXRlUmVxdWVzdBotLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblRlcm1pbmF0ZVJlc3BvbnNlIkCC0+STAjo6ASoqNS9hcGkvdjEvZXhlY3V0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EtgBChBHZXROb2RlRXhlY3V0aW9uEioucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkdldFJlcXVlc3QaIC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uInaC0+STAnASbi9hcGkvdjEvbm9kZV9leGVjdXRpb25zL3tpZC5leGVjdXRpb25faWQucHJvamVjdH0ve2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3tpZC5leGVjdXRpb25faWQubmFtZX0ve2lkLm5vZGVfaWR9EoUCChZHZXREeW5hbWljTm9kZVdvcmtmbG93EjAucGxhdGZvcm1pZGwuYWRtaW4uR2V0RHluYW1pY05vZGVXb3JrZmxvd1JlcXVlc3QaLi5wbGF0Zm9ybWlkbC5hZG1pbi5EeW5hbWljTm9kZVdvcmtmbG93UmVzcG9uc2UiiAGC0+STAoEBEn8vYXBpL3YxL25vZGVfZXhlY3V0aW9ucy97aWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2lkfS9keW5hbWljX3dvcmtmbG93EuQBChJMaXN0Tm9kZUV4ZWN1dGlvbnMSKy5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uTGlzdFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uTGlzdCJ7gtPkkwJ1EnMvYXBpL3YxL25vZGVfZXhlY3V0aW9ucy97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLnByb2plY3R9L3t3b3JrZmxvd19leGVjdXRpb25faWQuZG9tYWlufS97d29ya2Zsb3dfZXhlY3V0aW9uX2lkLm5hbWV9EqsEChlMaXN0Tm9kZUV4ZWN1dGlvbnNGb3JUYXNrEjIucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkZvclRhc2tMaXN0UmVxdWVzdBokLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25MaXN0IrMDgtPkkwKsAxKpAy9hcGkvdjEvY2hpbGRyZW4vdGFza19leGVjdXRpb25zL3t0YXNrX2V4ZWN1dGlvbl9pZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQucHJvamVjdH0ve3Rhc2tfZXhlY3V0aW9uX2lkLm5vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3t0YXNrX2V4ZWN1dGlvbl9pZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQubmFtZX0ve3Rhc2tfZXhlY3V0aW9uX2lkLm5vZGVfZXhlY3V0aW9uX2lkLm5vZGVfaWR9L3t0YXNrX2V4ZWN1dGlvbl9pZC50YXNrX2lkLnByb2plY3R9L3t0YXNrX2V4ZWN1dGlvbl9pZC50YXNrX2lkLmRvbWFpbn0ve3Rhc2tfZXhlY3V0aW9uX2lkLnRhc2tfaWQubmFtZX0ve3Rhc2tfZXhlY3V0aW9uX2lkLnRhc2tfaWQudmVyc2lvbn0ve3Rhc2tfZXhlY3V0aW9uX2lkLnJldHJ5X2F0dGVtcHR9EvQBChRHZXROb2RlRXhlY3V0aW9uRGF0YRIuLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25HZXREYXRhUmVxdWVzdBovLnBsYXRmb3JtaWRsLmFkbWluLk5vZGVFeGVjdXRpb25HZXREYXRhUmVzcG9uc2Uie4LT5JMCdRJzL2FwaS92MS9kYXRhL25vZGVfZXhlY3V0aW9ucy97aWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2lkfRKFAQoPUmVnaXN0ZXJQcm9qZWN0EikucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdFJlZ2lzdGVyUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RSZWdpc3RlclJlc3BvbnNlIhuC0+STAhU6ASoiEC9hcGkvdjEvcHJvamVjdHMSdwoNVXBkYXRlUHJvamVjdBIaLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3QaKC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0VXBkYXRlUmVzcG9uc2UiIILT5JMCGjoBKhoVL2FwaS92MS9wcm9qZWN0cy97aWR9Em0KCkdldFByb2plY3QSJC5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0R2V0UmVxdWVzdBoaLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3QiHYLT5JMCFxIVL2FwaS92MS9wcm9qZWN0cy97aWR9EmwKDExpc3RQcm9qZWN0cxIlLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RMaXN0UmVxdWVzdBobLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RzIhiC0+STAhISEC9hcGkvdjEvcHJvamVjdHMScQoKR2V0RG9tYWlucxIjLnBsYXRmb3JtaWRsLmFkbWluLkdldERvbWFpblJlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXREb21haW5zUmVzcG9uc2UiF4LT5JMCERIPL2FwaS92MS9kb21haW5zEp8BChNDcmVhdGVXb3JrZmxvd0V2ZW50EjAucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25FdmVudFJlcXVlc3QaMS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0V4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiI4LT5JMCHToBKiIYL2FwaS92MS9ldmVudHMvd29ya2Zsb3dzEo8BCg9DcmVhdGVOb2RlRXZlbnQSLC5wbGF0Zm9ybWlkbC5hZG1pbi5Ob2RlRXhlY3V0aW9uRXZlbnRSZXF1ZXN0Gi0ucGxhdGZvcm1pZGwuYWRtaW4uTm9kZUV4ZWN1dGlvbkV2ZW50UmVzcG9uc2UiH4LT5JMCGToBKiIUL2FwaS92MS9ldmVudHMvbm9kZXMSjwEKD0NyZWF0ZVRhc2tFdmVudBIsLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25FdmVudFJlcXVlc3QaLS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrRXhlY3V0aW9uRXZlbnRSZXNwb25zZSIfgtPkkwIZOgEqIhQvYXBpL3YxL2V2ZW50cy90YXNrcxKGAwoQR2V0VGFza0V4ZWN1dGlvbhIqLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tFeGVjdXRpb25HZXRSZXF1ZXN0GiAucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbiKjAoLT5JMCnAISmQIvYXBpL3YxL3Rhc2tfZXhlY3V0aW9ucy97aWQubm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLnByb2plY3R9L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQuZG9tYWlufS97aWQubm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLm5hbWV9L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5ub2RlX2lkfS97aWQudGFza19pZC5wcm9qZWN0fS97aWQudGFza19pZC5kb21haW59L3tpZC50YXNrX2lkLm5hbWV9L3tpZC50YXNrX2lkLnZlcnNpb259L3tpZC5yZXRyeV9hdHRlbXB0fRKeAgoSTGlzdFRhc2tFeGVjdXRpb25zEisucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkxpc3RSZXF1ZXN0GiQucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkxpc3QitAGC0+STAq0BEqoBL2FwaS92MS90YXNrX2V4ZWN1dGlvbnMve25vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5wcm9qZWN0fS97bm9kZV9leGVjdXRpb25faWQuZXhlY3V0aW9uX2lkLmRvbWFpbn0ve25vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5uYW1lfS97bm9kZV9leGVjdXRpb25faWQubm9kZV9pZH0SogMKFEdldFRhc2tFeGVjdXRpb25EYXRhEi4ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkdldERhdGFSZXF1ZXN0Gi8ucGxhdGZvcm1pZGwuYWRtaW4uVGFza0V4ZWN1dGlvbkdldERhdGFSZXNwb25zZSKoAoLT5JMCoQISngIvYXBpL3YxL2RhdGEvdGFza19leGVjdXRpb25zL3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQucHJvamVjdH0ve2lkLm5vZGVfZXhlY3V0aW9uX2lkLmV4ZWN1dGlvbl9pZC5kb21haW59L3tpZC5ub2RlX2V4ZWN1dGlvbl9pZC5leGVjdXRpb25faWQubmFtZX0ve2lkLm5vZGVfZXhlY3V0aW9uX2lkLm5vZGVfaWR9L3tpZC50YXNrX2lkLnByb2plY3R9L3tpZC50YXNrX2lkLmRvbWFpbn0ve2lkLnRhc2tfaWQubmFtZX0ve2lkLnRhc2tfaWQudmVyc2lvbn0ve2lkLnJldHJ5X2F0dGVtcHR9EukBCh1VcGRhdGVQcm9qZWN0RG9tYWluQXR0cmlidXRlcxI3LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzVXBkYXRlUmVxdWVzdBo4LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzVXBkYXRlUmVzcG9uc2UiVYLT5JMCTzoBKhpKL2FwaS92MS9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9L3thdHRyaWJ1dGVzLmRvbWFpbn0SxwEKGkdldFByb2plY3REb21haW5BdHRyaWJ1dGVzEjQucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNHZXRSZXF1ZXN0GjUucGxhdGZvcm1pZGwuYWRtaW4uUHJvamVjdERvbWFpbkF0dHJpYnV0ZXNHZXRSZXNwb25zZSI8gtPkkwI2EjQvYXBpL3YxL3Byb2plY3RfZG9tYWluX2F0dHJpYnV0ZXMve3Byb2plY3R9L3tkb21haW59EtMBCh1EZWxldGVQcm9qZWN0RG9tYWluQXR0cmlidXRlcxI3LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzRGVsZXRlUmVxdWVzdBo4LnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3REb21haW5BdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiP4LT5JMCOToBKio0L2FwaS92MS9wcm9qZWN0X2RvbWFpbl9hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufRK8AQoXVXBkYXRlUHJvamVjdEF0dHJpYnV0ZXMSMS5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlcXVlc3QaMi5wbGF0Zm9ybWlkbC5hZG1pbi5Qcm9qZWN0QXR0cmlidXRlc1VwZGF0ZVJlc3BvbnNlIjqC0+STAjQ6ASoaLy9hcGkvdjEvcHJvamVjdF9hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9EqUBChRHZXRQcm9qZWN0QXR0cmlidXRlcxIuLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzR2V0UmVxdWVzdBovLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzR2V0UmVzcG9uc2UiLILT5JMCJhIkL2FwaS92MS9wcm9qZWN0X2F0dHJpYnV0ZXMve3Byb2plY3R9ErEBChdEZWxldGVQcm9qZWN0QXR0cmlidXRlcxIxLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzRGVsZXRlUmVxdWVzdBoyLnBsYXRmb3JtaWRsLmFkbWluLlByb2plY3RBdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiL4LT5JMCKToBKiokL2FwaS92MS9wcm9qZWN0X2F0dHJpYnV0ZXMve3Byb2plY3R9EuoBChhVcGRhdGVXb3JrZmxvd0F0dHJpYnV0ZXMSMi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNVcGRhdGVSZXF1ZXN0GjMucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzVXBkYXRlUmVzcG9uc2UiZYLT5JMCXzoBKhpaL2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3thdHRyaWJ1dGVzLnByb2plY3R9L3thdHRyaWJ1dGVzLmRvbWFpbn0ve2F0dHJpYnV0ZXMud29ya2Zsb3d9Er0BChVHZXRXb3JrZmxvd0F0dHJpYnV0ZXMSLy5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNHZXRSZXF1ZXN0GjAucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzR2V0UmVzcG9uc2UiQYLT5JMCOxI5L2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufS97d29ya2Zsb3d9EskBChhEZWxldGVXb3JrZmxvd0F0dHJpYnV0ZXMSMi5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0F0dHJpYnV0ZXNEZWxldGVSZXF1ZXN0GjMucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dBdHRyaWJ1dGVzRGVsZXRlUmVzcG9uc2UiRILT5JMCPjoBKio5L2FwaS92MS93b3JrZmxvd19hdHRyaWJ1dGVzL3twcm9qZWN0fS97ZG9tYWlufS97d29ya2Zsb3d9EqYBChdMaXN0TWF0Y2hhYmxlQXR0cmlidXRlcxIxLnBsYXRmb3JtaWRsLmFkbWluLkxpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVxdWVzdBoyLnBsYXRmb3JtaWRsLmFkbWluLkxpc3RNYXRjaGFibGVBdHRyaWJ1dGVzUmVzcG9uc2UiJILT5JMCHhIcL2FwaS92MS9tYXRjaGFibGVfYXR0cmlidXRlcxKlAQoRTGlzdE5hbWVkRW50aXRpZXMSKS5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUxpc3RSZXF1ZXN0GiIucGxhdGZvcm1pZGwuYWRtaW4uTmFtZWRFbnRpdHlMaXN0IkGC0+STAjsSOS9hcGkvdjEvbmFtZWRfZW50aXRpZXMve3Jlc291cmNlX3R5cGV9L3twcm9qZWN0fS97ZG9tYWlufRKtAQoOR2V0TmFtZWRFbnRpdHkSKC5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eUdldFJlcXVlc3QaHi5wbGF0Zm9ybWlkbC5hZG1pbi5OYW1lZEVudGl0eSJRgtPkkwJLEkkvYXBpL3YxL25hbWVkX2VudGl0aWVzL3tyZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EsQBChFVcGRhdGVOYW1lZEVudGl0eRIrLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5VXBkYXRlUmVxdWVzdBosLnBsYXRmb3JtaWRsLmFkbWluLk5hbWVkRW50aXR5VXBkYXRlUmVzcG9uc2UiVILT5JMCTjoBKhpJL2FwaS92MS9uYW1lZF9lbnRpdGllcy97cmVzb3VyY2VfdHlwZX0ve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfRJyCgpHZXRWZXJzaW9uEiQucGxhdGZvcm1pZGwuYWRtaW4uR2V0VmVyc2lvblJlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRWZXJzaW9uUmVzcG9uc2UiF4LT5JMCERIPL2FwaS92MS92ZXJzaW9uEsoBChRHZXREZXNjcmlwdGlvbkVudGl0eRIjLnBsYXRmb3JtaWRsLmFkbWluLk9iamVjdEdldFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eSJngtPkkwJhEl8vYXBpL3YxL2Rlc2NyaXB0aW9uX2VudGl0aWVzL3tpZC5yZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9L3tpZC52ZXJzaW9ufRKYAgoXTGlzdERlc2NyaXB0aW9uRW50aXRpZXMSLy5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eUxpc3RSZXF1ZXN0GigucGxhdGZvcm1pZGwuYWRtaW4uRGVzY3JpcHRpb25FbnRpdHlMaXN0IqEBgtPkkwKaAVpHEkUvYXBpL3YxL2Rlc2NyaXB0aW9uX2VudGl0aWVzL3tyZXNvdXJjZV90eXBlfS97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0STy9hcGkvdjEvZGVzY3JpcHRpb25fZW50aXRpZXMve3Jlc291cmNlX3R5cGV9L3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0SywEKE0dldEV4ZWN1dGlvbk1ldHJpY3MSNS5wbGF0Zm9ybWlkbC5hZG1pbi5Xb3JrZmxvd0V4ZWN1dGlvbkdldE1ldHJpY3NSZXF1ZXN0GjYucGxhdGZvcm1pZGwuYWRtaW4uV29ya2Zsb3dFeGVjdXRpb25HZXRNZXRyaWNzUmVzcG9uc2UiRYLT5JMCPxI9L2FwaS92MS9tZXRyaWNzL2V4ZWN1dGlvbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfWIGcHJvdG8z", [file_google_api_annotations, file_platformidl_admin_common, file_platformidl_admin_description_entity, file_platformidl_admin_event, file_platformidl_admin_execution, file_platformidl_admin_launch_plan, file_platformidl_admin_matchable_resource, file_platformidl_admin_node_execution, file_platformidl_admin_project, file_platformidl_admin_project_attributes, file_platformidl_admin_project_domain_attributes, file_platformidl_admin_task, file_platformidl_admin_task_execution, file_platformidl_admin_version, file_platformidl_admin_workflow, file_platformidl_admin_workflow_attributes]);
 
 /**
+ * The control plane: what is registered, what is launched, what is recorded and what is shown.
+ *
  * @generated from service platformidl.service.AdminService
  */
 export const AdminService: GenService<{
   /**
+   * Registers a version of a task. A version that exists is ALREADY_EXISTS.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateTask
    */
   createTask: {
@@ -55,6 +59,8 @@ export const AdminService: GenService<{
     output: typeof TaskCreateResponseSchema;
   },
   /**
+   * One version of a task.
+   *
    * @generated from rpc platformidl.service.AdminService.GetTask
    */
   getTask: {
@@ -63,6 +69,8 @@ export const AdminService: GenService<{
     output: typeof TaskSchema;
   },
   /**
+   * The names of tasks in a project and domain, each once.
+   *
    * @generated from rpc platformidl.service.AdminService.ListTaskIds
    */
   listTaskIds: {
@@ -71,6 +79,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntityIdentifierListSchema;
   },
   /**
+   * Versions of tasks: of one name, or of all in a project and domain.
+   *
    * @generated from rpc platformidl.service.AdminService.ListTasks
    */
   listTasks: {
@@ -79,6 +89,9 @@ export const AdminService: GenService<{
     output: typeof TaskListSchema;
   },
   /**
+   * Compiles and registers a version of a workflow. A version that exists is ALREADY_EXISTS; the detail says whether it
+   * is the same.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateWorkflow
    */
   createWorkflow: {
@@ -87,6 +100,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowCreateResponseSchema;
   },
   /**
+   * One version of a workflow, with its compiled closure.
+   *
    * @generated from rpc platformidl.service.AdminService.GetWorkflow
    */
   getWorkflow: {
@@ -95,6 +110,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowSchema;
   },
   /**
+   * The names of workflows in a project and domain, each once.
+   *
    * @generated from rpc platformidl.service.AdminService.ListWorkflowIds
    */
   listWorkflowIds: {
@@ -103,6 +120,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntityIdentifierListSchema;
   },
   /**
+   * Versions of workflows, with their interface in place of the whole closure.
+   *
    * @generated from rpc platformidl.service.AdminService.ListWorkflows
    */
   listWorkflows: {
@@ -111,6 +130,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowListSchema;
   },
   /**
+   * Registers a version of a launch plan, inactive.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateLaunchPlan
    */
   createLaunchPlan: {
@@ -119,6 +140,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanCreateResponseSchema;
   },
   /**
+   * One version of a launch plan.
+   *
    * @generated from rpc platformidl.service.AdminService.GetLaunchPlan
    */
   getLaunchPlan: {
@@ -127,6 +150,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanSchema;
   },
   /**
+   * The active version of a launch plan; NOT_FOUND when there is none.
+   *
    * @generated from rpc platformidl.service.AdminService.GetActiveLaunchPlan
    */
   getActiveLaunchPlan: {
@@ -135,6 +160,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanSchema;
   },
   /**
+   * The active version of every launch plan in a project and domain that has one.
+   *
    * @generated from rpc platformidl.service.AdminService.ListActiveLaunchPlans
    */
   listActiveLaunchPlans: {
@@ -143,6 +170,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanListSchema;
   },
   /**
+   * The names of launch plans in a project and domain, each once.
+   *
    * @generated from rpc platformidl.service.AdminService.ListLaunchPlanIds
    */
   listLaunchPlanIds: {
@@ -151,6 +180,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntityIdentifierListSchema;
   },
   /**
+   * Versions of launch plans: of one name, or of all in a project and domain.
+   *
    * @generated from rpc platformidl.service.AdminService.ListLaunchPlans
    */
   listLaunchPlans: {
@@ -159,6 +190,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanListSchema;
   },
   /**
+   * Activates or deactivates a version. Activating one deactivates the version that was active.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateLaunchPlan
    */
   updateLaunchPlan: {
@@ -167,6 +200,8 @@ export const AdminService: GenService<{
     output: typeof LaunchPlanUpdateResponseSchema;
   },
   /**
+   * Launches an execution of a launch plan, or of a single task.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateExecution
    */
   createExecution: {
@@ -175,6 +210,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
+   * Launches an execution once more, with the same inputs and configuration.
+   *
    * @generated from rpc platformidl.service.AdminService.RelaunchExecution
    */
   relaunchExecution: {
@@ -183,6 +220,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
+   * Launches an execution that has failed once more; what had succeeded is taken over.
+   *
    * @generated from rpc platformidl.service.AdminService.RecoverExecution
    */
   recoverExecution: {
@@ -191,6 +230,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
+   * One execution.
+   *
    * @generated from rpc platformidl.service.AdminService.GetExecution
    */
   getExecution: {
@@ -199,6 +240,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionSchema;
   },
   /**
+   * Archives an execution or takes it back, and replaces its tags.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateExecution
    */
   updateExecution: {
@@ -207,6 +250,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionUpdateResponseSchema;
   },
   /**
+   * The inputs and outputs of an execution.
+   *
    * @generated from rpc platformidl.service.AdminService.GetExecutionData
    */
   getExecutionData: {
@@ -215,6 +260,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowExecutionGetDataResponseSchema;
   },
   /**
+   * Executions of a project and domain; archived ones only when a filter on `state` asks for them.
+   *
    * @generated from rpc platformidl.service.AdminService.ListExecutions
    */
   listExecutions: {
@@ -223,6 +270,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionListSchema;
   },
   /**
+   * Asks for the end of an execution. It is ABORTING at once, and ABORTED when the engine has answered.
+   *
    * @generated from rpc platformidl.service.AdminService.TerminateExecution
    */
   terminateExecution: {
@@ -231,6 +280,8 @@ export const AdminService: GenService<{
     output: typeof ExecutionTerminateResponseSchema;
   },
   /**
+   * One node execution.
+   *
    * @generated from rpc platformidl.service.AdminService.GetNodeExecution
    */
   getNodeExecution: {
@@ -239,6 +290,8 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionSchema;
   },
   /**
+   * The graph that a dynamic node has made.
+   *
    * @generated from rpc platformidl.service.AdminService.GetDynamicNodeWorkflow
    */
   getDynamicNodeWorkflow: {
@@ -247,6 +300,8 @@ export const AdminService: GenService<{
     output: typeof DynamicNodeWorkflowResponseSchema;
   },
   /**
+   * Node executions of an execution: the outermost, or those inside one of them.
+   *
    * @generated from rpc platformidl.service.AdminService.ListNodeExecutions
    */
   listNodeExecutions: {
@@ -255,6 +310,8 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionListSchema;
   },
   /**
+   * Node executions that an attempt at a task has started.
+   *
    * @generated from rpc platformidl.service.AdminService.ListNodeExecutionsForTask
    */
   listNodeExecutionsForTask: {
@@ -263,6 +320,8 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionListSchema;
   },
   /**
+   * The inputs and outputs of a node execution.
+   *
    * @generated from rpc platformidl.service.AdminService.GetNodeExecutionData
    */
   getNodeExecutionData: {
@@ -271,6 +330,8 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionGetDataResponseSchema;
   },
   /**
+   * Registers a project.
+   *
    * @generated from rpc platformidl.service.AdminService.RegisterProject
    */
   registerProject: {
@@ -279,6 +340,8 @@ export const AdminService: GenService<{
     output: typeof ProjectRegisterResponseSchema;
   },
   /**
+   * Changes name, description, labels and state of a project; the state always, the others where they are given.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateProject
    */
   updateProject: {
@@ -287,6 +350,8 @@ export const AdminService: GenService<{
     output: typeof ProjectUpdateResponseSchema;
   },
   /**
+   * One project.
+   *
    * @generated from rpc platformidl.service.AdminService.GetProject
    */
   getProject: {
@@ -295,6 +360,8 @@ export const AdminService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
+   * Projects; a limit of 0 gives all.
+   *
    * @generated from rpc platformidl.service.AdminService.ListProjects
    */
   listProjects: {
@@ -303,6 +370,8 @@ export const AdminService: GenService<{
     output: typeof ProjectsSchema;
   },
   /**
+   * The domains, which are the same in every project.
+   *
    * @generated from rpc platformidl.service.AdminService.GetDomains
    */
   getDomains: {
@@ -311,6 +380,8 @@ export const AdminService: GenService<{
     output: typeof GetDomainsResponseSchema;
   },
   /**
+   * An engine reports on an execution. A phase that was reported before is ALREADY_EXISTS.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateWorkflowEvent
    */
   createWorkflowEvent: {
@@ -319,6 +390,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowExecutionEventResponseSchema;
   },
   /**
+   * An engine reports on a node. A phase that was reported before is ALREADY_EXISTS.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateNodeEvent
    */
   createNodeEvent: {
@@ -327,6 +400,8 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionEventResponseSchema;
   },
   /**
+   * An engine reports on an attempt at a task. A phase and version that was reported before is ALREADY_EXISTS.
+   *
    * @generated from rpc platformidl.service.AdminService.CreateTaskEvent
    */
   createTaskEvent: {
@@ -335,6 +410,8 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionEventResponseSchema;
   },
   /**
+   * One attempt at a task.
+   *
    * @generated from rpc platformidl.service.AdminService.GetTaskExecution
    */
   getTaskExecution: {
@@ -343,6 +420,8 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionSchema;
   },
   /**
+   * The attempts of a node execution.
+   *
    * @generated from rpc platformidl.service.AdminService.ListTaskExecutions
    */
   listTaskExecutions: {
@@ -351,6 +430,8 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionListSchema;
   },
   /**
+   * The inputs, outputs and log links of an attempt.
+   *
    * @generated from rpc platformidl.service.AdminService.GetTaskExecutionData
    */
   getTaskExecutionData: {
@@ -359,6 +440,8 @@ export const AdminService: GenService<{
     output: typeof TaskExecutionGetDataResponseSchema;
   },
   /**
+   * Sets attributes of a project in a domain, one kind at a time.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateProjectDomainAttributes
    */
   updateProjectDomainAttributes: {
@@ -367,6 +450,8 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesUpdateResponseSchema;
   },
   /**
+   * Attributes of a project in a domain.
+   *
    * @generated from rpc platformidl.service.AdminService.GetProjectDomainAttributes
    */
   getProjectDomainAttributes: {
@@ -375,6 +460,8 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesGetResponseSchema;
   },
   /**
+   * Deletes attributes of a project in a domain; other levels stay.
+   *
    * @generated from rpc platformidl.service.AdminService.DeleteProjectDomainAttributes
    */
   deleteProjectDomainAttributes: {
@@ -383,6 +470,8 @@ export const AdminService: GenService<{
     output: typeof ProjectDomainAttributesDeleteResponseSchema;
   },
   /**
+   * Sets attributes of a project, one kind at a time.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateProjectAttributes
    */
   updateProjectAttributes: {
@@ -391,6 +480,8 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesUpdateResponseSchema;
   },
   /**
+   * Attributes of a project.
+   *
    * @generated from rpc platformidl.service.AdminService.GetProjectAttributes
    */
   getProjectAttributes: {
@@ -399,6 +490,8 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesGetResponseSchema;
   },
   /**
+   * Deletes attributes of a project; other levels stay.
+   *
    * @generated from rpc platformidl.service.AdminService.DeleteProjectAttributes
    */
   deleteProjectAttributes: {
@@ -407,6 +500,8 @@ export const AdminService: GenService<{
     output: typeof ProjectAttributesDeleteResponseSchema;
   },
   /**
+   * Sets attributes of a workflow, one kind at a time.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateWorkflowAttributes
    */
   updateWorkflowAttributes: {
@@ -415,6 +510,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesUpdateResponseSchema;
   },
   /**
+   * Attributes of a workflow.
+   *
    * @generated from rpc platformidl.service.AdminService.GetWorkflowAttributes
    */
   getWorkflowAttributes: {
@@ -423,6 +520,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesGetResponseSchema;
   },
   /**
+   * Deletes attributes of a workflow; other levels stay.
+   *
    * @generated from rpc platformidl.service.AdminService.DeleteWorkflowAttributes
    */
   deleteWorkflowAttributes: {
@@ -431,6 +530,8 @@ export const AdminService: GenService<{
     output: typeof WorkflowAttributesDeleteResponseSchema;
   },
   /**
+   * All attributes of one kind, at every level.
+   *
    * @generated from rpc platformidl.service.AdminService.ListMatchableAttributes
    */
   listMatchableAttributes: {
@@ -439,6 +540,8 @@ export const AdminService: GenService<{
     output: typeof ListMatchableAttributesResponseSchema;
   },
   /**
+   * Names of tasks, workflows or launch plans, with what is noted of them.
+   *
    * @generated from rpc platformidl.service.AdminService.ListNamedEntities
    */
   listNamedEntities: {
@@ -447,6 +550,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntityListSchema;
   },
   /**
+   * What is noted of a name, whatever its versions.
+   *
    * @generated from rpc platformidl.service.AdminService.GetNamedEntity
    */
   getNamedEntity: {
@@ -455,6 +560,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntitySchema;
   },
   /**
+   * Replaces what is noted of a name.
+   *
    * @generated from rpc platformidl.service.AdminService.UpdateNamedEntity
    */
   updateNamedEntity: {
@@ -463,6 +570,8 @@ export const AdminService: GenService<{
     output: typeof NamedEntityUpdateResponseSchema;
   },
   /**
+   * Which release answers.
+   *
    * @generated from rpc platformidl.service.AdminService.GetVersion
    */
   getVersion: {
@@ -471,6 +580,8 @@ export const AdminService: GenService<{
     output: typeof GetVersionResponseSchema;
   },
   /**
+   * The description of one version.
+   *
    * @generated from rpc platformidl.service.AdminService.GetDescriptionEntity
    */
   getDescriptionEntity: {
@@ -479,6 +590,8 @@ export const AdminService: GenService<{
     output: typeof DescriptionEntitySchema;
   },
   /**
+   * Descriptions of versions.
+   *
    * @generated from rpc platformidl.service.AdminService.ListDescriptionEntities
    */
   listDescriptionEntities: {
@@ -487,6 +600,8 @@ export const AdminService: GenService<{
     output: typeof DescriptionEntityListSchema;
   },
   /**
+   * What the time of an execution was spent on.
+   *
    * @generated from rpc platformidl.service.AdminService.GetExecutionMetrics
    */
   getExecutionMetrics: {

@@ -15,10 +15,14 @@ export const file_platformidl_service_agent: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybWlkbC9zZXJ2aWNlL2FnZW50LnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlMqcBChBTeW5jQWdlbnRTZXJ2aWNlEpIBCg9FeGVjdXRlVGFza1N5bmMSKS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRlVGFza1N5bmNSZXF1ZXN0GioucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0ZVRhc2tTeW5jUmVzcG9uc2UiJILT5JMCHjoBKiIZL2FwaS92MS9hZ2VudC90YXNrL3N0cmVhbSgBMAEygQcKEUFzeW5jQWdlbnRTZXJ2aWNlEngKCkNyZWF0ZVRhc2sSJC5wbGF0Zm9ybWlkbC5hZG1pbi5DcmVhdGVUYXNrUmVxdWVzdBolLnBsYXRmb3JtaWRsLmFkbWluLkNyZWF0ZVRhc2tSZXNwb25zZSIdgtPkkwIXOgEqIhIvYXBpL3YxL2FnZW50L3Rhc2sSqQEKB0dldFRhc2sSIS5wbGF0Zm9ybWlkbC5hZG1pbi5HZXRUYXNrUmVxdWVzdBoiLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tSZXNwb25zZSJXgtPkkwJREk8vYXBpL3YxL2FnZW50L3Rhc2sve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9Er0BCgpEZWxldGVUYXNrEiQucGxhdGZvcm1pZGwuYWRtaW4uRGVsZXRlVGFza1JlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5EZWxldGVUYXNrUmVzcG9uc2UiYoLT5JMCXCpaL2FwaS92MS9hZ2VudC90YXNrX2V4ZWN1dGlvbnMve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9EsYBCg5HZXRUYXNrTWV0cmljcxIoLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tNZXRyaWNzUmVxdWVzdBopLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tNZXRyaWNzUmVzcG9uc2UiX4LT5JMCWRJXL2FwaS92MS9hZ2VudC90YXNrL21ldHJpY3Mve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9ErwBCgtHZXRUYXNrTG9ncxIlLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVxdWVzdBomLnBsYXRmb3JtaWRsLmFkbWluLkdldFRhc2tMb2dzUmVzcG9uc2UiXILT5JMCVhJUL2FwaS92MS9hZ2VudC90YXNrL2xvZ3Mve3Rhc2tfY2F0ZWdvcnkubmFtZX0ve3Rhc2tfY2F0ZWdvcnkudmVyc2lvbn0ve3Jlc291cmNlX21ldGF9MAEy/AEKFEFnZW50TWV0YWRhdGFTZXJ2aWNlEnEKCEdldEFnZW50EiIucGxhdGZvcm1pZGwuYWRtaW4uR2V0QWdlbnRSZXF1ZXN0GiMucGxhdGZvcm1pZGwuYWRtaW4uR2V0QWdlbnRSZXNwb25zZSIcgtPkkwIWEhQvYXBpL3YxL2FnZW50L3tuYW1lfRJxCgpMaXN0QWdlbnRzEiQucGxhdGZvcm1pZGwuYWRtaW4uTGlzdEFnZW50c1JlcXVlc3QaJS5wbGF0Zm9ybWlkbC5hZG1pbi5MaXN0QWdlbnRzUmVzcG9uc2UiFoLT5JMCEBIOL2FwaS92MS9hZ2VudHNiBnByb3RvMw", [file_google_api_annotations, file_platformidl_admin_agent]);
 
 /**
+ * An agent that runs a task while the caller waits.
+ *
  * @generated from service platformidl.service.SyncAgentService
  */
 export const SyncAgentService: GenService<{
   /**
+   * The task and then its inputs go in; the result and then its outputs come out.
+   *
    * @generated from rpc platformidl.service.SyncAgentService.ExecuteTaskSync
    */
   executeTaskSync: {
@@ -30,10 +34,14 @@ export const SyncAgentService: GenService<{
   serviceDesc(file_platformidl_service_agent, 0);
 
 /**
+ * An agent that runs tasks in another system.
+ *
  * @generated from service platformidl.service.AsyncAgentService
  */
 export const AsyncAgentService: GenService<{
   /**
+   * Starts a task.
+   *
    * @generated from rpc platformidl.service.AsyncAgentService.CreateTask
    */
   createTask: {
@@ -42,6 +50,8 @@ export const AsyncAgentService: GenService<{
     output: typeof CreateTaskResponseSchema;
   },
   /**
+   * Where a task is, and its outputs once it has ended.
+   *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTask
    */
   getTask: {
@@ -50,6 +60,8 @@ export const AsyncAgentService: GenService<{
     output: typeof GetTaskResponseSchema;
   },
   /**
+   * Ends a task.
+   *
    * @generated from rpc platformidl.service.AsyncAgentService.DeleteTask
    */
   deleteTask: {
@@ -58,6 +70,8 @@ export const AsyncAgentService: GenService<{
     output: typeof DeleteTaskResponseSchema;
   },
   /**
+   * Metrics of a task.
+   *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTaskMetrics
    */
   getTaskMetrics: {
@@ -66,6 +80,8 @@ export const AsyncAgentService: GenService<{
     output: typeof GetTaskMetricsResponseSchema;
   },
   /**
+   * Logs of a task.
+   *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTaskLogs
    */
   getTaskLogs: {
@@ -77,10 +93,14 @@ export const AsyncAgentService: GenService<{
   serviceDesc(file_platformidl_service_agent, 1);
 
 /**
+ * Which agents there are.
+ *
  * @generated from service platformidl.service.AgentMetadataService
  */
 export const AgentMetadataService: GenService<{
   /**
+   * One agent.
+   *
    * @generated from rpc platformidl.service.AgentMetadataService.GetAgent
    */
   getAgent: {
@@ -89,6 +109,8 @@ export const AgentMetadataService: GenService<{
     output: typeof GetAgentResponseSchema;
   },
   /**
+   * All agents.
+   *
    * @generated from rpc platformidl.service.AgentMetadataService.ListAgents
    */
   listAgents: {

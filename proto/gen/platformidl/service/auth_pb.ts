@@ -14,6 +14,8 @@ export const file_platformidl_service_auth: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybWlkbC9zZXJ2aWNlL2F1dGgucHJvdG8SE3BsYXRmb3JtaWRsLnNlcnZpY2UiFwoVT0F1dGgyTWV0YWRhdGFSZXF1ZXN0Is0CChZPQXV0aDJNZXRhZGF0YVJlc3BvbnNlEg4KBmlzc3VlchgBIAEoCRIeChZhdXRob3JpemF0aW9uX2VuZHBvaW50GAIgASgJEhYKDnRva2VuX2VuZHBvaW50GAMgASgJEiAKGHJlc3BvbnNlX3R5cGVzX3N1cHBvcnRlZBgEIAMoCRIYChBzY29wZXNfc3VwcG9ydGVkGAUgAygJEi0KJXRva2VuX2VuZHBvaW50X2F1dGhfbWV0aG9kc19zdXBwb3J0ZWQYBiADKAkSEAoIandrc191cmkYByABKAkSKAogY29kZV9jaGFsbGVuZ2VfbWV0aG9kc19zdXBwb3J0ZWQYCCADKAkSHQoVZ3JhbnRfdHlwZXNfc3VwcG9ydGVkGAkgAygJEiUKHWRldmljZV9hdXRob3JpemF0aW9uX2VuZHBvaW50GAogASgJIh8KHVB1YmxpY0NsaWVudEF1dGhDb25maWdSZXF1ZXN0Iq4BCh5QdWJsaWNDbGllbnRBdXRoQ29uZmlnUmVzcG9uc2USEQoJY2xpZW50X2lkGAEgASgJEhQKDHJlZGlyZWN0X3VyaRgCIAEoCRIOCgZzY29wZXMYAyADKAkSIgoaYXV0aG9yaXphdGlvbl9tZXRhZGF0YV9rZXkYBCABKAkSHQoVc2VydmljZV9odHRwX2VuZHBvaW50GAUgASgJEhAKCGF1ZGllbmNlGAYgASgJMpADChNBdXRoTWV0YWRhdGFTZXJ2aWNlErYBChFHZXRPQXV0aDJNZXRhZGF0YRIqLnBsYXRmb3JtaWRsLnNlcnZpY2UuT0F1dGgyTWV0YWRhdGFSZXF1ZXN0GisucGxhdGZvcm1pZGwuc2VydmljZS5PQXV0aDJNZXRhZGF0YVJlc3BvbnNlIkiC0+STAkJaFxIVL2FwaS92MS9hdXRoL21ldGFkYXRhEicvLndlbGwta25vd24vb2F1dGgtYXV0aG9yaXphdGlvbi1zZXJ2ZXISvwEKFUdldFB1YmxpY0NsaWVudENvbmZpZxIyLnBsYXRmb3JtaWRsLnNlcnZpY2UuUHVibGljQ2xpZW50QXV0aENvbmZpZ1JlcXVlc3QaMy5wbGF0Zm9ybWlkbC5zZXJ2aWNlLlB1YmxpY0NsaWVudEF1dGhDb25maWdSZXNwb25zZSI9gtPkkwI3WhwSGi9hcGkvdjEvYXV0aC9jbGllbnRfY29uZmlnEhcvY29uZmlnL3YxL2ZseXRlX2NsaWVudGIGcHJvdG8z", [file_google_api_annotations]);
 
 /**
+ * Asks nothing in particular.
+ *
  * @generated from message platformidl.service.OAuth2MetadataRequest
  */
 export type OAuth2MetadataRequest = Message<"platformidl.service.OAuth2MetadataRequest"> & {
@@ -27,6 +29,8 @@ export const OAuth2MetadataRequestSchema: GenMessage<OAuth2MetadataRequest> = /*
   messageDesc(file_platformidl_service_auth, 0);
 
 /**
+ * The metadata of the authorization server, as RFC 8414 names them. Empty while there is no authentication.
+ *
  * @generated from message platformidl.service.OAuth2MetadataResponse
  */
 export type OAuth2MetadataResponse = Message<"platformidl.service.OAuth2MetadataResponse"> & {
@@ -89,6 +93,8 @@ export const OAuth2MetadataResponseSchema: GenMessage<OAuth2MetadataResponse> = 
   messageDesc(file_platformidl_service_auth, 1);
 
 /**
+ * Asks nothing in particular.
+ *
  * @generated from message platformidl.service.PublicClientAuthConfigRequest
  */
 export type PublicClientAuthConfigRequest = Message<"platformidl.service.PublicClientAuthConfigRequest"> & {
@@ -102,6 +108,8 @@ export const PublicClientAuthConfigRequestSchema: GenMessage<PublicClientAuthCon
   messageDesc(file_platformidl_service_auth, 2);
 
 /**
+ * What a command line client needs to log people in. Empty while there is no authentication.
+ *
  * @generated from message platformidl.service.PublicClientAuthConfigResponse
  */
 export type PublicClientAuthConfigResponse = Message<"platformidl.service.PublicClientAuthConfigResponse"> & {
@@ -111,6 +119,8 @@ export type PublicClientAuthConfigResponse = Message<"platformidl.service.Public
   clientId: string;
 
   /**
+   * Where the browser comes back to: an address of the client.
+   *
    * @generated from field: string redirect_uri = 2;
    */
   redirectUri: string;
@@ -121,11 +131,15 @@ export type PublicClientAuthConfigResponse = Message<"platformidl.service.Public
   scopes: string[];
 
   /**
+   * The header that tokens go into; empty is `authorization`.
+   *
    * @generated from field: string authorization_metadata_key = 4;
    */
   authorizationMetadataKey: string;
 
   /**
+   * Where REST is served.
+   *
    * @generated from field: string service_http_endpoint = 5;
    */
   serviceHttpEndpoint: string;
@@ -144,10 +158,14 @@ export const PublicClientAuthConfigResponseSchema: GenMessage<PublicClientAuthCo
   messageDesc(file_platformidl_service_auth, 3);
 
 /**
+ * How to get a token. Answered without one.
+ *
  * @generated from service platformidl.service.AuthMetadataService
  */
 export const AuthMetadataService: GenService<{
   /**
+   * Where the authorization server is and what it can do.
+   *
    * @generated from rpc platformidl.service.AuthMetadataService.GetOAuth2Metadata
    */
   getOAuth2Metadata: {
@@ -156,6 +174,8 @@ export const AuthMetadataService: GenService<{
     output: typeof OAuth2MetadataResponseSchema;
   },
   /**
+   * How command line clients use it.
+   *
    * @generated from rpc platformidl.service.AuthMetadataService.GetPublicClientConfig
    */
   getPublicClientConfig: {

@@ -20,15 +20,21 @@ export const file_platformidl_service_dataproxy: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybWlkbC9zZXJ2aWNlL2RhdGFwcm94eS5wcm90bxITcGxhdGZvcm1pZGwuc2VydmljZSL3AQocQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXNwb25zZRISCgpzaWduZWRfdXJsGAEgASgJEhIKCm5hdGl2ZV91cmwYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTwoHaGVhZGVycxgEIAMoCzI+LnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXNwb25zZS5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2gEKG0NyZWF0ZVVwbG9hZExvY2F0aW9uUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIQCghmaWxlbmFtZRgDIAEoCRItCgpleHBpcmVzX2luGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2NvbnRlbnRfbWQ1GAUgASgMEhUKDWZpbGVuYW1lX3Jvb3QYBiABKAkSIAoYYWRkX2NvbnRlbnRfbWQ1X21ldGFkYXRhGAcgASgIEgsKA29yZxgIIAEoCSJiCh1DcmVhdGVEb3dubG9hZExvY2F0aW9uUmVxdWVzdBISCgpuYXRpdmVfdXJsGAEgASgJEi0KCmV4cGlyZXNfaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iZAoeQ3JlYXRlRG93bmxvYWRMb2NhdGlvblJlc3BvbnNlEhIKCnNpZ25lZF91cmwYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi1gEKGUNyZWF0ZURvd25sb2FkTGlua1JlcXVlc3QSOAoNYXJ0aWZhY3RfdHlwZRgBIAEoDjIhLnBsYXRmb3JtaWRsLnNlcnZpY2UuQXJ0aWZhY3RUeXBlEi0KCmV4cGlyZXNfaW4YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SRgoRbm9kZV9leGVjdXRpb25faWQYAyABKAsyKS5wbGF0Zm9ybWlkbC5jb3JlLk5vZGVFeGVjdXRpb25JZGVudGlmaWVySABCCAoGc291cmNlIqUBChpDcmVhdGVEb3dubG9hZExpbmtSZXNwb25zZRIWCgpzaWduZWRfdXJsGAEgAygJQgIYARIyCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEICGAESOwoPcHJlX3NpZ25lZF91cmxzGAMgASgLMiIucGxhdGZvcm1pZGwuc2VydmljZS5QcmVTaWduZWRVUkxzIlMKDVByZVNpZ25lZFVSTHMSEgoKc2lnbmVkX3VybBgBIAMoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIjCg5HZXREYXRhUmVxdWVzdBIRCglmbHl0ZV91cmwYASABKAkiuwEKD0dldERhdGFSZXNwb25zZRIzCgtsaXRlcmFsX21hcBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbE1hcEgAEj0KD3ByZV9zaWduZWRfdXJscxgCIAEoCzIiLnBsYXRmb3JtaWRsLnNlcnZpY2UuUHJlU2lnbmVkVVJMc0gAEiwKB2xpdGVyYWwYAyABKAsyGS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxIAEIGCgRkYXRhKkMKDEFydGlmYWN0VHlwZRIbChdBUlRJRkFDVF9UWVBFX1VOREVGSU5FRBAAEhYKEkFSVElGQUNUX1RZUEVfREVDSxABMvcEChBEYXRhUHJveHlTZXJ2aWNlEqYBChRDcmVhdGVVcGxvYWRMb2NhdGlvbhIwLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlVXBsb2FkTG9jYXRpb25SZXF1ZXN0GjEucGxhdGZvcm1pZGwuc2VydmljZS5DcmVhdGVVcGxvYWRMb2NhdGlvblJlc3BvbnNlIimC0+STAiM6ASoiHi9hcGkvdjEvZGF0YXByb3h5L2FydGlmYWN0X3VybhKpAQoWQ3JlYXRlRG93bmxvYWRMb2NhdGlvbhIyLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMb2NhdGlvblJlcXVlc3QaMy5wbGF0Zm9ybWlkbC5zZXJ2aWNlLkNyZWF0ZURvd25sb2FkTG9jYXRpb25SZXNwb25zZSImgtPkkwIgEh4vYXBpL3YxL2RhdGFwcm94eS9hcnRpZmFjdF91cm4SoQEKEkNyZWF0ZURvd25sb2FkTGluaxIuLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMaW5rUmVxdWVzdBovLnBsYXRmb3JtaWRsLnNlcnZpY2UuQ3JlYXRlRG93bmxvYWRMaW5rUmVzcG9uc2UiKoLT5JMCJDoBKiIfL2FwaS92MS9kYXRhcHJveHkvYXJ0aWZhY3RfbGluaxJqCgdHZXREYXRhEiMucGxhdGZvcm1pZGwuc2VydmljZS5HZXREYXRhUmVxdWVzdBokLnBsYXRmb3JtaWRsLnNlcnZpY2UuR2V0RGF0YVJlc3BvbnNlIhSC0+STAg4SDC9hcGkvdjEvZGF0YWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_core_identifier, file_platformidl_core_literals]);
 
 /**
+ * Where to put a file, and how.
+ *
  * @generated from message platformidl.service.CreateUploadLocationResponse
  */
 export type CreateUploadLocationResponse = Message<"platformidl.service.CreateUploadLocationResponse"> & {
   /**
+   * Takes one PUT of the file.
+   *
    * @generated from field: string signed_url = 1;
    */
   signedUrl: string;
 
   /**
+   * Names the file from then on.
+   *
    * @generated from field: string native_url = 2;
    */
   nativeUrl: string;
@@ -39,6 +45,8 @@ export type CreateUploadLocationResponse = Message<"platformidl.service.CreateUp
   expiresAt?: Timestamp | undefined;
 
   /**
+   * To be sent with the PUT.
+   *
    * @generated from field: map<string, string> headers = 4;
    */
   headers: { [key: string]: string };
@@ -52,6 +60,8 @@ export const CreateUploadLocationResponseSchema: GenMessage<CreateUploadLocation
   messageDesc(file_platformidl_service_dataproxy, 0);
 
 /**
+ * A file that is to be uploaded.
+ *
  * @generated from message platformidl.service.CreateUploadLocationRequest
  */
 export type CreateUploadLocationRequest = Message<"platformidl.service.CreateUploadLocationRequest"> & {
@@ -76,16 +86,22 @@ export type CreateUploadLocationRequest = Message<"platformidl.service.CreateUpl
   expiresIn?: Duration | undefined;
 
   /**
+   * Of the file; the same one gives the same place.
+   *
    * @generated from field: bytes content_md5 = 5;
    */
   contentMd5: Uint8Array;
 
   /**
+   * The folder that the file goes into; made from the MD5 when empty.
+   *
    * @generated from field: string filename_root = 6;
    */
   filenameRoot: string;
 
   /**
+   * Note the MD5 with the file as well.
+   *
    * @generated from field: bool add_content_md5_metadata = 7;
    */
   addContentMd5Metadata: boolean;
@@ -104,6 +120,8 @@ export const CreateUploadLocationRequestSchema: GenMessage<CreateUploadLocationR
   messageDesc(file_platformidl_service_dataproxy, 1);
 
 /**
+ * A file that is to be downloaded.
+ *
  * @generated from message platformidl.service.CreateDownloadLocationRequest
  */
 export type CreateDownloadLocationRequest = Message<"platformidl.service.CreateDownloadLocationRequest"> & {
@@ -126,6 +144,8 @@ export const CreateDownloadLocationRequestSchema: GenMessage<CreateDownloadLocat
   messageDesc(file_platformidl_service_dataproxy, 2);
 
 /**
+ * Where to get it.
+ *
  * @generated from message platformidl.service.CreateDownloadLocationResponse
  */
 export type CreateDownloadLocationResponse = Message<"platformidl.service.CreateDownloadLocationResponse"> & {
@@ -148,6 +168,8 @@ export const CreateDownloadLocationResponseSchema: GenMessage<CreateDownloadLoca
   messageDesc(file_platformidl_service_dataproxy, 3);
 
 /**
+ * Something of an execution that is to be downloaded.
+ *
  * @generated from message platformidl.service.CreateDownloadLinkRequest
  */
 export type CreateDownloadLinkRequest = Message<"platformidl.service.CreateDownloadLinkRequest"> & {
@@ -181,6 +203,8 @@ export const CreateDownloadLinkRequestSchema: GenMessage<CreateDownloadLinkReque
   messageDesc(file_platformidl_service_dataproxy, 4);
 
 /**
+ * Where to get it.
+ *
  * @generated from message platformidl.service.CreateDownloadLinkResponse
  */
 export type CreateDownloadLinkResponse = Message<"platformidl.service.CreateDownloadLinkResponse"> & {
@@ -210,6 +234,8 @@ export const CreateDownloadLinkResponseSchema: GenMessage<CreateDownloadLinkResp
   messageDesc(file_platformidl_service_dataproxy, 5);
 
 /**
+ * Links that need no credentials until they expire.
+ *
  * @generated from message platformidl.service.PreSignedURLs
  */
 export type PreSignedURLs = Message<"platformidl.service.PreSignedURLs"> & {
@@ -232,10 +258,14 @@ export const PreSignedURLsSchema: GenMessage<PreSignedURLs> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 6);
 
 /**
+ * Data of an execution, by its address.
+ *
  * @generated from message platformidl.service.GetDataRequest
  */
 export type GetDataRequest = Message<"platformidl.service.GetDataRequest"> & {
   /**
+   * `flyte://v1/…`, as the `flyte_urls` of data responses give it.
+   *
    * @generated from field: string flyte_url = 1;
    */
   flyteUrl: string;
@@ -249,6 +279,8 @@ export const GetDataRequestSchema: GenMessage<GetDataRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 7);
 
 /**
+ * The data, or where it lies.
+ *
  * @generated from message platformidl.service.GetDataResponse
  */
 export type GetDataResponse = Message<"platformidl.service.GetDataResponse"> & {
@@ -284,6 +316,8 @@ export const GetDataResponseSchema: GenMessage<GetDataResponse> = /*@__PURE__*/
   messageDesc(file_platformidl_service_dataproxy, 8);
 
 /**
+ * What a download link is for.
+ *
  * @generated from enum platformidl.service.ArtifactType
  */
 export enum ArtifactType {
@@ -293,6 +327,8 @@ export enum ArtifactType {
   UNDEFINED = 0,
 
   /**
+   * The report of a node.
+   *
    * @generated from enum value: ARTIFACT_TYPE_DECK = 1;
    */
   DECK = 1,
@@ -305,10 +341,14 @@ export const ArtifactTypeSchema: GenEnum<ArtifactType> = /*@__PURE__*/
   enumDesc(file_platformidl_service_dataproxy, 0);
 
 /**
+ * Files and data that clients put and get.
+ *
  * @generated from service platformidl.service.DataProxyService
  */
 export const DataProxyService: GenService<{
   /**
+   * Gives a place to upload a file to.
+   *
    * @generated from rpc platformidl.service.DataProxyService.CreateUploadLocation
    */
   createUploadLocation: {
@@ -317,6 +357,8 @@ export const DataProxyService: GenService<{
     output: typeof CreateUploadLocationResponseSchema;
   },
   /**
+   * Gives a link to a file. CreateDownloadLink takes its place.
+   *
    * @generated from rpc platformidl.service.DataProxyService.CreateDownloadLocation
    */
   createDownloadLocation: {
@@ -325,6 +367,8 @@ export const DataProxyService: GenService<{
     output: typeof CreateDownloadLocationResponseSchema;
   },
   /**
+   * Gives a link to something of an execution.
+   *
    * @generated from rpc platformidl.service.DataProxyService.CreateDownloadLink
    */
   createDownloadLink: {
@@ -333,6 +377,8 @@ export const DataProxyService: GenService<{
     output: typeof CreateDownloadLinkResponseSchema;
   },
   /**
+   * Gives the data behind an address.
+   *
    * @generated from rpc platformidl.service.DataProxyService.GetData
    */
   getData: {

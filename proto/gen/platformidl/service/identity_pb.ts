@@ -15,6 +15,8 @@ export const file_platformidl_service_identity: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9zZXJ2aWNlL2lkZW50aXR5LnByb3RvEhNwbGF0Zm9ybWlkbC5zZXJ2aWNlIhEKD1VzZXJJbmZvUmVxdWVzdCLKAQoQVXNlckluZm9SZXNwb25zZRIPCgdzdWJqZWN0GAEgASgJEgwKBG5hbWUYAiABKAkSGgoScHJlZmVycmVkX3VzZXJuYW1lGAMgASgJEhIKCmdpdmVuX25hbWUYBCABKAkSEwoLZmFtaWx5X25hbWUYBSABKAkSDQoFZW1haWwYBiABKAkSDwoHcGljdHVyZRgHIAEoCRIyChFhZGRpdGlvbmFsX2NsYWltcxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QyhQEKD0lkZW50aXR5U2VydmljZRJyCghVc2VySW5mbxIkLnBsYXRmb3JtaWRsLnNlcnZpY2UuVXNlckluZm9SZXF1ZXN0GiUucGxhdGZvcm1pZGwuc2VydmljZS5Vc2VySW5mb1Jlc3BvbnNlIhmC0+STAhNaDBIKL2FwaS92MS9tZRIDL21lYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
+ * Asks about the caller.
+ *
  * @generated from message platformidl.service.UserInfoRequest
  */
 export type UserInfoRequest = Message<"platformidl.service.UserInfoRequest"> & {
@@ -28,6 +30,8 @@ export const UserInfoRequestSchema: GenMessage<UserInfoRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_service_identity, 0);
 
 /**
+ * The claims of the caller, as OpenID Connect names them. The subject is empty while there is no authentication.
+ *
  * @generated from message platformidl.service.UserInfoResponse
  */
 export type UserInfoResponse = Message<"platformidl.service.UserInfoResponse"> & {
@@ -80,10 +84,14 @@ export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*
   messageDesc(file_platformidl_service_identity, 1);
 
 /**
+ * Who the caller is.
+ *
  * @generated from service platformidl.service.IdentityService
  */
 export const IdentityService: GenService<{
   /**
+   * The caller as the service knows them.
+   *
    * @generated from rpc platformidl.service.IdentityService.UserInfo
    */
   userInfo: {
