@@ -19,7 +19,9 @@ const unasked: unknown = new Proxy(() => undefined, {
 });
 
 const services = { ...(unasked as RouteServices), configuration: configure([]) };
-const { routes } = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }));
+const { routes } = allRoutes(
+  new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }),
+);
 const all = routeTable(routes);
 
 describe('docs/coverage.md', () => {
