@@ -40,8 +40,8 @@ const abortResult = ({ abort, execution }: ExecutionDocument): Extract<Result, {
 };
 
 const showsAbort = ({ abort, execution: { closure } }: ExecutionDocument): boolean => {
-  if (closure?.phase === Phase.ABORTED || closure?.phase === Phase.ABORTING) return true;
-  return abort !== undefined && closure?.outputResult.case === undefined;
+  if (closure?.phase === Phase.ABORTED) return true;
+  return abort !== undefined && (closure?.phase === Phase.ABORTING || closure?.outputResult.case === undefined);
 };
 
 const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): Execution => ({

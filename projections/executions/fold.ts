@@ -38,11 +38,9 @@ const systemMetadataOf = (spec: ExecutionSpec): SystemMetadata => {
   return (metadata.systemMetadata ??= create(SystemMetadataSchema));
 };
 
-const specOf = ({ id, spec: recorded }: ExecutionCreated): ExecutionSpec => {
-  const spec = recorded ? clone(ExecutionSpecSchema, recorded) : create(ExecutionSpecSchema);
-  systemMetadataOf(spec).namespace ||= `${id?.project ?? ''}-${id?.domain ?? ''}`;
-  return spec;
-};
+/** A copy: later events change it, and the event may be folded again. */
+const specOf = ({ spec }: ExecutionCreated): ExecutionSpec =>
+  spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 
 /** The first event: accepted, and waiting for an engine. */
 export const created = (data: ExecutionCreated, { metadata }: SeenEvent): ExecutionDocument => {

@@ -1,0 +1,136 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+
+import type { Freshness } from '../../projections/kernel/freshness.js';
+import { projector } from '../../projections/kernel/projector.js';
+import type { ReadModel, SeenEvent } from '../../projections/kernel/read-model.js';
+import type { ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { codecs, models } from '../../services/main/models.js';
+import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/event-store.js';
+import type { PayloadStore } from '../../services/kernel/payload-store.js';
+import type { Call, Route } from '../../services/kernel/rpc.js';
+import { categoryOf } from '../../services/kernel/stream.js';
+
+/** When the event at a position was recorded, in milliseconds since 1970. */
+export const recordedAtMs = (position: bigint): number => 1_690_000_000_000 + Number(position);
+
+/** Events with the metadata that a log gives them. */
+export const inLog = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
+  events.map((event) => {
+    const metadata = { recordedAtMs: recordedAtMs(event.position), actor: '', commandId: '', schema: 1 };
+    return { ...event, metadata: JSON.stringify(metadata) };
+  });
+
+const seen = (event: RecordedEvent): SeenEvent => {
+  const { type, stream, revision, position } = event;
+  const metadata = metadataOf(event);
+  const body = codecs.get(categoryOf(stream))?.decode(type, event.data, metadata.schema);
+  return { type, body, stream, revision, position, metadata };
+};
+
+/** The stored documents after the events, by key; stored and loaded again after each batch. */
+export const documentsAfter = <Document>(
+  model: ReadModel<Document>,
+  events: readonly RecordedEvent[],
+  batchSize = Infinity,
+): ReadonlyMap<string, StoredDocument> => {
+  const stored = new Map<string, StoredDocument>();
+  let held = new Map<string, Document>();
+  let count = 0;
+  for (const event of inLog(events).map(seen)) {
+    for (const key of model.follows.includes(event.type) ? model.touches(event) : []) {
+      const before = stored.get(key);
+      const document = model.fold(held.get(key) ?? (before && model.load(before)), event, key);
+      if (document !== undefined) held.set(key, document);
+    }
+    count += 1;
+    if (count % batchSize !== 0 && count < events.length) continue;
+    for (const [key, document] of held) {
+      stored.set(key, { key, position: event.position, ...model.store(key, document) });
+    }
+    held = new Map();
+  }
+  return stored;
+};
+
+const alwaysFresh: Freshness = { waitForStream: () => Promise.resolve(), waitForPrefix: () => Promise.resolve() };
+
+const call: Call = {
+  principal: '',
+  requestId: 'r1',
+  isCancelled: () => false,
+  answeredAt: () => undefined,
+};
+
+const noPayloads: PayloadStore = {
+  put: () => Promise.reject(new Error('nothing is large here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+const logOf = (events: readonly RecordedEvent[]): EventLog => ({
+  logId: 'log',
+  async *readStream(stream, { from = 0n, limit = Infinity } = {}) {
+    const page = events.filter((event) => event.stream === stream && event.revision >= from).slice(0, limit);
+    yield await Promise.resolve(page);
+  },
+  readLog: () => {
+    throw new Error('reads go by stream');
+  },
+  subscribe: () => {
+    throw new Error('reads do not follow the log');
+  },
+  head: () => Promise.resolve(BigInt(events.length)),
+  close: () => Promise.resolve(),
+});
+
+/** What routes are made of, over the views of some events. */
+export type Reads = {
+  readonly store: ReadStore;
+  readonly freshness: Freshness;
+  readonly past: { readonly log: EventLog; readonly payloads: PayloadStore; readonly warn: (message: string) => void };
+  readonly domains: readonly { readonly id: string; readonly name: string }[];
+};
+
+/** Asks an RPC, by the name of its method. */
+export type Ask = <Input extends DescMessage, Output extends DescMessage>(
+  method: { readonly localName: string; readonly input: Input; readonly output: Output },
+  request?: MessageInitShape<Input>,
+) => Promise<MessageShape<Output>>;
+
+/** Reads of the views of these events, through the routes. */
+export const openReads = async (
+  events: readonly RecordedEvent[],
+  routes: (reads: Reads) => readonly Route[],
+): Promise<{ readonly ask: Ask; readonly warnings: readonly string[]; close(): Promise<void> }> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-reads-'));
+  const store = sqliteReadStore({ directory, mode: 'read-write' });
+  await store.prepare(models.map(({ collection }) => collection));
+  const recorded = inLog(events);
+  const views = await projector({
+    readStore: store,
+    logId: 'log',
+    codecs,
+    payloads: noPayloads,
+    models,
+    onPoison: 'stop',
+  });
+  if (recorded.length > 0) await views.take(recorded, recorded.at(-1)!.position);
+  const warnings: string[] = [];
+  const past = { log: logOf(recorded), payloads: noPayloads, warn: (message: string) => void warnings.push(message) };
+  const domains = [{ id: 'development', name: 'Development' }];
+  const table = new Map(
+    routes({ store, freshness: alwaysFresh, past, domains }).map((each) => [each.method.localName, each]),
+  );
+  const ask: Ask = async (method, request) => {
+    const message = create(method.input, request);
+    const answer = await table.get(method.localName)!.handle(message as never, call);
+    return answer instanceof Uint8Array ? fromBinary(method.output, answer) : (answer as never);
+  };
+  return { ask, warnings, close: () => store.close() };
+};

@@ -1,0 +1,200 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import { mergePatch } from '../../../projections/task-executions/merge-patch.js';
+import { taskExecutions } from '../../../projections/task-executions/projection.js';
+import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import { documentsAfter } from '../../support/run-views.js';
+import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
+
+const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
+  const run = openStream(creation, node('RUNNING'));
+  for (const command of commands) await run.refusal(command);
+  const [document] = [...documentsAfter(taskExecutions, run.recorded).values()];
+  return document!;
+};
+
+const answerOf = ({ answer }: StoredDocument) => fromBinary(TaskExecutionSchema, answer);
+const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
+  answerOf(await documentOf(...commands)).closure!;
+
+const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
+const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 1 } } } as const;
+const log = (name: string, more: object = {}) => ({ uri: `http://${name}`, name, ...more });
+const names = (logs: readonly { readonly name: string }[]): readonly string[] => logs.map(({ name }) => name);
+
+describe('a task execution', () => {
+  it('begins with its first event', async () => {
+    const document = await documentOf(task('QUEUED', { second: 2, taskType: 'python', eventVersion: 1 }));
+    const { id: identifier, closure } = answerOf(document);
+    expect(identifier).toMatchObject({ taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 });
+    expect(closure).toMatchObject({ phase: Phase.QUEUED, taskType: 'python', eventVersion: 1 });
+    expect(timestampMs(closure!.createdAt!)).toBe(second(2));
+  });
+
+  it('has started at its earliest RUNNING, and lasts until it ends', async () => {
+    const { startedAt, duration } = await closureAfter(
+      task('RUNNING', { second: 5 }),
+      task('RUNNING', { second: 4, version: 1 }),
+      task('SUCCEEDED', { second: 9 }),
+    );
+    expect([timestampMs(startedAt!), duration!.seconds]).toEqual([second(4), 5n]);
+  });
+
+  it('counts the versions of each phase for themselves', async () => {
+    const document = await documentOf(
+      task('INITIALIZING', { version: 3 }),
+      task('RUNNING'),
+      task('RUNNING', { version: 1 }),
+    );
+    expect(document.fields).toMatchObject({ phase: 'RUNNING', phase_version: 1 });
+  });
+
+  it('keeps every reason in order', async () => {
+    const occurredAt = timestampFromMs(second(1));
+    const { reasons, reason } = await closureAfter(
+      task('QUEUED', {
+        reasons: [
+          { reason: 'a', occurredAt },
+          { reason: 'a', occurredAt },
+        ],
+      }),
+      task('RUNNING', { reasons: [{ reason: 'b', occurredAt }] }),
+    );
+    expect([reasons.map(({ message }) => message), reason]).toEqual([['a', 'a', 'b'], 'b']);
+  });
+
+  it('keeps the single reason of an older engine when it is another', async () => {
+    const { reasons, reason } = await closureAfter(
+      task('QUEUED', { reason: 'waiting' }),
+      task('QUEUED', { reason: 'waiting', version: 1 }),
+      task('RUNNING', { reason: 'pulling', second: 3 }),
+    );
+    expect([reasons.map(({ message }) => message), reason]).toEqual([['waiting', 'pulling'], 'pulling']);
+    expect(timestampMs(reasons[1]!.occurredAt!)).toBe(second(3));
+  });
+
+  it('merges log links by URI and by name', async () => {
+    const { logs } = await closureAfter(
+      task('RUNNING', { logs: [log('a'), log('b'), { uri: 'http://x', name: '' }] }),
+      task('RUNNING', {
+        version: 1,
+        logs: [
+          { uri: 'http://new', name: 'a' },
+          { uri: 'http://x', name: '' },
+        ],
+      }),
+      task('RUNNING', { version: 2 }),
+    );
+    expect(logs.map(({ uri }) => uri)).toEqual(['http://new', 'http://x', 'http://b']);
+  });
+
+  it('shows the log links of its phase, and loses none', async () => {
+    const logs = [log('pending', { ShowWhilePending: true }), log('live', { HideOnceFinished: true }), log('always')];
+    const queued = task('QUEUED', { logs });
+    const shownIn = async (...more: readonly ExecutionCommand[]) => names((await closureAfter(queued, ...more)).logs);
+    expect(await shownIn()).toEqual(['pending']);
+    expect(await shownIn(task('RUNNING'))).toEqual(['pending', 'live', 'always']);
+    expect(await shownIn(task('RUNNING'), task('SUCCEEDED'))).toEqual(['pending', 'always']);
+    const { state } = await documentOf(queued, task('SUCCEEDED'));
+    expect(names(fromBinary(TaskExecutionSchema, state!).closure!.logs)).toEqual(['pending', 'live', 'always']);
+  });
+
+  it('takes the content of a repeated phase', async () => {
+    const { logs, phase } = await closureAfter(task('SUCCEEDED'), task('SUCCEEDED', { logs: [log('late')] }));
+    expect([names(logs), phase]).toEqual([['late'], Phase.SUCCEEDED]);
+  });
+
+  it('merges custom information', async () => {
+    const { customInfo } = await closureAfter(
+      task('QUEUED', { customInfo: { a: { b: 1, c: [1, 2] }, d: 'x' } }),
+      task('RUNNING', { customInfo: { a: { b: null, c: [3] }, e: true } }),
+      task('SUCCEEDED'),
+    );
+    expect(customInfo).toEqual({ a: { c: [3] }, d: 'x', e: true });
+  });
+
+  it('merges metadata, and keeps external resources by index and attempt', async () => {
+    const { metadata } = await closureAfter(
+      task('RUNNING', {
+        metadata: {
+          generatedName: 'pod',
+          instanceClass: 1,
+          resourcePoolInfo: [{ namespace: 'pool' }],
+          externalResources: [
+            { index: 1, externalId: 'b', phase: Phase.RUNNING, cacheStatus: 3, logs: [log('one')] },
+            { index: 0, externalId: 'a', phase: Phase.RUNNING },
+          ],
+        },
+      }),
+      task('RUNNING', {
+        version: 1,
+        metadata: {
+          pluginIdentifier: 'container',
+          externalResources: [
+            { index: 1, phase: Phase.FAILED, logs: [log('two')] },
+            { index: 1, retryAttempt: 1, externalId: 'c', phase: Phase.QUEUED },
+          ],
+        },
+      }),
+    );
+    expect(metadata).toMatchObject({ generatedName: 'pod', pluginIdentifier: 'container', instanceClass: 1 });
+    expect(metadata!.resourcePoolInfo).toEqual([]);
+    expect(metadata!.externalResources).toMatchObject([
+      { index: 0, externalId: 'a' },
+      { index: 1, retryAttempt: 0, externalId: 'b', phase: Phase.FAILED, cacheStatus: 3 },
+      { index: 1, retryAttempt: 1, externalId: 'c' },
+    ]);
+    expect(names(metadata!.externalResources[1]!.logs)).toEqual(['two', 'one']);
+  });
+
+  it('shows the log links of its external resources by its own phase', async () => {
+    const externalResources = [{ externalId: 'a', logs: [log('live', { HideOnceFinished: true }), log('always')] }];
+    const { metadata } = await closureAfter(task('RUNNING', { metadata: { externalResources } }), task('SUCCEEDED'));
+    expect(names(metadata!.externalResources[0]!.logs)).toEqual(['always']);
+  });
+
+  it('shows the error of a failure that may be retried, and not in a success that follows', async () => {
+    const retryable = await closureAfter(task('RETRYABLE_FAILED', failure));
+    expect(retryable.outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
+    const then = await closureAfter(task('RETRYABLE_FAILED', failure), task('RUNNING'), task('SUCCEEDED'));
+    expect(then.outputResult.case).toBeUndefined();
+  });
+
+  it('that is open when its execution ends is ABORTED, until the engine says otherwise', async () => {
+    const ended = [task('RUNNING', { second: 1 }), workflow('ABORTED', { second: 5 })];
+    expect((await documentOf(...ended)).fields).toMatchObject({ phase: 'ABORTED', closed_by: 'ABORTED' });
+    const { phase, outputResult } = await closureAfter(...ended, task('FAILED', { second: 3, ...failure }));
+    expect(phase).toBe(Phase.FAILED);
+    expect(outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
+  });
+
+  it('is a parent once a node belongs to it', async () => {
+    const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id } } };
+    const document = await documentOf(task('RUNNING'), node('QUEUED', { node: 'child', parentTaskMetadata }));
+    expect(answerOf(document).isParent).toBe(true);
+  });
+});
+
+describe('a merge patch', () => {
+  const json = fc.dictionary(fc.constantFrom('a', 'b', '__proto__', '0'), fc.jsonValue({ maxDepth: 2 }));
+
+  it('applied twice is applied once', () => {
+    fc.assert(
+      fc.property(json, json, (known, patch) => {
+        const once = mergePatch(known as never, patch as never);
+        expect(mergePatch(once, patch as never)).toEqual(once);
+      }),
+    );
+  });
+
+  it('reaches no prototype', () => {
+    mergePatch({}, JSON.parse('{"__proto__":{"polluted":true}}') as never);
+    expect({}).not.toHaveProperty('polluted');
+  });
+});
