@@ -1,0 +1,76 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionSpecSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { WorkflowExecutionConfigSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { resolveConfig } from '../../../services/execution/config.js';
+
+type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
+
+const levels = (request: object, plan?: object, ...attributes: Level[]) =>
+  resolveConfig({
+    spec: create(ExecutionSpecSchema, request),
+    plan: plan && create(LaunchPlanSpecSchema, plan),
+    attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
+    projectLabels: { team: 'apollo', tier: 'gold' },
+    maxParallelism: 25,
+    principal: 'ada',
+  });
+
+const role = (iamRole: string) => ({ securityContext: { runAs: { iamRole } } });
+
+describe('the configuration of an execution', () => {
+  it('takes the first parallelism that is not zero, and the platform default after all', () => {
+    expect(levels({ maxParallelism: 1 }, { maxParallelism: 2 }).maxParallelism).toBe(1);
+    expect(levels({}, { maxParallelism: 2 }, { maxParallelism: 3 }).maxParallelism).toBe(2);
+    expect(levels({}, {}, { maxParallelism: 3 }, { maxParallelism: 4 }).maxParallelism).toBe(3);
+    expect(levels({}).maxParallelism).toBe(25);
+  });
+
+  it('takes a security context whole, and only one that says who runs', () => {
+    const withSecrets = { securityContext: { secrets: [{ key: 'k' }] } };
+    const config = levels(withSecrets, role('plan'));
+    expect(config.securityContext?.runAs?.iamRole).toBe('plan');
+    expect(config.securityContext?.secrets).toEqual([]);
+    expect(config.securityContext?.runAs?.executionIdentity).toBe('ada');
+  });
+
+  it('falls back on the older roles, the request before the launch plan', () => {
+    const identity = (request: object, plan?: object) => levels(request, plan).securityContext?.runAs;
+    const authRole = (assumableIamRole: string) => ({ authRole: { assumableIamRole } });
+    expect(identity(authRole('a'), authRole('b'))?.iamRole).toBe('a');
+    expect(identity({}, { ...authRole('b'), auth: { assumableIamRole: 'c' } })?.iamRole).toBe('b');
+    expect(identity({}, { auth: { kubernetesServiceAccount: 'c' } })?.k8sServiceAccount).toBe('c');
+    expect(identity({}, { role: 'd' })?.iamRole).toBe('d');
+    expect(identity(authRole('a'), role('plan'))?.iamRole).toBe('plan');
+  });
+
+  it('takes labels as a whole, and the project labels that they lack', () => {
+    const labels = (values: Record<string, string>) => ({ labels: { values } });
+    expect(levels(labels({ tier: 'mine' }), labels({ plan: 'yes' })).labels?.values).toEqual({
+      team: 'apollo',
+      tier: 'mine',
+    });
+    expect(levels(labels({}), labels({ plan: 'yes' })).labels?.values).toMatchObject({ plan: 'yes' });
+  });
+
+  it('takes an explicit false before a true of a level further down', () => {
+    expect(levels({ interruptible: false }, { interruptible: true }).interruptible).toBe(false);
+    expect(levels({}, { interruptible: true }).interruptible).toBe(true);
+    expect(levels({}, {}).interruptible).toBeUndefined();
+  });
+
+  it('overwrites the cache when any level wants it', () => {
+    expect(levels({ overwriteCache: false }, { overwriteCache: true }).overwriteCache).toBe(true);
+    expect(levels({}, {}).overwriteCache).toBe(false);
+  });
+
+  it('takes prefix, annotations and environment of the first level that has any', () => {
+    const raw = (outputLocationPrefix: string) => ({ rawOutputDataConfig: { outputLocationPrefix } });
+    expect(levels(raw(''), raw('s3://plan')).rawOutputDataConfig?.outputLocationPrefix).toBe('s3://plan');
+    const envs = (value: string) => ({ envs: { values: [{ key: 'K', value }] } });
+    expect(levels({ envs: {} }, envs('plan'), envs('domain') as Level).envs?.values[0]?.value).toBe('plan');
+    expect(levels({}, { annotations: { values: { a: 'b' } } }).annotations?.values).toEqual({ a: 'b' });
+  });
+});

@@ -1,0 +1,267 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { bytesOf } from '../../../services/kernel/payload-store.js';
+import { fixtureFolder, invalidEntries } from '../../support/fixtures.js';
+import { type ControlPlane, openControlPlane } from './control-plane.js';
+
+const FOLDERS = ['01-hello', '02-diamond', '05-launch-plans', '10-schedules'];
+const place = { project: 'flytesnacks', domain: 'development' };
+const hello = { resourceType: 3, ...place, name: 'hello.hello', version: 'v1' };
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await openControlPlane(FOLDERS);
+});
+afterAll(() => plane.close());
+
+const created = async (name: string): Promise<ExecutionCreated> => {
+  const [first] = await plane.history(name);
+  if (first?.type !== 'ExecutionCreated') throw new Error(`${name} does not begin with its creation`);
+  return first.data;
+};
+
+const inputs = async (name: string): Promise<readonly string[]> => {
+  const { inputs: content } = await created(name);
+  const bytes = await bytesOf(content!, undefined as never);
+  return Object.keys(fromBinary(LiteralMapSchema, bytes).literals);
+};
+
+const planName = async (): Promise<typeof hello> => {
+  const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
+  return { ...hello, name: entry.id.name!, version: entry.id.version! };
+};
+
+const launch = async (name: string, spec: object = {}, principal?: string) =>
+  plane.send(
+    'createExecution',
+    { ...place, name, spec: { launchPlan: await planName(), ...spec } as never },
+    principal,
+  );
+
+describe('CreateExecution', () => {
+  it.each(FOLDERS.flatMap((folder) => fixtureFolder(folder).entries.filter(({ kind }) => kind === 'execution')))(
+    'takes $path',
+    async ({ method, bytes, id }) => {
+      const answer = (await plane.sendBytes(method, bytes)) as {
+        id: { project: string; domain: string; name: string };
+      };
+      expect(answer.id).toMatchObject({ ...place, ...(id.name && { name: id.name }) });
+      expect(answer.id.name).toMatch(/^[a-z][a-z\-0-9]*$/);
+      const { workflowId, launchPlanId, taskId, digest } = await created(answer.id.name);
+      expect(workflowId?.resourceType).toBe(2);
+      expect([launchPlanId, taskId].filter((each) => each !== undefined)).toHaveLength(1);
+      expect(digest).toHaveLength(32);
+    },
+  );
+
+  const invalid = invalidEntries().filter(
+    ({ method, needs, name }) =>
+      method === 'CreateExecution' && FOLDERS.includes(needs) && !/truncated|deep-literal|name-exists/.test(name),
+  );
+
+  it.each(invalid)('refuses $name and leaves nothing behind', async ({ method, bytes, expect: code, textNames }) => {
+    const before = (await plane.registry.events()).length;
+    const error = await plane.error(plane.sendBytes(method, bytes));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(textNames);
+    expect(await plane.registry.events()).toHaveLength(before);
+  });
+
+  it('of a name that exists is refused, whatever the content', async () => {
+    await launch('taken');
+    expect(await plane.error(launch('taken'))).toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(await plane.error(launch('taken', { maxParallelism: 3 }))).toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(await plane.history('taken')).toHaveLength(1);
+  });
+
+  it('without a name gives one of 20 characters', async () => {
+    const { id } = await launch('');
+    expect(id?.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/);
+  });
+
+  it('records defaults beside what was given', async () => {
+    await launch('with-defaults');
+    expect(await inputs('with-defaults')).toEqual(['name', 'times']);
+    const { userInputs } = await created('with-defaults');
+    expect(userInputs?.content.value).toHaveLength(0);
+  });
+
+  it('takes inputs out of the spec where the request has none', async () => {
+    const literal = {
+      value: {
+        case: 'scalar',
+        value: { value: { case: 'primitive', value: { value: { case: 'integer', value: 2n } } } },
+      },
+    };
+    await launch('old-inputs', { inputs: { literals: { times: literal } } });
+    const { spec, userInputs } = await created('old-inputs');
+    expect(spec).not.toHaveProperty('inputs');
+    const given = fromBinary(LiteralMapSchema, await bytesOf(userInputs!, undefined as never));
+    expect(Object.keys(given.literals)).toEqual(['times']);
+  });
+
+  it('says who launched it and where, whatever the client claims', async () => {
+    await launch('claimed', { metadata: { principal: 'somebody', mode: 4, artifactIds: [{ version: '1' }] } }, 'grace');
+    const { spec } = await created('claimed');
+    expect(spec?.metadata).toMatchObject({
+      principal: 'grace',
+      mode: 4,
+      artifactIds: [],
+      systemMetadata: { executionCluster: '', namespace: 'flytesnacks-development' },
+    });
+    expect(spec?.securityContext?.runAs?.executionIdentity).toBe('grace');
+    expect(spec?.maxParallelism).toBe(25);
+  });
+
+  it('names the streams that it stands on', async () => {
+    await launch('standing');
+    const { read } = await created('standing');
+    expect(read.map(({ stream }) => stream.split('-')[0])).toEqual(['project', 'launchPlan']);
+  });
+
+  it('takes the notifications of the launch plan unless the request has some or wants none', async () => {
+    const rule = { phases: [4], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } };
+    await launch('told', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
+    expect((await created('told')).notifications).toHaveLength(1);
+    await launch('untold', { notificationOverrides: { case: 'disableAll', value: true } });
+    expect((await created('untold')).notifications).toHaveLength(0);
+  });
+
+  it('refuses notifications that nobody gets, or before the end', async () => {
+    const told = (rule: object) =>
+      launch('told-wrong', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
+    const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });
+    expect(await plane.error(told({ phases: [4] }))).toMatchObject({ message: 'invalid value for notification type' });
+    expect(await plane.error(told({ phases: [4], type: email() }))).toMatchObject({ message: 'missing recipients' });
+    expect(await plane.error(told({ phases: [2], type: email('a') }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('a child execution', () => {
+  const parent = (name: string, nodeId = 'n0') => ({
+    metadata: { mode: 4, parentNodeExecution: { nodeId, executionId: { ...place, name } } },
+  });
+
+  it('takes principal, nesting and cluster label from the execution that launches it', async () => {
+    await launch('parent', { executionClusterLabel: { value: 'gpu' } }, 'grace');
+    await plane.send('createNodeEvent', {
+      event: {
+        id: { nodeId: 'n0', executionId: { ...place, name: 'parent' } },
+        phase: 2,
+        occurredAt: { seconds: 1n },
+      } as never,
+    });
+    await launch('child', parent('parent'), 'engine');
+    const { spec } = await created('child');
+    expect(spec?.metadata).toMatchObject({ principal: 'grace', nesting: 1 });
+    expect(spec?.executionClusterLabel?.value).toBe('gpu');
+  });
+
+  it('needs the node that launches it', async () => {
+    await launch('lonely');
+    expect(await plane.error(launch('orphan', parent('lonely')))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await plane.error(launch('orphan', parent('nowhere')))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await plane.history('orphan')).toHaveLength(0);
+  });
+});
+
+const phase = (name: string, number: number) =>
+  plane.send('createWorkflowEvent', {
+    event: { executionId: { ...place, name }, phase: number, occurredAt: { seconds: 1n } } as never,
+  });
+
+describe('RelaunchExecution', () => {
+  it('launches the same once more, in whatever phase the first is', async () => {
+    await launch('first', { overwriteCache: true, maxParallelism: 3 });
+    const { id } = await plane.send('relaunchExecution', { id: { ...place, name: 'first' } as never, name: 'second' });
+    expect(id?.name).toBe('second');
+    const [one, two] = [await created('first'), await created('second')];
+    expect(two.spec).toMatchObject({
+      maxParallelism: 3,
+      overwriteCache: false,
+      metadata: { mode: 3, referenceExecution: { name: 'first' } },
+    });
+    expect(two.inputs).toEqual(one.inputs);
+    expect(two.launchPlanId).toEqual(one.launchPlanId);
+  });
+
+  it('of an unknown execution finds nothing, and of none says what is missing', async () => {
+    const relaunch = (id?: object) => plane.error(plane.send('relaunchExecution', { id: id as never }));
+    expect(await relaunch({ ...place, name: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await relaunch()).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing id' });
+    expect(await relaunch(place)).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing name' });
+  });
+});
+
+describe('RecoverExecution', () => {
+  it.each([6, 7, 8])('takes an execution that has ended in phase %i', async (number) => {
+    const name = `ended-${number}`;
+    await launch(name, { overwriteCache: true });
+    await phase(name, number);
+    await plane.send('recoverExecution', { id: { ...place, name } as never, name: `again-${number}` });
+    expect((await created(`again-${number}`)).spec).toMatchObject({
+      overwriteCache: true,
+      metadata: { mode: 5, referenceExecution: { name } },
+    });
+  });
+
+  it.each([1, 2, 3, 4, 5, 9])('refuses an execution in phase %i', async (number) => {
+    const name = `not-ended-${number}`;
+    await launch(name);
+    await phase(name, number);
+    const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name } as never }));
+    expect(error.code).toBe('FAILED_PRECONDITION');
+  });
+
+  it('of an unknown execution finds nothing', async () => {
+    const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name: 'nowhere' } as never }));
+    expect(error.code).toBe('NOT_FOUND');
+  });
+});
+
+describe('TerminateExecution and UpdateExecution', () => {
+  it('record what is asked, once', async () => {
+    await launch('changed');
+    const id = { ...place, name: 'changed' } as never;
+    await plane.send('updateExecution', { id, state: 1, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: 1, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: 1 });
+    await plane.send('terminateExecution', { id, cause: 'enough' });
+    await plane.send('terminateExecution', { id, cause: 'enough' });
+    const types = (await plane.history('changed')).map(({ type }) => type);
+    expect(types).toEqual(['ExecutionCreated', 'ExecutionStateChanged', 'ExecutionTagged', 'TerminationRequested']);
+  });
+
+  it('refuse what is not there, what is incomplete, and a state that there is not', async () => {
+    const nowhere = { ...place, name: 'nowhere' } as never;
+    await launch('stays');
+    const id = { ...place, name: 'stays' } as never;
+    const codes = [
+      plane.send('terminateExecution', { id: nowhere }),
+      plane.send('terminateExecution', {}),
+      plane.send('terminateExecution', { id, cause: 'x'.repeat(40_000) }),
+      plane.send('updateExecution', { id: nowhere }),
+      plane.send('updateExecution', {}),
+      plane.send('updateExecution', { id, state: 7 as never }),
+    ].map(async (answer) => (await plane.error(answer)).code);
+    const wrong = 'INVALID_ARGUMENT';
+    expect(await Promise.all(codes)).toEqual(['NOT_FOUND', wrong, wrong, 'NOT_FOUND', wrong, wrong]);
+  });
+
+  it('say in a detail which phase stands in the way', async () => {
+    await launch('over');
+    await phase('over', 4);
+    const id = { ...place, name: 'over' } as never;
+    expect(await plane.error(plane.send('terminateExecution', { id }))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
+    });
+    expect(await plane.error(phase('over', 6))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      details: [{ message: { reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } } } }],
+    });
+  });
+});
