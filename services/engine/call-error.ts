@@ -7,11 +7,14 @@ import { type EventFailureReason, EventFailureReasonSchema } from '../../proto/g
 export class CallError extends Error {
   readonly code: status;
   readonly reason: EventFailureReason | undefined;
+  /** How often the call was sent again before this answer. */
+  readonly repeats: number;
 
-  constructor(error: ServiceError) {
+  constructor(error: ServiceError, repeats: number) {
     super(error.details, { cause: error });
     this.name = 'CallError';
     this.code = error.code;
+    this.repeats = repeats;
     this.reason = error.code === status.FAILED_PRECONDITION ? reasonIn(error.metadata) : undefined;
   }
 }

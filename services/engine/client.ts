@@ -84,7 +84,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
       if (signal.aborted) throw new EngineStopped('stopped');
       const result = await once(path, request);
       if (Buffer.isBuffer(result)) return { bytes: result, repeats };
-      if (!isPassing(result, repeats)) throw new CallError(result);
+      if (!isPassing(result, repeats)) throw new CallError(result, repeats);
       await pause(backoff(repeats), signal);
     }
   };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { createClient, type InterfaceClient } from './client.js';
 import { createCrew, type Crew } from './crew.js';
@@ -69,6 +70,8 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const counters = surroundings.counters ?? createCounters();
   const halt = new AbortController();
   const signal = AbortSignal.any([surroundings.signal, halt.signal]);
+  // Every pause of every call listens to it.
+  setMaxListeners(0, signal);
   const client = createClient({ endpoint: options.endpoint, concurrency: options.concurrency, signal });
   const roster = createRoster();
   const room = roomOf(options);

@@ -86,7 +86,7 @@ export const createHunt = (needs: HuntNeeds): Hunt => {
   };
 
   return {
-    hurry: bell.ring,
+    hurry: () => bell.ring(),
     run: async () => {
       try {
         return await run();

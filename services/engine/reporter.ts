@@ -124,6 +124,7 @@ export const createReporter = ({ client, pace, counters, logger }: ReporterNeeds
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       events.sent++;
+      events.repeated += error.repeats;
       takeIn(report, error);
     }
   };
