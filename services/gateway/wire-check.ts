@@ -125,7 +125,7 @@ const checkLength = (walk: Walk, field: FieldShape, outerEnd: number, depth: num
       return checkMessage(walk, field.shape, end, depth);
     case 'packed':
       return checkPacked(walk, field.wireType, end);
-    case 'bytes':
+    default:
       walk.at = end;
       return true;
   }

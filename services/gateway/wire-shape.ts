@@ -8,8 +8,8 @@ export const GROUP_START = 3;
 export const GROUP_END = 4;
 export const FIXED32 = 5;
 
-/** What stands between the length and the end of a length-delimited field. */
-type Inside = 'bytes' | 'text' | 'message' | 'entry' | 'packed';
+/** What stands between the length and the end of a length-delimited field; `number` has no such form, `packed` may. */
+type Inside = 'bytes' | 'text' | 'message' | 'entry' | 'packed' | 'number';
 
 /** What the wire may hold under one field number. */
 export type FieldShape = {
@@ -38,13 +38,18 @@ const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
 const NONE: Shape = new Map();
 const shapes = new WeakMap<DescMessage, Shape>();
 
-const scalarShape = (name: string, scalar: ScalarType): FieldShape => {
-  const wireType = FIXED[scalar] ?? VARINT;
-  const inside = wireType !== LENGTH ? 'packed' : scalar === ScalarType.STRING ? 'text' : 'bytes';
-  return { name, wireType, inside, shape: NONE };
-};
+const numberShape = (name: string, wireType: number, isList: boolean): FieldShape => ({
+  name,
+  wireType,
+  inside: isList ? 'packed' : 'number',
+  shape: NONE,
+});
 
-const enumShape = (name: string): FieldShape => ({ name, wireType: VARINT, inside: 'packed', shape: NONE });
+const scalarShape = (name: string, scalar: ScalarType, isList: boolean): FieldShape => {
+  const wireType = FIXED[scalar] ?? VARINT;
+  if (wireType !== LENGTH) return numberShape(name, wireType, isList);
+  return { name, wireType, inside: scalar === ScalarType.STRING ? 'text' : 'bytes', shape: NONE };
+};
 
 const messageShape = (name: string, message: DescMessage): FieldShape => ({
   name,
@@ -55,15 +60,15 @@ const messageShape = (name: string, message: DescMessage): FieldShape => ({
 
 type ValueOf = { readonly scalar?: ScalarType | undefined; readonly message?: DescMessage | undefined };
 
-const valueShape = (name: string, { scalar, message }: ValueOf): FieldShape => {
+const valueShape = (name: string, { scalar, message }: ValueOf, isList = false): FieldShape => {
   if (message) return messageShape(name, message);
-  return scalar === undefined ? enumShape(name) : scalarShape(name, scalar);
+  return scalar === undefined ? numberShape(name, VARINT, isList) : scalarShape(name, scalar, isList);
 };
 
 const fieldShape = (field: DescField): FieldShape => {
-  if (field.fieldKind !== 'map') return valueShape(field.name, field);
+  if (field.fieldKind !== 'map') return valueShape(field.name, field, field.fieldKind === 'list');
   const entry: Shape = new Map([
-    [1, scalarShape('key', field.mapKey)],
+    [1, scalarShape('key', field.mapKey, false)],
     [2, valueShape('value', field)],
   ]);
   return { name: field.name, wireType: LENGTH, inside: 'entry', shape: entry };

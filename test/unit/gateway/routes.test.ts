@@ -1,0 +1,54 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { HealthCheckResponseSchema, Health } from '../../../proto/gen/grpc/health/v1/health_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { bindingTable, readBindings } from '../../../services/gateway/rest-bindings.js';
+import { routeTable, unimplemented } from '../../../services/gateway/routes.js';
+import { route } from '../../../services/kernel/rpc.js';
+
+const getTask = route(AdminService.method.getTask, () => Promise.resolve(create(TaskSchema)));
+
+describe('the table of routes', () => {
+  it('has every RPC of every service, with its route where there is one', () => {
+    const table = routeTable([getTask]);
+    expect(table).toHaveLength(74);
+    expect(table.filter((endpoint) => endpoint.route).map(({ name }) => name)).toEqual(['AdminService.GetTask']);
+  });
+
+  it('takes one route for an RPC', () => {
+    expect(() => routeTable([getTask, getTask])).toThrow('AdminService.GetTask has two routes');
+  });
+
+  it('takes no route for an RPC of another interface', () => {
+    const check = route(Health.method.check, () => Promise.resolve(create(HealthCheckResponseSchema)));
+    expect(() => routeTable([check])).toThrow('Health.Check is not an RPC of the interface');
+  });
+
+  it('says of an RPC without a route that it is not built', () => {
+    const [endpoint] = routeTable([]);
+    expect(unimplemented(endpoint!)).toMatchObject({ code: 'UNIMPLEMENTED', message: expect.any(String) as string });
+  });
+});
+
+describe('the HTTP bindings', () => {
+  const bindings = readBindings(routeTable([]));
+
+  it('are there for every RPC', () => {
+    expect(new Set(bindings.map(({ endpoint }) => endpoint.name)).size).toBe(74);
+  });
+
+  it('give every RPC a path under /api/v1/', () => {
+    const under = bindings.filter(({ template }) => template.startsWith('/api/v1/'));
+    expect(new Set(under.map(({ endpoint }) => endpoint.name)).size).toBe(74);
+  });
+
+  it('are found by the path that they are written as', () => {
+    const table = bindingTable(bindings);
+    for (const { template, verb, endpoint } of bindings) {
+      const found = table.find(template.replace(/\{[\w.]+\}/g, 'x')).filter(({ binding }) => binding.verb === verb);
+      expect(found[0]?.binding.endpoint.name, template).toBe(endpoint.name);
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { TaskExecutionEventRequestSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { wireFault } from '../../../services/gateway/wire-check.js';
+
+const event = create(TaskExecutionEventRequestSchema, {
+  requestId: 'r',
+  event: {
+    taskId: { name: 'größe', version: 'v' },
+    logs: [{ uri: 'u', ttl: { seconds: 5n } }, { name: 'n' }],
+    occurredAt: { seconds: -1n, nanos: 5 },
+    outputResult: {
+      case: 'outputData',
+      value: {
+        literals: {
+          x: {
+            value: {
+              case: 'scalar',
+              value: { value: { case: 'primitive', value: { value: { case: 'floatValue', value: 1.5 } } } },
+            },
+          },
+        },
+      },
+    },
+    customInfo: { a: [1, 'two', { three: null }] },
+    phaseVersion: 300,
+  },
+});
+const bytes = toBinary(TaskExecutionEventRequestSchema, event);
+
+const decodes = (changed: Uint8Array): boolean => {
+  try {
+    fromBinary(TaskExecutionEventRequestSchema, changed);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('the check of bytes on the wire', () => {
+  it('finds nothing in a message', () => {
+    expect(wireFault(TaskExecutionEventRequestSchema, bytes)).toBeUndefined();
+    expect(wireFault(ExecutionCreateRequestSchema, new Uint8Array())).toBeUndefined();
+  });
+
+  it('finds whatever a decoder stumbles over, wherever the message is cut', () => {
+    for (let end = 0; end < bytes.length; end++) {
+      const cut = bytes.subarray(0, end);
+      expect(wireFault(TaskExecutionEventRequestSchema, cut) === undefined, String(end)).toBe(decodes(cut));
+    }
+  });
+
+  it('lets nothing pass that a decoder refuses, whatever bytes are changed', () => {
+    const change = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255));
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+        const changed = Uint8Array.from(bytes);
+        for (const [at, value] of changes) changed[at] = value;
+        return wireFault(TaskExecutionEventRequestSchema, changed) !== undefined || decodes(changed);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('lets nothing pass that a decoder refuses, of any bytes at all', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (any) => {
+        return wireFault(TaskExecutionEventRequestSchema, any) !== undefined || decodes(any);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('names the field, through maps and messages', () => {
+    const text = Buffer.from(bytes).toString('latin1').replace('größe', 'größe');
+    const broken = Buffer.from(text, 'latin1');
+    broken[broken.indexOf(Buffer.from('größe')) + 2] = 0xff;
+    expect(wireFault(TaskExecutionEventRequestSchema, broken)).toMatch(/^event\.task_id\.name is not valid UTF-8/);
+  });
+});
