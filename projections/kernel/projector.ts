@@ -28,7 +28,8 @@ export type Projector = {
   parked(): readonly ParkedStream[];
 };
 
-const CACHE_BYTES = 16 * 1024 * 1024;
+/** Decoded, this is some ten times as much. */
+const CACHE_BYTES = 8 * 1024 * 1024;
 
 const failed = ({ event }: Entry, { message, cause }: PoisonEntry): Error =>
   new Error(

@@ -47,8 +47,8 @@ export type Rebuilt = {
  * Nobody waits for a commit here, so more is taken together than live: a document that many events touch is then
  * encoded and written once for all of them.
  */
-const LIMITS: PartLimits = { events: 10_000, documents: 20_000, bytes: 16 * 1024 * 1024 };
-const CACHE_BYTES = 32 * 1024 * 1024;
+const LIMITS: PartLimits = { events: 4_000, documents: 8_000, bytes: 16 * 1024 * 1024 };
+const CACHE_BYTES = 16 * 1024 * 1024;
 
 const VERIFIED_STREAMS = 20_000;
 
