@@ -25,7 +25,7 @@ const elementInputs = (array: ArrayNode, inputs: Literals, index: number): Liter
 };
 
 /** How many of `size` elements must succeed. */
-export const neededSuccesses = (array: ArrayNode, size: number): number => {
+const neededSuccesses = (array: ArrayNode, size: number): number => {
   const { case: kind, value } = array.successCriteria;
   if (kind === 'minSuccesses') return Math.min(value, size);
   return kind === 'minSuccessRatio' ? Math.ceil(value * size) : size;

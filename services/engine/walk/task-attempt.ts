@@ -54,7 +54,7 @@ export const strike = (run: Run, of: AttemptAt, element = 0): ExecutionError | u
 };
 
 /** The outputs of an attempt: typed values that seed, node and attempt decide. */
-export const outputsOf = (run: Run, of: AttemptAt, template: TaskTemplate): Literals =>
+const outputsOf = (run: Run, of: AttemptAt, template: TaskTemplate): Literals =>
   drawLiterals(drawFrom(run.seed, of.at.id, of.attempt), template.interface?.outputs);
 
 /** Takes an attempt from submission to its first sign of life. */

@@ -119,6 +119,34 @@ describe('a failing task', () => {
   });
 });
 
+describe('a task with a timeout', () => {
+  it('may fail by time, as its node then says', () => {
+    const seeds = Array.from({ length: 20 }, (_, seed) => String(seed));
+    const ends = seeds.map((seed) => phases(run(named('all-kinds-run'), { seed, failureProbability: 1 }).execution));
+    expect(new Set(ends.flatMap((each) => Object.values(each)))).toContain('TIMED_OUT');
+  });
+});
+
+describe('a branch', () => {
+  const seeds = Array.from({ length: 60 }, (_, seed) => String(seed));
+  const ends = seeds.map((seed) => run(named('branch-no-truck'), { seed }).execution);
+
+  it('takes the case that the outputs of its seed satisfy, and skips the others', () => {
+    const cases = ends.map((each) => ['n2-0-n2-n0', 'n2-0-n2-n1', 'n2-0-n2-n2'].map((id) => phases(each)[id]));
+    expect(cases.every((each) => each.filter((phase) => phase !== 'SKIPPED').length <= 1)).toBe(true);
+  });
+
+  it('fails its execution with the error of a case that fails', () => {
+    const failed = ends.filter(({ phase }) => phase === Phase.FAILED);
+    expect(failed.length).toBeGreaterThan(0);
+    for (const { end } of failed) {
+      expect(end).toMatchObject({
+        error: { message: expect.stringMatching(/no truck leaves|nothing carries/) as string },
+      });
+    }
+  });
+});
+
 describe('a recovered execution', () => {
   it('takes over what its reference has finished and runs the rest', () => {
     const reference = run(named('diamond-remote-data')).execution;
