@@ -45,7 +45,7 @@ export const STRICT_JSON = json(true, 'name');
 export const LENIENT_JSON = json(false, 'jsonName');
 
 /** The messages themselves, as bytes. */
-export const BINARY: Dialect = {
+const BINARY: Dialect = {
   mediaType: 'application/octet-stream',
   read: ({ method }, body) => decode(method.input, body),
   write: encodeAnswer,

@@ -48,7 +48,7 @@ export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'me
 };
 
 /** The longest text of a status, in bytes of UTF-8. */
-export const MAX_MESSAGE_BYTES = 32_000;
+const MAX_MESSAGE_BYTES = 32_000;
 
 /** Cuts a text to a number of UTF-8 bytes, between characters; what is not well-formed is replaced. */
 export const cutText = (text: string, maxBytes: number): string => {

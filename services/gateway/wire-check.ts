@@ -15,7 +15,7 @@ import {
 } from './wire-shape.js';
 
 /** Messages in messages that are accepted, the outermost one counted. */
-export const MAX_DEPTH = 100;
+const MAX_DEPTH = 100;
 
 /** The walk over one message: where it is, and what it has found. */
 type Walk = {

@@ -12,7 +12,7 @@ export const LOG_ID = 'log-1';
 /** What was logged, so that a test sees what callers do not. */
 export type Logged = { readonly level: string; readonly fields: object };
 
-export const hosting = (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}): Hosting => ({
+const hosting = (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}): Hosting => ({
   routes: routeTable(routes),
   host: '127.0.0.1',
   port: 0,
