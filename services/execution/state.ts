@@ -15,7 +15,7 @@ export type Reported = {
   /** A bit for each phase that an engine has reported. */
   seen: number;
   /** The contents of the current phase. */
-  recorded: Recorded[];
+  recorded: readonly Recorded[];
   /** The current phase was entered before, and `recorded` lacks the contents of then. */
   hasForgotten: boolean;
   /** ABORTED because the execution ended, which the engine's own word may replace once. */
@@ -27,11 +27,11 @@ export type TaskState = Reported & {
   readonly attempt: number;
   /** The version last seen of the current phase. */
   version: number;
-  /** The highest version of each phase; absent for a phase that was not seen. */
-  readonly highest: (number | undefined)[];
+  /** The highest version of each phase, -1 for a phase that was not seen. */
+  readonly highest: number[];
 };
 
-export type NodeState = Reported & { tasks: TaskState[] };
+export type NodeState = Reported & { tasks: readonly TaskState[] };
 
 /** What decisions need of an execution; changed in place by `evolve`. */
 export type ExecutionState = Reported & {
@@ -51,10 +51,16 @@ export type ExecutionState = Reported & {
   tasks: number;
 };
 
-const unreported = (): Reported => ({ phase: 0, seen: 0, recorded: [], hasForgotten: false, isInferred: false });
+// An array that grows takes room for sixteen more: with thousands of nodes, one that is replaced is smaller.
+const NO_RECORDED: readonly Recorded[] = [];
+const NO_TASKS: readonly TaskState[] = [];
 
 export const initialState = (): ExecutionState => ({
-  ...unreported(),
+  phase: 0,
+  seen: 0,
+  recorded: NO_RECORDED,
+  hasForgotten: false,
+  isInferred: false,
   exists: false,
   events: 0,
   cluster: '',
@@ -86,39 +92,60 @@ const MAX_RECORDED = 64;
 const enter = (reported: Reported, phase: number): void => {
   if (reported.phase === phase && !reported.isInferred) return;
   reported.hasForgotten = (reported.seen & (1 << phase)) !== 0;
-  reported.recorded = [];
+  reported.recorded = NO_RECORDED;
   reported.phase = phase;
   reported.isInferred = false;
+};
+
+const remember = (reported: Reported, entry: Recorded): void => {
+  const { recorded } = reported;
+  const isFull = recorded.length >= MAX_RECORDED;
+  if (isFull) reported.hasForgotten = true;
+  reported.recorded = recorded.length === 0 ? [entry] : [...(isFull ? recorded.slice(1) : recorded), entry];
 };
 
 const note = (reported: Reported, report: EngineReport): void => {
   enter(reported, report.phase);
   reported.seen |= 1 << report.phase;
-  if (reported.recorded.length >= MAX_RECORDED) {
-    reported.recorded.shift();
-    reported.hasForgotten = true;
-  }
-  reported.recorded.push({ hash: report.messageHash, at: instantKey(report.occurredAt), version: report.phaseVersion });
+  remember(reported, { hash: report.messageHash, at: instantKey(report.occurredAt), version: report.phaseVersion });
 };
 
 const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
-  const key = JSON.stringify([id.project, id.domain, id.name, id.version]);
+  const key = `${id.project}\n${id.domain}\n${id.name}\n${id.version}`;
   const known = state.taskIds.get(key);
   if (known === undefined) state.taskIds.set(key, id);
   return known ?? id;
 };
 
+// Nodes and tasks are written out, because objects that are spread together take more room and time.
 const nodeOf = (state: ExecutionState, id: string): NodeState => {
   const known = state.nodes.get(id);
   if (known !== undefined) return known;
-  const node: NodeState = { ...unreported(), tasks: [] };
+  const node: NodeState = {
+    phase: 0,
+    seen: 0,
+    recorded: NO_RECORDED,
+    hasForgotten: false,
+    isInferred: false,
+    tasks: NO_TASKS,
+  };
   state.nodes.set(id, node);
   return node;
 };
 
 const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: number): TaskState => {
-  const task: TaskState = { ...unreported(), id: sharedId(state, id), attempt, version: 0, highest: [] };
-  node.tasks.push(task);
+  const task: TaskState = {
+    phase: 0,
+    seen: 0,
+    recorded: NO_RECORDED,
+    hasForgotten: false,
+    isInferred: false,
+    id: sharedId(state, id),
+    attempt,
+    version: 0,
+    highest: [-1, -1, -1, -1, -1, -1, -1, -1, -1],
+  };
+  node.tasks = [...node.tasks, task];
   state.tasks += 1;
   return task;
 };
@@ -128,7 +155,7 @@ const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): vo
   const task = findTask(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
   const isSamePhase = task.seen !== 0 && !task.isInferred && task.phase === report.phase;
   task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
-  task.highest[report.phase] = Math.max(task.highest[report.phase] ?? 0, report.phaseVersion);
+  task.highest[report.phase] = Math.max(task.highest[report.phase] ?? -1, report.phaseVersion);
   note(task, report);
 };
 
@@ -194,8 +221,8 @@ export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionS
 };
 
 const EMPTY_BYTES = 500;
-const NODE_BYTES = 300;
-const TASK_BYTES = 300;
+const NODE_BYTES = 380;
+const TASK_BYTES = 450;
 
 /** Roughly what a state takes, in bytes. */
 export const sizeOfState = (state: ExecutionState): number =>

@@ -4,7 +4,14 @@ import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/event-store.js';
 import type { CommandContext } from '../../kernel/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Timers } from './timers.js';
+
+/** The clock that a reactor goes by. */
+export interface Timers {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Runs something after so many milliseconds, at once when there are none left, unless the answer is called before. */
+  after(delayMs: number, run: () => void): () => void;
+}
 
 export type ExpireTerminationsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;

@@ -1,18 +1,10 @@
-/** The clock that a reactor goes by. */
-export interface Timers {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Runs something after so many milliseconds, unless the answer is called before. */
-  after(delayMs: number, run: () => void): () => void;
-}
-
 /** Longer delays overflow the timers of the platform, which then fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The clock of the machine. A timer that waits keeps no process alive. */
-export const systemTimers: Timers = {
-  now: () => Date.now(),
-  after: (delayMs, run) => {
+export const systemTimers = {
+  now: (): number => Date.now(),
+  after: (delayMs: number, run: () => void): (() => void) => {
     let cancel = (): void => undefined;
     const arm = (leftMs: number): void => {
       const partMs = Math.min(leftMs, MAX_DELAY_MS);

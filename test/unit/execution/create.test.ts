@@ -1,6 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf } from '../../../services/kernel/payload-store.js';
@@ -29,17 +30,13 @@ const inputs = async (name: string): Promise<readonly string[]> => {
   return Object.keys(fromBinary(LiteralMapSchema, bytes).literals);
 };
 
-const planName = async (): Promise<typeof hello> => {
+const planName = (): typeof hello => {
   const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
   return { ...hello, name: entry.id.name!, version: entry.id.version! };
 };
 
-const launch = async (name: string, spec: object = {}, principal?: string) =>
-  plane.send(
-    'createExecution',
-    { ...place, name, spec: { launchPlan: await planName(), ...spec } as never },
-    principal,
-  );
+const launch = (name: string, spec: object = {}, principal?: string) =>
+  plane.send('createExecution', { ...place, name, spec: { launchPlan: planName(), ...spec } as never }, principal);
 
 describe('CreateExecution', () => {
   it.each(FOLDERS.flatMap((folder) => fixtureFolder(folder).entries.filter(({ kind }) => kind === 'execution')))(
@@ -48,7 +45,7 @@ describe('CreateExecution', () => {
       const answer = (await plane.sendBytes(method, bytes)) as {
         id: { project: string; domain: string; name: string };
       };
-      expect(answer.id).toMatchObject({ ...place, ...(id.name && { name: id.name }) });
+      expect(answer.id).toMatchObject({ ...place, ...(id.name !== undefined && { name: id.name }) });
       expect(answer.id.name).toMatch(/^[a-z][a-z\-0-9]*$/);
       const { workflowId, launchPlanId, taskId, digest } = await created(answer.id.name);
       expect(workflowId?.resourceType).toBe(2);
@@ -226,9 +223,10 @@ describe('TerminateExecution and UpdateExecution', () => {
   it('record what is asked, once', async () => {
     await launch('changed');
     const id = { ...place, name: 'changed' } as never;
-    await plane.send('updateExecution', { id, state: 1, tags: { values: ['a', 'b'] } as never });
-    await plane.send('updateExecution', { id, state: 1, tags: { values: ['a', 'b'] } as never });
-    await plane.send('updateExecution', { id, state: 1 });
+    const Archived = ExecutionState.EXECUTION_ARCHIVED;
+    await plane.send('updateExecution', { id, state: Archived, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: Archived, tags: { values: ['a', 'b'] } as never });
+    await plane.send('updateExecution', { id, state: Archived });
     await plane.send('terminateExecution', { id, cause: 'enough' });
     await plane.send('terminateExecution', { id, cause: 'enough' });
     const types = (await plane.history('changed')).map(({ type }) => type);
