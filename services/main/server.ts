@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { freshness } from '../../projections/kernel/freshness.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
@@ -58,7 +58,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
   const views = await startViews({ directory, source: store.readerSource }, logger);
-  const readStore = sqliteReadStore({ directory, mode: 'read-only' });
+  const readStore = servingReadStore({ directory });
   const fresh = freshness(sessions.acknowledged, views);
   const executions = executionAggregate({ payloads });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };

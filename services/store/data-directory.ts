@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -60,11 +61,12 @@ const syncFolder = (path: string): void => {
   closeSync(folder);
 };
 
-/** Makes the directory, durably, with all that are above it. */
+/** Makes the directory, durably, with all that are above it; one by one, since Node's own recursion never ends in /proc. */
 const make = (directory: string): void => {
-  const first = mkdirSync(directory, { recursive: true });
-  if (first === undefined) return;
-  for (let path = directory; path !== dirname(first); path = dirname(path)) syncFolder(dirname(path));
+  if (existsSync(directory)) return;
+  make(dirname(directory));
+  mkdirSync(directory);
+  syncFolder(dirname(directory));
 };
 
 const unusable = (directory: string, reason: string, cause: unknown): DataDirectoryUnusable =>
