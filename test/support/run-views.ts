@@ -33,28 +33,33 @@ const seen = (event: RecordedEvent): SeenEvent => {
   return { type, body, stream, revision, position, metadata };
 };
 
-/** The stored documents after the events, by key; stored and loaded again after each batch. */
+const foldBatch = <Document>(
+  model: ReadModel<Document>,
+  stored: Map<string, StoredDocument>,
+  batch: readonly SeenEvent[],
+): void => {
+  const held = new Map<string, Document>();
+  for (const event of batch) {
+    for (const key of model.touches(event)) {
+      const before = stored.get(key);
+      const document = model.fold(held.get(key) ?? (before && model.load(before)), event, key);
+      if (document !== undefined) held.set(key, document);
+    }
+  }
+  for (const [key, document] of held) stored.set(key, { key, position: 0n, ...model.store(key, document) });
+};
+
+/** The stored documents after the events, by key; stored after each batch, and loaded again in the next. */
 export const documentsAfter = <Document>(
   model: ReadModel<Document>,
   events: readonly RecordedEvent[],
   batchSize = Infinity,
 ): ReadonlyMap<string, StoredDocument> => {
   const stored = new Map<string, StoredDocument>();
-  let held = new Map<string, Document>();
-  let count = 0;
-  for (const event of inLog(events).map(seen)) {
-    for (const key of model.follows.includes(event.type) ? model.touches(event) : []) {
-      const before = stored.get(key);
-      const document = model.fold(held.get(key) ?? (before && model.load(before)), event, key);
-      if (document !== undefined) held.set(key, document);
-    }
-    count += 1;
-    if (count % batchSize !== 0 && count < events.length) continue;
-    for (const [key, document] of held) {
-      stored.set(key, { key, position: event.position, ...model.store(key, document) });
-    }
-    held = new Map();
-  }
+  const all = inLog(events)
+    .map(seen)
+    .filter(({ type }) => model.follows.includes(type));
+  for (let at = 0; at < all.length; at += batchSize) foldBatch(model, stored, all.slice(at, at + batchSize));
   return stored;
 };
 

@@ -4,7 +4,11 @@ import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
 import type { StoredDocument } from '../../../projections/kernel/read-store.js';
-import { ExecutionSchema, ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionMetadata_ExecutionMode,
+  ExecutionSchema,
+  ExecutionState,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -37,9 +41,9 @@ describe('an execution', () => {
     expect(timestampMs(stateChangeDetails!.occurredAt!)).toBe(recordedAtMs(1n));
   });
 
-  it('shows its specification as it was recorded', async () => {
+  it('shows its specification as it was recorded', () => {
     const spec: MessageInitShape<typeof ExecutionCreatedSchema>['spec'] = {
-      metadata: { mode: 1, principal: 'ada' },
+      metadata: { mode: ExecutionMetadata_ExecutionMode.SCHEDULED, principal: 'ada' },
       maxParallelism: 7,
     };
     const workflowId = { project: 'flytesnacks', domain: 'development', name: 'hello', version: 'v1' };
@@ -102,7 +106,7 @@ describe('an execution', () => {
     const { phase, outputResult, duration } = answerOf(document).closure!;
     expect(phase).toBe(Phase.ABORTED);
     expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { principal: 'ada' } });
-    expect(outputResult.value).toHaveProperty('cause', expect.stringContaining('ended by the control plane'));
+    expect(outputResult).toHaveProperty('value.cause', expect.stringContaining('ended by the control plane'));
     expect(duration).toBeDefined();
   });
 
@@ -140,8 +144,8 @@ describe('an execution', () => {
   it('lists cut its error to 100 bytes of whole characters', async () => {
     const document = await documentOf(workflow('FAILED', failure(`${'x'.repeat(99)}äöü`)));
     const { outputResult } = fromBinary(ExecutionSchema, document.element!).closure!;
-    expect(outputResult.value).toHaveProperty('message', 'x'.repeat(99));
-    expect(answerOf(document).closure!.outputResult.value).toHaveProperty('message', `${'x'.repeat(99)}äöü`);
+    expect(outputResult).toHaveProperty('value.message', 'x'.repeat(99));
+    expect(answerOf(document).closure!.outputResult).toHaveProperty('value.message', `${'x'.repeat(99)}äöü`);
   });
 
   it('takes nothing from a phase that would lead backwards', async () => {

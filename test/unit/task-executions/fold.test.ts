@@ -7,7 +7,9 @@ import type { StoredDocument } from '../../../projections/kernel/read-store.js';
 import { mergePatch } from '../../../projections/task-executions/merge-patch.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
 import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter } from '../../support/run-views.js';
 import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
@@ -124,10 +126,16 @@ describe('a task execution', () => {
       task('RUNNING', {
         metadata: {
           generatedName: 'pod',
-          instanceClass: 1,
+          instanceClass: TaskExecutionMetadata_InstanceClass.INTERRUPTIBLE,
           resourcePoolInfo: [{ namespace: 'pool' }],
           externalResources: [
-            { index: 1, externalId: 'b', phase: Phase.RUNNING, cacheStatus: 3, logs: [log('one')] },
+            {
+              index: 1,
+              externalId: 'b',
+              phase: Phase.RUNNING,
+              cacheStatus: CatalogCacheStatus.CACHE_POPULATED,
+              logs: [log('one')],
+            },
             { index: 0, externalId: 'a', phase: Phase.RUNNING },
           ],
         },

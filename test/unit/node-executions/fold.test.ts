@@ -1,0 +1,188 @@
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+
+import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import type { TaskNodeMetadataSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
+import { creation, expiry, node, openStream, stream, termination, workflow } from '../execution/reports.js';
+
+const viewAfter = async (...commands: readonly ExecutionCommand[]): Promise<ReadonlyMap<string, StoredDocument>> => {
+  const run = openStream(creation);
+  for (const command of commands) await run.refusal(command);
+  return documentsAfter(nodeExecutions, run.recorded);
+};
+
+const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> =>
+  (await viewAfter(...commands)).get(`${stream}/n0`)!;
+
+const answerOf = ({ answer }: StoredDocument) => fromBinary(NodeExecutionSchema, answer);
+const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
+  answerOf(await documentOf(...commands)).closure!;
+
+const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
+const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 2 } } } as const;
+const taskNode = (value: MessageInitShape<typeof TaskNodeMetadataSchema>) =>
+  ({ targetMetadata: { case: 'taskNodeMetadata', value } }) as const;
+
+describe('a node execution', () => {
+  it('begins with its first event, whatever its phase', async () => {
+    const { metadata, closure } = answerOf(
+      await documentOf(node('SUCCEEDED', { second: 4, specNodeId: 'spec', retryGroup: '2' })),
+    );
+    expect(metadata).toMatchObject({ specNodeId: 'spec', retryGroup: '2' });
+    expect(closure!.phase).toBe(Phase.SUCCEEDED);
+    expect(timestampMs(closure!.createdAt!)).toBe(second(4));
+    expect(closure!.startedAt).toBeUndefined();
+    expect(closure!.duration).toBeUndefined();
+  });
+
+  it('has started at its earliest RUNNING, also when it was queued again in between', async () => {
+    const { startedAt, duration } = await closureAfter(
+      node('RUNNING', { second: 5 }),
+      node('QUEUED', { second: 6 }),
+      node('RUNNING', { second: 3 }),
+      node('SUCCEEDED', { second: 10 }),
+    );
+    expect(timestampMs(startedAt!)).toBe(second(3));
+    expect(duration!.seconds).toBe(7n);
+  });
+
+  it('does not start by DYNAMIC_RUNNING', async () => {
+    expect((await closureAfter(node('DYNAMIC_RUNNING'))).startedAt).toBeUndefined();
+  });
+
+  it('is updated when it was reported, else when it occurred, and never backwards', async () => {
+    const reportedAt = timestampFromMs(second(8));
+    const first = await closureAfter(node('QUEUED', { second: 1, reportedAt }));
+    const then = await closureAfter(node('QUEUED', { second: 1, reportedAt }), node('RUNNING', { second: 2 }));
+    expect([first, then].map(({ updatedAt }) => timestampMs(updatedAt!))).toEqual([second(8), second(8)]);
+  });
+
+  it('keeps the flags that any event has set', async () => {
+    const { metadata } = answerOf(
+      await documentOf(
+        node('QUEUED', { isParent: true, isEager: true }),
+        node('RUNNING', { isArray: true }),
+        node('SUCCEEDED', { isDynamic: true }),
+      ),
+    );
+    expect(metadata).toMatchObject({ isParentNode: true, isEager: true, isArray: true, isDynamic: true });
+  });
+
+  it('keeps its deck when the last event has none, and takes one from a repeated phase', async () => {
+    const { deckUri, phase } = await closureAfter(
+      node('RUNNING'),
+      node('RUNNING', { deckUri: 's3://deck' }),
+      node('SUCCEEDED'),
+    );
+    expect([deckUri, phase]).toEqual(['s3://deck', Phase.SUCCEEDED]);
+  });
+
+  it('keeps the first location of its inputs, and where inputs came with the event', async () => {
+    const inputs = create(LiteralMapSchema, {});
+    const document = await documentOf(
+      node('QUEUED', { inputValue: { case: 'inputUri', value: 's3://first' } }),
+      node('RUNNING', { inputValue: { case: 'inputUri', value: 's3://second' } }),
+      node('SUCCEEDED', { inputValue: { case: 'inputData', value: inputs } }),
+    );
+    expect(answerOf(document).inputUri).toBe('s3://first');
+    expect(document.fields).toMatchObject({ inputs_at: 3 });
+  });
+
+  it('shows a result only once it has ended', async () => {
+    const running = await documentOf(node('RUNNING', failure));
+    expect(answerOf(running).closure!.outputResult.case).toBeUndefined();
+    const failed = await documentOf(node('RUNNING', failure), node('FAILED', { second: 1 }));
+    expect(answerOf(failed).closure!.outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
+    expect(failed.fields).toMatchObject({ error_code: 'E', error_kind: 'SYSTEM' });
+    const succeeded = await documentOf(node('RUNNING', failure), node('SUCCEEDED', { second: 1 }));
+    expect(answerOf(succeeded).closure!.outputResult.case).toBeUndefined();
+  });
+
+  it('shows outputs that came with the event, and lists leave them out', async () => {
+    const value = create(LiteralMapSchema, { literals: { n: { hash: 'h' } } });
+    const document = await documentOf(node('SUCCEEDED', { outputResult: { case: 'outputData', value } }));
+    expect(answerOf(document).closure!.outputResult).toEqual({ case: 'outputData', value });
+    expect(fromBinary(NodeExecutionSchema, document.element!).closure!.outputResult.case).toBeUndefined();
+  });
+
+  it('keeps what was said of its cache when a later event says nothing', async () => {
+    const { targetMetadata } = await closureAfter(
+      node('QUEUED', taskNode({ checkpointUri: 's3://check' })),
+      node('RUNNING', taskNode({ cacheStatus: CatalogCacheStatus.CACHE_HIT, catalogKey: {} })),
+      node('SUCCEEDED', taskNode({})),
+    );
+    expect(targetMetadata).toMatchObject({
+      case: 'taskNodeMetadata',
+      value: { checkpointUri: 's3://check', cacheStatus: CatalogCacheStatus.CACHE_HIT, catalogKey: {} },
+    });
+  });
+
+  it('names its child execution from the first event on, and for good', async () => {
+    const { targetMetadata } = await closureAfter(
+      node('RUNNING', { child: 'known' }),
+      node('SUCCEEDED', taskNode({ checkpointUri: 's3://check' })),
+    );
+    expect(targetMetadata).toMatchObject({ case: 'workflowNodeMetadata', value: { executionId: { name: 'run' } } });
+  });
+
+  it('remembers which event carried its dynamic workflow', async () => {
+    const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
+    const compiledWorkflow = { primary: { template: { id: version } } };
+    const dynamicWorkflow = { id: version, compiledWorkflow, dynamicJobSpecUri: 's3://spec' };
+    const document = await documentOf(
+      node('RUNNING'),
+      node('DYNAMIC_RUNNING', taskNode({ dynamicWorkflow })),
+      node('SUCCEEDED', taskNode({})),
+    );
+    expect(answerOf(document).closure!.dynamicJobSpecUri).toBe('s3://spec');
+    expect(document.fields).toMatchObject({ dynamic_at: 2 });
+  });
+
+  it('hangs under the parent that its first event names', async () => {
+    const view = await viewAfter(node('RUNNING'), node('RUNNING', { node: 'c', parentNodeMetadata: { nodeId: 'n0' } }));
+    expect(view.get(`${stream}/n0`)!.fields).toMatchObject({ parent: '', execution: stream });
+    expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: `${stream}/n0` });
+  });
+});
+
+describe('a node that is open when its execution ends', () => {
+  const end = workflow('FAILED', { second: 9 });
+
+  it('is ABORTED with it, and says that this was inferred', async () => {
+    const document = await documentOf(node('RUNNING', { second: 1 }), end);
+    const { phase, duration, updatedAt, outputResult } = answerOf(document).closure!;
+    expect([phase, duration!.seconds, timestampMs(updatedAt!)]).toEqual([Phase.ABORTED, 8n, second(9)]);
+    expect(outputResult).toHaveProperty('value.message', expect.stringContaining('inferred'));
+    expect(document.fields).toMatchObject({ phase: 'ABORTED', closed_by: 'FAILED', error_code: 'ExecutionEnded' });
+  });
+
+  it('gives way to how the engine says that it ended', async () => {
+    const document = await documentOf(
+      node('RUNNING', { second: 1 }),
+      end,
+      node('SUCCEEDED', { second: 6, outputResult: { case: 'outputUri', value: 's3://o' } }),
+    );
+    const { phase, duration, outputResult } = answerOf(document).closure!;
+    expect([phase, duration!.seconds]).toEqual([Phase.SUCCEEDED, 5n]);
+    expect(outputResult).toEqual({ case: 'outputUri', value: 's3://o' });
+    expect(document.fields).toMatchObject({ closed_by: '', error_code: null });
+  });
+
+  it('stays as it is when it had ended', async () => {
+    const document = await documentOf(node('SUCCEEDED', { second: 1 }), end);
+    expect(document.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });
+  });
+
+  it('is ABORTED also when the control plane ends the execution', async () => {
+    const { phase, updatedAt } = await closureAfter(node('QUEUED', { second: -1e7 }), termination, expiry);
+    expect([phase, timestampMs(updatedAt!)]).toEqual([Phase.ABORTED, recordedAtMs(4n)]);
+  });
+});
