@@ -11,10 +11,10 @@ import {
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { eventShape, messageCodec } from '../kernel/message-codec.js';
-import { isTerminal } from './phases.js';
 import { decodeReport, encodeReport, type EngineReport } from './engine-report.js';
+import { isTerminal } from './phases.js';
 
-export type { EngineReport, Entity, Instant, TaskId } from './engine-report.js';
+export type { EngineReport } from './engine-report.js';
 
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';

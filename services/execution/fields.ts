@@ -44,7 +44,7 @@ const note = (fields: Fields, number: number, start: number, end: number): void 
 };
 
 /** The empty message. */
-export const NO_FIELDS: Fields = { bytes: new Uint8Array(), starts: [], ends: [], present: 0, repeated: 0 };
+const NO_FIELDS: Fields = { bytes: new Uint8Array(), starts: [], ends: [], present: 0, repeated: 0 };
 
 export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
 

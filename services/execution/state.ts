@@ -3,9 +3,6 @@ import type { EngineReport, Instant, TaskId } from './engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 
-/** Changes when what is folded from the same events changes. */
-export const STATE_VERSION = 1;
-
 /** One content that was recorded. Contents of different times are different. */
 export type Recorded = { readonly hash: bigint; readonly at: number; readonly version: number };
 

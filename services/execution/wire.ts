@@ -1,10 +1,10 @@
 /** Protobuf wire types; groups are 3 and 4. */
-export const VARINT = 0;
-export const FIXED64 = 1;
+const VARINT = 0;
+const FIXED64 = 1;
 export const DELIMITED = 2;
-export const START_GROUP = 3;
-export const END_GROUP = 4;
-export const FIXED32 = 5;
+const START_GROUP = 3;
+const END_GROUP = 4;
+const FIXED32 = 5;
 
 const MAX_TAG_BYTES = 5;
 const MAX_VARINT_BYTES = 10;

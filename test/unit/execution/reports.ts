@@ -119,7 +119,7 @@ const noPayloads: PayloadStore = {
   close: () => Promise.resolve(),
 };
 
-export const aggregate = executionAggregate({ payloads: noPayloads });
+const aggregate = executionAggregate({ payloads: noPayloads });
 const { decider, codec } = aggregate;
 
 /** `OK`, or the kind of the refusal. */
