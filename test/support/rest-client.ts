@@ -1,6 +1,19 @@
-import { type DescMethod, fromBinary, getOption, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import {
+  createRegistry,
+  type DescFile,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  fromJson,
+  getOption,
+  type JsonObject,
+  type JsonValue,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
+import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 
 /** The answer to a request, in the words of gRPC where it is an error. */
@@ -8,17 +21,39 @@ export type RestAnswer = {
   readonly http: number;
   readonly code: keyof typeof status;
   readonly message: string;
-  readonly body: JsonObject;
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
 };
 
-const METHODS = ['get', 'post', 'put', 'delete'] as const;
+/** How messages are written: as JSON, or as the bytes that they are. */
+export type RestBody = 'json' | 'octets';
 
-/** A field of a JSON message by its path in either spelling. */
-const at = (message: JsonValue | undefined, path: readonly string[]): JsonValue | undefined => {
-  const [name, ...rest] = path;
-  if (name === undefined) return message;
-  const camel = name.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
-  return at((message as JsonObject | undefined)?.[camel], rest);
+const METHODS = ['get', 'post', 'put', 'delete'] as const;
+const OCTETS = 'application/octet-stream';
+
+const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
+const registry = createRegistry(...new Set(withDependencies(AdminService.file)));
+
+/** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
+const camel = (name: string): string => name.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
+
+/** What stands in a path for a field of a JSON message. An empty field is not in the JSON: here, a first attempt. */
+const inPath = (message: JsonObject, path: string): string => {
+  const value = camel(path)
+    .split('.')
+    .reduce((inner: JsonValue | undefined, name) => (inner as JsonObject | undefined)?.[name], message);
+  return encodeURIComponent(typeof value === 'object' ? '' : (value ?? 0));
+};
+
+/** All that is set in a message, as query parameters, but for what the path has. */
+const parametersOf = (value: JsonValue, path: string, isBound: (path: string) => boolean): [string, string][] => {
+  if (isBound(path) || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => parametersOf(each, path, isBound));
+  if (typeof value !== 'object') return [[path, String(value)]];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    parametersOf(inner, path === '' ? name : `${path}.${name}`, isBound),
+  );
 };
 
 const methodOf = (name: string): DescMethod => {
@@ -27,42 +62,72 @@ const methodOf = (name: string): DescMethod => {
   return method;
 };
 
-/** Sends requests of the interface over REST, as JSON made from their bytes. */
-export const restClient = (
-  base: string,
-): {
-  readonly raw: (method: string, request: Uint8Array) => Promise<RestAnswer>;
-  readonly json: (method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<RestAnswer>;
-} => {
-  const json = async (
+type Bound = { readonly verb: string; readonly path: string };
+
+/** Where a request goes: its binding's path, filled in from the message. */
+const boundTo = (method: DescMethod, message: JsonObject): Bound => {
+  const { pattern } = getOption(method, http);
+  const verb = METHODS.find((each) => each === pattern.case);
+  if (verb === undefined || pattern.case === 'custom') throw new Error(`${method.name} has no binding`);
+  const bound = new Set<string>();
+  const path = String(pattern.value).replaceAll(/\{([^}]+)\}/gu, (_, field: string) => {
+    bound.add(camel(field));
+    return inPath(message, field);
+  });
+  if (verb !== 'get') return { verb, path };
+  const query = new URLSearchParams(parametersOf(message, '', (name) => bound.has(name))).toString();
+  return { verb, path: query === '' ? path : `${path}?${query}` };
+};
+
+const isOctets = (headers: Headers): boolean => headers.get('content-type') === OCTETS;
+
+const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick<RestAnswer, 'bytes' | 'headers'>) =>
+  isOctets(headers)
+    ? fromBinary(schema, bytes)
+    : fromJson(schema, JSON.parse(Buffer.from(bytes).toString() || '{}') as JsonValue, { registry });
+
+/** The status in the body of an error. */
+export const statusOf = (answer: Pick<RestAnswer, 'bytes' | 'headers'>): Status => bodyOf(StatusSchema, answer);
+
+export type RestClient = {
+  /** Any request at all. */
+  readonly request: (
     method: string,
     path: string,
-    body?: string,
-    headers: Record<string, string> = {},
-  ): Promise<RestAnswer> => {
+    body?: string | Uint8Array,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<RestAnswer>;
+  /** The request of an RPC by its binding; the answer's bytes are those of the message, or of the error as they came. */
+  readonly raw: (method: string, request: Uint8Array, body?: RestBody) => Promise<RestAnswer>;
+};
+
+/** Sends requests of the interface over REST, as JSON made from their bytes or as the bytes. */
+export const restClient = (base: string): RestClient => {
+  const request: RestClient['request'] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${base}${path}`, {
       method,
       headers,
-      ...(body !== undefined && { body }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : Buffer.from(body) }),
     });
-    const text = await response.text();
-    const parsed = text === '' ? {} : (JSON.parse(text) as JsonObject);
-    const code = response.ok ? status.OK : (parsed['code'] as number);
-    const message = typeof parsed['message'] === 'string' ? parsed['message'] : '';
-    return { http: response.status, code: status[code] as keyof typeof status, message, body: parsed };
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const answer = { http: response.status, bytes, headers: response.headers };
+    if (response.ok) return { ...answer, code: 'OK', message: '' };
+    const { code, message } = statusOf(answer);
+    return { ...answer, code: status[code] as keyof typeof status, message };
+  };
+  const asJson = async (method: DescMethod, bytes: Uint8Array): Promise<RestAnswer> => {
+    const message = toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
+    const { verb, path } = boundTo(method, message);
+    const answer = await request(verb.toUpperCase(), path, verb === 'get' ? undefined : JSON.stringify(message));
+    return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
+  };
+  /** Bytes that need not be a message: so only where nothing of it is in the path. */
+  const asOctets = (method: DescMethod, bytes: Uint8Array): Promise<RestAnswer> => {
+    const { verb, path } = boundTo(method, {});
+    return request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS });
   };
   return {
-    json,
-    raw: (name, request) => {
-      const method = methodOf(name);
-      const { pattern } = getOption(method, http);
-      const message = toJson(method.input, fromBinary(method.input, request)) as JsonObject;
-      const verb = METHODS.find((each) => each === pattern.case);
-      if (verb === undefined || pattern.case === 'custom') throw new Error(`${name} has no binding`);
-      const path = String(pattern.value).replaceAll(/\{([^}]+)\}/gu, (_, field: string) =>
-        encodeURIComponent(String(at(message, field.split('.')))),
-      );
-      return json(verb.toUpperCase(), path, verb === 'get' ? undefined : JSON.stringify(message));
-    },
+    request,
+    raw: (name, bytes, body = 'json') => (body === 'json' ? asJson : asOctets)(methodOf(name), bytes),
   };
 };

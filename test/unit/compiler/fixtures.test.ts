@@ -2,24 +2,21 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
-import {
-  type CompiledWorkflow,
-  CompiledWorkflowClosureSchema,
-} from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import type { CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { DynamicJobSpecSchema } from '../../../proto/gen/platformidl/core/dynamic_job_pb.js';
-import type { Node, WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { collectedErrors } from '../../../services/compiler/compile-error.js';
 import { keyOf } from '../../../services/compiler/identifier-key.js';
-import { END, everyNode, START } from '../../../services/compiler/node-walk.js';
+import { START } from '../../../services/compiler/node-walk.js';
 import { requirementsOf } from '../../../services/compiler/requirements.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { taskResourcesProblem } from '../../../services/compiler/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
 import { canonicalBytes } from '../../../services/kernel/canonical.js';
-import { againEntries, fixtureBytes, fixtureFolders, invalidEntries, type NodeCounts } from '../../support/fixtures.js';
+import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/fixtures.js';
 import { timed } from '../../support/timed.js';
+import { shapeOf } from '../../support/workflow-shape.js';
 import { compileRequest, registeredFixtures, workflowRequest } from './registered.js';
 
 const registered = registeredFixtures();
@@ -30,48 +27,11 @@ const compiled = (bytes: Uint8Array): CompiledWorkflowClosure => {
   return result.closure;
 };
 
-const kindOf = ({ target }: Node): string => {
-  if (target.case === 'workflowNode')
-    return target.value.reference.case === 'launchplanRef' ? 'launch plan' : 'sub-workflow';
-  if (target.case === 'gateNode') return `gate (${target.value.condition.case})`;
-  return (target.case ?? 'none').replace('Node', '');
-};
-
-const countsOf = ({ template }: CompiledWorkflow): NodeCounts => {
-  const { nodes, failureNode } = template!;
-  const own = nodes.filter(({ id }) => id !== START && id !== END);
-  const kinds: Record<string, number> = {};
-  for (const node of own) kinds[kindOf(node)] = (kinds[kindOf(node)] ?? 0) + 1;
-  const inside = everyNode({ ...template!, nodes: own, failureNode: undefined }).length - own.length;
-  return {
-    nodesWithStartAndEnd: nodes.length,
-    kinds,
-    ...(inside > 0 && { insideBranchesAndArrays: inside }),
-    ...(failureNode && { failureNode: kindOf(failureNode) }),
-  };
-};
-
-const depthOf = (template: WorkflowTemplate, closure: CompiledWorkflowClosure): number => {
-  const below = everyNode(template).flatMap(({ target }) => {
-    const reference = target.case === 'workflowNode' ? target.value.reference : undefined;
-    if (reference?.case !== 'subWorkflowRef') return [];
-    const sub = closure.subWorkflows.find((each) => keyOf(each.template!.id!) === keyOf(reference.value));
-    return [depthOf(sub!.template!, closure)];
-  });
-  return 1 + Math.max(0, ...below);
-};
-
 const workflows = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => kind === 'workflow'));
 
 describe('a recorded workflow', () => {
   test.each(workflows)('$path compiles to the shape that it should have', ({ bytes, shape }) => {
-    const closure = compiled(bytes);
-    const subWorkflows = closure.subWorkflows.map((each) => [each.template!.id!.name, countsOf(each)] as const);
-    expect({
-      ...countsOf(closure.primary!),
-      depth: depthOf(closure.primary!.template!, closure),
-      ...(subWorkflows.length > 0 && { subWorkflows: Object.fromEntries(subWorkflows) }),
-    }).toEqual(shape);
+    expect(shapeOf(compiled(bytes))).toEqual(shape);
   });
 
   test.each(workflows)('$path has an edge back for each edge of the graph, and every task once', ({ bytes }) => {

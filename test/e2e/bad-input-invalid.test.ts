@@ -1,0 +1,98 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CreateWorkflowFailureReasonSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, type InvalidEntry, invalidEntries, withNeeds } from '../support/fixtures.js';
+import { type Answer, overGrpc, overRest, type Transport } from '../support/transports.js';
+
+const requests = invalidEntries();
+
+/** What no JSON can be made of here; `bad-input.test.ts` has some of it in JSON of its own. */
+const WITHOUT_JSON = [
+  '078-plan-launch-condition', // an Any that is named by the other package
+  '095-execution-bad-timestamp',
+  '106-execution-truncated',
+  '107-execution-deep-literal',
+];
+const hasJson = ({ name }: InvalidEntry): boolean => !WITHOUT_JSON.includes(name);
+
+const WAYS = {
+  'gRPC under platformidl': { open: (plane: ControlPlane) => overGrpc(plane.server().ready, 'platformidl'), requests },
+  'gRPC under flyteidl': { open: (plane: ControlPlane) => overGrpc(plane.server().ready, 'flyteidl'), requests },
+  'REST in JSON': { open: (plane: ControlPlane) => overRest(plane.server().ready), requests: requests.filter(hasJson) },
+  'REST in bytes': { open: (plane: ControlPlane) => overRest(plane.server().ready, 'octets'), requests },
+} as const;
+
+/** Letters and digits only: `resource type`, `resource_type` and `Resource Type` name the same field. */
+const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
+
+/** Words of `textNames` that may stand apart in the text: `inputs times`, `missing valid literal in inputs times`. */
+const names = (text: string, wanted: string): boolean =>
+  text.includes(wanted) ||
+  plain(text).includes(plain(wanted)) ||
+  wanted.split(' ').every((word) => plain(text).includes(plain(word)));
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  const folders = withNeeds(...requests.map(({ needs }) => needs));
+  await register(plane.grpc, folders);
+  const [first] = fixtureFolder('01-hello').entries.filter(({ kind }) => kind === 'execution');
+  expect((await plane.grpc.send(first!.method, first!.bytes)).code).toBe('OK');
+});
+afterAll(() => plane.close());
+
+describe.each(Object.entries(WAYS))('a request with one fault, over %s', (_way, { open, requests: sent }) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = open(plane);
+  });
+  afterAll(() => transport.close());
+
+  /** Whatever it is answered, the log stays as it was. */
+  const refusal = async ({ method, bytes }: InvalidEntry): Promise<Answer> => {
+    const before = await plane.head();
+    const answer = await transport.send(method, bytes);
+    expect(await plane.head()).toBe(before);
+    return answer;
+  };
+
+  it.each(sent.map((entry): [string, InvalidEntry] => [`${entry.name}: ${entry.wrong}`, entry]))(
+    'is refused and changes nothing: %s',
+    async (_title, entry) => {
+      const startedAt = performance.now();
+      const answer = await refusal(entry);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect([answer.code, answer.message]).toEqual([entry.expect, expect.stringMatching(/\S/u)]);
+      if (entry.textNames === 'exists_different_structure') return;
+      if (entry.textNames !== undefined)
+        expect({ text: answer.message, names: names(answer.message, entry.textNames) ? entry.textNames : '' }).toEqual({
+          text: answer.message,
+          names: entry.textNames,
+        });
+    },
+  );
+
+  it('says whether the same content was registered before', async () => {
+    const [same, different] = ['023-task-exists-same', '024-task-exists-different'].map((name) =>
+      requests.find((entry) => entry.name === name)!,
+    );
+    expect((await refusal(same!)).message).toMatch(/identical/u);
+    expect((await refusal(different!)).message).toMatch(/different/u);
+  });
+
+  it('says in a detail of the caller’s package that a workflow exists with another structure', async () => {
+    const different = requests.find(({ name }) => name === '053-workflow-exists-different')!;
+    const { details } = await refusal(different);
+    expect(details.map(({ typeUrl }) => typeUrl)).toEqual([
+      `type.googleapis.com/${transport.callersPackage}.admin.CreateWorkflowFailureReason`,
+    ]);
+    const { reason } = fromBinary(CreateWorkflowFailureReasonSchema, details[0]!.value);
+    expect(reason).toMatchObject({
+      case: 'existsDifferentStructure',
+      value: { id: { project: 'flytesnacks', domain: 'development', name: 'nested.middle', version: 'v1' } },
+    });
+  });
+});

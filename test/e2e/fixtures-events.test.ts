@@ -1,0 +1,158 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { eventSequences, type EventSequence, type FinalNode, type FinalPhase, withNeeds } from '../support/fixtures.js';
+import { nodesOf, tasksOf } from '../support/lists.js';
+import type { Answer, Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+
+type Closure = NonNullable<NodeExecution['closure'] | TaskExecution['closure']>;
+
+/** When something ended, as a reader can tell: from its start and how long it took. */
+const endOf = ({ startedAt, duration }: Pick<Closure, 'startedAt' | 'duration'>): string | undefined => {
+  if (startedAt === undefined || duration === undefined) return undefined;
+  const ms = timestampMs(startedAt) + Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6);
+  return new Date(ms).toISOString();
+};
+
+/** A phase with its times as they are to be read: without a start there is no duration, and so no end. */
+const wanted = ({ phase, startedAt, endedAt }: FinalPhase): FinalPhase => ({
+  phase,
+  ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),
+  ...(startedAt !== undefined && endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
+});
+
+const seen = (phase: string | undefined, closure: Pick<Closure, 'startedAt' | 'duration'>): FinalPhase => {
+  const endedAt = endOf(closure);
+  return {
+    phase: phase ?? 'none',
+    ...(closure.startedAt && { startedAt: timestampDate(closure.startedAt).toISOString() }),
+    ...(endedAt !== undefined && { endedAt }),
+  };
+};
+
+const wantedNode = ({ specNodeId, isParent = false, isDynamic = false, isArray = false, ...rest }: FinalNode) => ({
+  ...wanted(rest),
+  ...{ specNodeId, isParent, isDynamic, isArray },
+});
+
+const seenNode = ({ closure, metadata }: NodeExecution) => ({
+  ...seen(NodePhase[closure!.phase], closure!),
+  specNodeId: metadata!.specNodeId,
+  isParent: metadata!.isParentNode,
+  isDynamic: metadata!.isDynamic,
+  isArray: metadata!.isArray,
+});
+
+const taskKey = ({ id }: TaskExecution): string =>
+  `${id!.nodeExecutionId!.nodeId}/${id!.taskId!.name}/${id!.retryAttempt}`;
+
+const sequences = eventSequences();
+const titled = sequences.map((sequence): [title: string, sequence: EventSequence] => [sequence.name, sequence]);
+
+describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way) => {
+  let plane: ControlPlane;
+  let transport: Transport;
+  const answers = new Map<string, Answer>();
+
+  const execution = ({ final }: EventSequence) => ({
+    project: 'flytesnacks',
+    domain: 'development',
+    name: final.execution.name,
+  });
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    transport = plane[way];
+    const folders = withNeeds(...sequences.flatMap(({ needs }) => needs));
+    await register(transport, folders);
+    for (const { entries } of folders)
+      for (const { kind, method: rpc, bytes } of entries) if (kind === 'execution') await transport.send(rpc, bytes);
+    for (const { entries } of sequences)
+      for (const { path, method: rpc, bytes } of entries) answers.set(path, await transport.send(rpc, bytes));
+  });
+  afterAll(() => plane.close());
+
+  it.each(titled)('is answered as it should be: %s', (_, { entries }) => {
+    expect(entries.map(({ path }) => [path, answers.get(path)!.code])).toEqual(
+      entries.map(({ path, expect: code }) => [path, code]),
+    );
+  });
+
+  it.each(titled)('of something that has ended is refused with the phase that it has: %s', (_, { entries }) => {
+    for (const { path, expect: code } of entries.filter((each) => each.expect === 'FAILED_PRECONDITION')) {
+      const [detail, ...others] = answers.get(path)!.details;
+      expect([code, others]).toEqual(['FAILED_PRECONDITION', []]);
+      expect(detail!.typeUrl).toBe(`type.googleapis.com/${transport.callersPackage}.admin.EventFailureReason`);
+      const { reason } = fromBinary(EventFailureReasonSchema, detail!.value);
+      expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: 'SUCCEEDED' } });
+    }
+  });
+
+  it.each(titled)('decides the phase and times of the execution: %s', async (_, sequence) => {
+    const { closure } = await transport.call(method.getExecution, { id: execution(sequence) });
+    expect(seen(Phase[closure!.phase], closure!)).toEqual(wanted(sequence.final.execution));
+    const { executions } = await transport.call(method.listExecutions, { id: execution(sequence) });
+    expect(executions.map((each) => each.closure!.phase)).toEqual([closure!.phase]);
+  });
+
+  it.each(titled)('decides the phase, times, flags and parents of the nodes: %s', async (_, sequence) => {
+    const nodes = await nodesOf(transport, execution(sequence));
+    const { final } = sequence;
+    const byId = Object.entries(final.nodes);
+    expect(Object.fromEntries(nodes.map((node) => [node.id!.nodeId, seenNode(node)]))).toEqual(
+      Object.fromEntries(byId.map(([id, node]) => [id, wantedNode(node)])),
+    );
+    expect(nodes.length).toBe(byId.length);
+    for (const [nodeId] of byId) {
+      const got = await transport.call(method.getNodeExecution, { id: { nodeId, executionId: execution(sequence) } });
+      expect(got.closure!.phase).toBe(nodes.find(({ id }) => id!.nodeId === nodeId)!.closure!.phase);
+    }
+  });
+
+  it.each(titled)('puts each node under its parent: %s', async (_, sequence) => {
+    const nodes = Object.entries(sequence.final.nodes);
+    for (const parent of new Set(nodes.map(([, node]) => node.parent))) {
+      const children = nodes.filter(([, node]) => node.parent === parent).map(([id]) => id);
+      const request = { workflowExecutionId: execution(sequence), uniqueParentId: parent ?? '' };
+      const { nodeExecutions } = await transport.call(method.listNodeExecutions, request);
+      expect(nodeExecutions.map(({ id }) => id!.nodeId).sort()).toEqual(children.sort());
+    }
+  });
+
+  it.each(titled)('decides the phase and times of every attempt: %s', async (_, sequence) => {
+    const { final } = sequence;
+    const found = new Map<string, TaskExecution>();
+    for (const nodeId of Object.keys(final.nodes))
+      for (const task of await tasksOf(transport, { nodeId, executionId: execution(sequence) }))
+        found.set(taskKey(task), task);
+    const seenTasks = [...found].map(([key, { closure }]) => [key, seen(TaskPhase[closure!.phase], closure!)] as const);
+    expect(Object.fromEntries(seenTasks)).toEqual(
+      Object.fromEntries(Object.entries(final.tasks).map(([key, task]) => [key, wanted(task)])),
+    );
+    for (const [, { id, closure }] of found) {
+      const got = await transport.call(method.getTaskExecution, { id: id! });
+      expect(got.closure!.phase).toBe(closure!.phase);
+    }
+  });
+
+  it.each(titled)('is recorded once, however often it comes: %s', async (_, { entries }) => {
+    const before = await plane.head();
+    const ended = entries.filter(({ expect: code }) => code === 'OK');
+    for (const { path, method: rpc, bytes } of ended)
+      expect([path, (await transport.send(rpc, bytes)).code]).toEqual([path, 'ALREADY_EXISTS']);
+    expect(await plane.head()).toBe(before);
+  });
+});

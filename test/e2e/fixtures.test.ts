@@ -1,0 +1,172 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ExecutionCreateRequestSchema,
+  ExecutionCreateResponseSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { BranchNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { EngineSummary } from '../../services/engine/options.js';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
+import { againEntries, type FixtureEntry, type FixtureFolder, fixtureFolders } from '../support/fixtures.js';
+import { nodesOf } from '../support/lists.js';
+import type { Answer, Transport } from '../support/transports.js';
+import { shapeOf } from '../support/workflow-shape.js';
+
+const { method } = AdminService;
+
+const isSent = ({ kind }: FixtureEntry): boolean => kind !== 'upload_location';
+const isExecution = ({ kind }: FixtureEntry): boolean => kind === 'execution';
+
+const folders = fixtureFolders();
+const sent = folders.flatMap(({ entries }) => entries.filter(isSent));
+const workflows = sent.filter(({ kind }) => kind === 'workflow');
+const executions = sent.filter(isExecution);
+
+/** A folder under a title that says what it asks for. */
+const counted = ({ name, entries }: FixtureFolder): [title: string, entries: readonly FixtureEntry[]] => {
+  const launches = entries.filter(isExecution).length;
+  const registers = entries.filter(isSent).length - launches;
+  const skips = entries.length - entries.filter(isSent).length;
+  return [`${name} (${registers} registrations, ${launches} launches, ${skips} uploads skipped)`, entries];
+};
+
+const titled = (entry: FixtureEntry): [title: string, entry: FixtureEntry] => [entry.path, entry];
+
+/** One under which parcels come out heavy enough for a fail branch. */
+const SEED = 'c';
+
+const messagesOfFailBranches = ({ ifElse }: BranchNode): string[] => {
+  const nested = [ifElse?.case, ...(ifElse?.other ?? [])].flatMap((each) => (each?.thenNode ? [each.thenNode] : []));
+  const otherwise = ifElse?.default;
+  if (otherwise?.case === 'elseNode') nested.push(otherwise.value);
+  const inside = nested.flatMap(({ target }) =>
+    target.case === 'branchNode' ? messagesOfFailBranches(target.value) : [],
+  );
+  return otherwise?.case === 'error' ? [otherwise.value.message, ...inside] : inside;
+};
+
+describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) => {
+  let plane: ControlPlane;
+  let transport: Transport;
+  let summary: EngineSummary;
+  const answers = new Map<string, Answer>();
+
+  const answerTo = ({ path }: FixtureEntry): string => {
+    const answer = answers.get(path);
+    return answer?.code === 'OK' ? 'OK' : `${answer?.code}: ${answer?.message}`;
+  };
+
+  const launched = (entry: FixtureEntry) => {
+    const { id } = fromBinary(ExecutionCreateResponseSchema, answers.get(entry.path)!.bytes);
+    return id!;
+  };
+
+  const workflowOf = async (name: string, version: string) => {
+    const id = { resourceType: ResourceType.WORKFLOW, project: 'flytesnacks', domain: 'development', name, version };
+    const { closure } = await transport.call(method.getWorkflow, { id });
+    return closure!.compiledWorkflow!;
+  };
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    transport = plane[way];
+    for (const entry of sent) answers.set(entry.path, await transport.send(entry.method, entry.bytes));
+    summary = await plane.run({ seed: SEED });
+  });
+  afterAll(() => plane.close());
+
+  it.each(folders.map(counted))('of %s are OK', (_, entries) => {
+    const came = entries.filter(isSent).map((entry) => [entry.path, answerTo(entry)]);
+    expect(came).toEqual(entries.filter(isSent).map(({ path }) => [path, 'OK']));
+  });
+
+  it.each(workflows.map(titled))('make a workflow of the right shape: %s', async (_, { id, shape }) => {
+    expect(shapeOf(await workflowOf(id.name!, id.version!))).toEqual(shape);
+  });
+
+  it('give an execution without a name one of its own', () => {
+    const nameless = executions.filter(({ id }) => id.name === undefined);
+    expect(nameless.map(({ path }) => path)).toEqual(['01-hello/execute-04.create_request.pb']);
+    expect(nameless.map((entry) => launched(entry).name)).toEqual([
+      expect.stringMatching(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u),
+    ]);
+  });
+
+  it.each(executions.map(titled))('launch an execution that runs to its end: %s', async (_, entry) => {
+    const id = launched(entry);
+    const { closure, spec } = await transport.call(method.getExecution, { id });
+    const { template } = (await workflowOf(closure!.workflowId!.name, closure!.workflowId!.version)).primary!;
+    const failing = template!.nodes.flatMap(({ target }) =>
+      target.case === 'branchNode' ? messagesOfFailBranches(target.value) : [],
+    );
+    const nodes = await nodesOf(transport, id);
+    const errors = nodes.flatMap(({ closure: node }) =>
+      node?.outputResult.case === 'error' ? [node.outputResult.value.message] : [],
+    );
+    const takesFailBranch = errors.some((message) => failing.includes(message));
+    expect(Phase[closure!.phase]).toBe(takesFailBranch ? 'FAILED' : 'SUCCEEDED');
+    expect(spec!.launchPlan!.name).toBe(entry.launches!.name);
+    if (takesFailBranch) return;
+    const { fullInputs, fullOutputs } = await transport.call(method.getExecutionData, { id });
+    expect(Object.keys(fullInputs!.literals)).toEqual(expect.arrayContaining([...entry.inputs!]));
+    const promised = Object.keys(template!.interface?.outputs?.variables ?? {});
+    expect(Object.keys(fullOutputs?.literals ?? {}).sort()).toEqual(promised.sort());
+  });
+
+  it('run a task by itself', async () => {
+    const single = executions.find(({ launches }) => launches?.resourceType === 'TASK')!;
+    expect(single.path).toBe('01-hello/execute-05.create_request.pb');
+    const { spec, closure } = await transport.call(method.getExecution, { id: launched(single) });
+    expect(spec!.launchPlan).toMatchObject({ resourceType: ResourceType.TASK, name: 'hello.greet', version: 'v1' });
+    expect(closure!.workflowId!.name).toBe('.flytegen.hello.greet');
+  });
+
+  it('take a fail branch in some execution, and leave none running', async () => {
+    const { executions: all } = await transport.call(method.listExecutions, {
+      id: { project: 'flytesnacks', domain: 'development' },
+      limit: 1000,
+    });
+    const phases = all.map(({ closure }) => Phase[closure!.phase]);
+    expect(all.length).toBeGreaterThan(executions.length);
+    expect(new Set(phases)).toEqual(new Set(['SUCCEEDED', 'FAILED']));
+    expect(summary).toMatchObject({ endedBecause: 'idle', held: [], dropped: new Map(), events: { refused: 0 } });
+  });
+
+  it.each(folders.map(counted))('of %s are known the second time, and change nothing', async (_, entries) => {
+    // A nameless launch is a new one each time, and an activation is no registration.
+    const repeatable = entries.filter((entry) => isSent(entry) && !(isExecution(entry) && entry.id.name === undefined));
+    const before = await plane.head();
+    for (const entry of repeatable.filter(({ kind }) => kind !== 'launch_plan_update')) {
+      const { code, message } = await transport.send(entry.method, entry.bytes);
+      expect([entry.path, code]).toEqual([entry.path, 'ALREADY_EXISTS']);
+      if (!isExecution(entry)) expect(message).toContain('identical');
+    }
+    expect(await plane.head()).toBe(before);
+    for (const entry of repeatable.filter(({ kind }) => kind === 'launch_plan_update')) {
+      expect(await transport.send(entry.method, entry.bytes)).toMatchObject({ code: 'OK' });
+    }
+  });
+
+  it('are identical when they come in other bytes', async () => {
+    const before = await plane.head();
+    const again = againEntries();
+    expect(again.length).toBeGreaterThan(60);
+    for (const { method: rpc, bytes, path, expect: code } of again) {
+      const answer = await transport.send(rpc, bytes);
+      expect([path, answer.code]).toEqual([path, code]);
+      expect(answer.message).toContain('identical');
+    }
+    expect(await plane.head()).toBe(before);
+  });
+
+  it('carry the inputs that were recorded', async () => {
+    const twice = executions.find(({ path }) => path === '01-hello/execute-02.create_request.pb')!;
+    const request = fromBinary(ExecutionCreateRequestSchema, twice.bytes);
+    const { fullInputs } = await transport.call(method.getExecutionData, { id: launched(twice) });
+    expect(fullInputs).toEqual(request.inputs);
+  });
+});

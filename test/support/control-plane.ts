@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import { type EngineOptions, type EngineSummary } from '../../services/engine/options.js';
+import { runEngine } from '../../services/engine/engine.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import type { FixtureFolder } from './fixtures.js';
+import { type ServerProcess, startServerProcess } from './server-process.js';
+import { overGrpc, overRest, type Transport } from './transports.js';
+
+export type Transports = { readonly grpc: Transport; readonly rest: Transport };
+
+/** A control plane of its own for one test file: a process with its data, the ways to it, and its log. */
+export type ControlPlane = Transports & {
+  readonly server: () => ServerProcess;
+  readonly directory: string;
+  /** The position of the last event: what changes nothing leaves it where it is. */
+  readonly head: () => Promise<bigint>;
+  readonly events: () => Promise<readonly RecordedEvent[]>;
+  /** Runs a simulated engine until nothing is left to run. */
+  readonly run: (options?: Partial<EngineOptions>) => Promise<EngineSummary>;
+  readonly close: () => Promise<void>;
+};
+
+/** The graphs that dynamic tasks of the fixtures make at run time. */
+const DYNAMIC_DIRECTORY = fileURLToPath(new URL('../../../test/fixtures/06-dynamic/dynamic', import.meta.url));
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+
+const reading = async <Result>(
+  directory: string,
+  read: (log: Awaited<ReturnType<typeof sqliteLogReader>>) => Promise<Result>,
+): Promise<Result> => {
+  const log = await sqliteLogReader({ directory });
+  try {
+    return await read(log);
+  } finally {
+    await log.close();
+  }
+};
+
+/** An engine as fast as it goes, without chance failures. */
+export const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = {}): EngineOptions => ({
+  endpoint: server.ready.grpc,
+  concurrency: 64,
+  rate: 0,
+  failureProbability: 0,
+  seed: 'flightlog',
+  gates: 'auto',
+  dynamicDirectory: DYNAMIC_DIRECTORY,
+  untilIdle: true,
+  ...options,
+});
+
+/** Starts a control plane with the project of the fixtures. */
+export const startControlPlane = async (env: Readonly<Record<string, string>> = {}): Promise<ControlPlane> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-'));
+  const server = await startServerProcess({ data: directory, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
+  const grpc = overGrpc(server.ready);
+  return {
+    grpc,
+    rest: overRest(server.ready),
+    server: () => server,
+    directory,
+    head: () => reading(directory, (log) => log.head()),
+    events: () =>
+      reading(directory, async (log) => {
+        const events: RecordedEvent[] = [];
+        for await (const page of log.readLog({ after: 0n })) events.push(...page.events);
+        return events;
+      }),
+    run: (options) =>
+      runEngine(engineOptions(server, options), { signal: new AbortController().signal, logger: quiet }),
+    close: async () => {
+      grpc.close();
+      await server.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+};
+
+/** Sends what a folder registers, in its order. @throws when anything is not answered OK. */
+export const register = async (transport: Transport, folders: readonly FixtureFolder[]): Promise<void> => {
+  for (const entry of folders.flatMap(({ entries }) => entries)) {
+    if (entry.kind === 'execution' || entry.kind === 'upload_location') continue;
+    const { code, message } = await transport.send(entry.method, entry.bytes);
+    if (code !== 'OK') throw new Error(`${entry.path}: ${code}: ${message}`);
+  }
+};

@@ -1,0 +1,106 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import type { Any } from '@bufbuild/protobuf/wkt';
+
+import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
+import { grpcClient } from './grpc-client.js';
+import { restClient, type RestBody, statusOf } from './rest-client.js';
+import type { Ready } from './server-process.js';
+
+/** The answer to a request, whichever way it came. */
+export type Answer = {
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly Any[];
+  /** The message that is answered; empty for an error. */
+  readonly bytes: Uint8Array;
+  /** `flightlog-position`. */
+  readonly position: string | undefined;
+};
+
+/** A status other than OK. */
+export class Refused extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`${answer.code}: ${answer.message}`);
+    this.name = 'Refused';
+    this.answer = answer;
+  }
+}
+
+/** A way to the control plane: the same requests and answers on each. */
+export type Transport = {
+  readonly name: string;
+  /** The package that messages and services are called by. */
+  readonly callersPackage: string;
+  /** Sends a request as bytes to an RPC of the AdminService; never throws for a status. */
+  readonly send: (rpc: string, request: Uint8Array) => Promise<Answer>;
+  /** Calls an RPC. @throws {Refused} for a status other than OK. */
+  readonly call: <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+  ) => Promise<MessageShape<O>>;
+  /** Calls an RPC that is to be refused. */
+  readonly refused: <I extends DescMessage>(
+    method: DescMethodUnary<I>,
+    request: MessageInitShape<I>,
+  ) => Promise<Answer>;
+  readonly close: () => void;
+};
+
+const transport = (
+  name: string,
+  callersPackage: string,
+  send: Transport['send'],
+  close: Transport['close'] = () => undefined,
+): Transport => {
+  const sendTyped = <I extends DescMessage>(
+    method: DescMethodUnary<I>,
+    request: MessageInitShape<I>,
+  ): Promise<Answer> => send(method.name, toBinary(method.input, create(method.input, request)));
+  return {
+    name,
+    callersPackage,
+    send,
+    call: async (method, request) => {
+      const answer = await sendTyped(method, request);
+      if (answer.code !== 'OK') throw new Refused(answer);
+      return fromBinary(method.output, answer.bytes);
+    },
+    refused: sendTyped,
+    close,
+  };
+};
+
+/** gRPC, under one of the two names that the services have. */
+export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl' = 'flyteidl'): Transport => {
+  const client = grpcClient(ready.grpc);
+  const send: Transport['send'] = async (rpc, request) => {
+    const answer = await client.raw(`/${callersPackage}.service.AdminService/${rpc}`, request);
+    const [status] = answer.metadata.get('grpc-status-details-bin');
+    const details = status === undefined ? [] : fromBinary(StatusSchema, new Uint8Array(Buffer.from(status))).details;
+    const position = answer.metadata.get('flightlog-position')[0]?.toString();
+    return { ...answer, details, position };
+  };
+  return transport(`gRPC (${callersPackage})`, callersPackage, send, client.close);
+};
+
+/** REST, in JSON made from the messages, or in their bytes. */
+export const overRest = (ready: Ready, body: RestBody = 'json'): Transport => {
+  const client = restClient(ready.http);
+  const send: Transport['send'] = async (rpc, request) => {
+    const answer = await client.raw(rpc, request, body);
+    const position = answer.headers.get('flightlog-position') ?? undefined;
+    if (answer.code === 'OK') return { ...answer, details: [], position };
+    return { ...answer, bytes: new Uint8Array(), details: statusOf(answer).details, position };
+  };
+  return transport(`REST (${body})`, 'platformidl', send);
+};
