@@ -70,7 +70,12 @@ const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | und
   return { case: 'outputs', value };
 };
 
-/** A repeated phase adds a result where there was none; a new phase replaces it. */
+/**
+ * A repeated phase adds a result where there was none; a new phase replaces it.
+ *
+ * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
+ * location of ours to show in their place. Lists leave them out.
+ */
 const keepResult = (
   document: ExecutionDocument,
   message: WorkflowExecutionEvent,

@@ -61,7 +61,12 @@ const keepInputs = (document: NodeDocument, { inputValue }: NodeExecutionEvent, 
 const isNews = ({ closedBy }: NodeDocument, { phase }: NodeExecutionEvent, { samePhase }: EngineReport): boolean =>
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
-/** A repeated phase adds a result where there was none; a new phase replaces it. */
+/**
+ * A repeated phase adds a result where there was none; a new phase replaces it.
+ *
+ * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
+ * location of ours to show in their place. Lists leave them out.
+ */
 const keepResult = (
   document: NodeDocument,
   { outputResult: result }: NodeExecutionEvent,

@@ -42,7 +42,12 @@ const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, 
   if (inputValue.case === 'inputData') document.inputsAt ??= revision;
 };
 
-/** A repeated phase adds a result where there was none; a new phase replaces it. */
+/**
+ * A repeated phase adds a result where there was none; a new phase replaces it.
+ *
+ * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
+ * location of ours to show in their place. Lists leave them out.
+ */
 const keepResult = (
   document: TaskDocument,
   { outputResult: result }: TaskExecutionEvent,

@@ -20,7 +20,7 @@ import { categoryOf } from '../../services/kernel/stream.js';
 export const recordedAtMs = (position: bigint): number => 1_690_000_000_000 + Number(position);
 
 /** Events with the metadata that a log gives them. */
-export const inLog = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
+const inLog = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
   events.map((event) => {
     const metadata = { recordedAtMs: recordedAtMs(event.position), actor: '', commandId: '', schema: 1 };
     return { ...event, metadata: JSON.stringify(metadata) };
