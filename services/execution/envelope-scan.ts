@@ -95,9 +95,10 @@ const scan = (layout: Layout, event: Uint8Array): Scanned => {
   return layout.scan(fields);
 };
 
+/** Fields that this release does not know are left out: they may be lists. */
 const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array => {
   try {
-    return toBinary(schema, fromBinary(schema, event));
+    return toBinary(schema, fromBinary(schema, event, { readUnknownFields: false }));
   } catch (error) {
     throw new Malformed(error instanceof Error ? error.message : 'not a message', 0);
   }

@@ -209,6 +209,12 @@ describe('the envelope scan', () => {
       expect(compared).toBeGreaterThan(20);
     });
 
+    it(`passes over what a newer ${entity} event has more, and keeps it`, () => {
+      const unknown = Uint8Array.of(0xf2, 0x01, 1, 65, 0xf2, 0x01, 1, 66); // field 30, twice
+      const event = join([encode(needed), unknown]);
+      expect(scan(withField([event]))).toMatchObject({ entity, message: event });
+    });
+
     it(`of a ${entity} event cut short or changed anywhere answers or refuses`, () => {
       const bytes = withField([encode({ ...needed, outputResult: { case: 'outputUri', value: 's3://b' } })]);
       for (let end = 0; end < bytes.length; end += 1) scanned(() => scan(bytes.subarray(0, end)));
