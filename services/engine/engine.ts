@@ -11,6 +11,7 @@ import {
   type EngineLogger,
   type EngineOptions,
   type EngineSummary,
+  type EventWatch,
 } from './options.js';
 import { createPacer } from './pace.js';
 import { createReporter } from './reporter.js';
@@ -23,6 +24,8 @@ export type EngineSurroundings = {
   readonly logger: EngineLogger;
   /** Counts while the engine runs; its own where none are given. */
   readonly counters?: EngineCounters;
+  /** Sees every event on its way and what it was answered, for those who hold the log against it. */
+  readonly watch?: EventWatch;
 };
 
 type Walk = (held: Held, execution: Execution) => Promise<void>;
@@ -44,15 +47,15 @@ const summaryOf = (
 const walkerOf = (
   options: EngineOptions,
   client: InterfaceClient,
-  surroundings: Required<EngineSurroundings>,
+  surroundings: Required<Omit<EngineSurroundings, 'watch'>> & Pick<EngineSurroundings, 'watch'>,
   within: { readonly isHeld: (key: string) => boolean; readonly onLaunch: () => void },
 ): Walk => {
-  const { signal, logger, counters } = surroundings;
+  const { signal, logger, counters, watch } = surroundings;
   const needs = {
     client,
     options,
     signal,
-    report: createReporter({ client, counters, logger, pace: createPacer(options.rate, signal) }),
+    report: createReporter({ client, counters, logger, watch, pace: createPacer(options.rate, signal) }),
     isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
     onLaunch: within.onLaunch,
     definitionOf: createDefinitions(client),

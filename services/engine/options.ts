@@ -40,6 +40,13 @@ export type EngineCounters = {
   readonly executions: Record<EndPhase, number>;
 };
 
+/** Sees events pass: the requests as sent, and whether the control plane has them. */
+export interface EventWatch {
+  sending(request: Uint8Array): void;
+  /** `recorded` when the answer says that the event is in the log: OK or ALREADY_EXISTS. */
+  answered(request: Uint8Array, answer: 'recorded' | 'refused'): void;
+}
+
 export type EndPhase = 'SUCCEEDED' | 'FAILED' | 'ABORTED';
 
 export type EngineSummary = EngineCounters & {

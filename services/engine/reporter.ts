@@ -10,7 +10,7 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
-import { type EngineCounters, type EngineLogger } from './options.js';
+import { type EngineCounters, type EngineLogger, type EventWatch } from './options.js';
 import { type Report } from './walk/effects.js';
 
 const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
@@ -95,10 +95,11 @@ type ReporterNeeds = {
   readonly pace: () => Promise<void>;
   readonly counters: EngineCounters;
   readonly logger: EngineLogger;
+  readonly watch?: EventWatch | undefined;
 };
 
 /** Sends events: each is encoded once and repeated as the same bytes until it is answered. */
-export const createReporter = ({ client, pace, counters, logger }: ReporterNeeds): Reporter => {
+export const createReporter = ({ client, pace, counters, logger, watch }: ReporterNeeds): Reporter => {
   const now = createClock();
   const { events } = counters;
 
@@ -116,8 +117,10 @@ export const createReporter = ({ client, pace, counters, logger }: ReporterNeeds
   return async (report) => {
     await pace();
     const { method, bytes } = encode(report, now());
+    watch?.sending(bytes);
     try {
       events.repeated += await client.send(method, bytes);
+      watch?.answered(bytes, 'recorded');
       events.sent++;
       events.ok++;
       countEnd(counters, report);
