@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { runEngine } from '../../services/engine/engine.js';
+import type { EngineSummary } from '../../services/engine/options.js';
+import { sha256Hex } from '../../services/kernel/hash.js';
+import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { fixtureFolders } from '../support/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { modelOf } from '../support/independent-model.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { viewDifferences } from '../support/view-check.js';
+
+/** How often the server is killed under load; a longer run by this variable. */
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 30);
+const IN_FLIGHT = 32;
+/** Events that must be acknowledged between two kills, so that each finds the server at work. */
+const PROGRESS = 100;
+const LIMIT_MS = 120_000 + KILLS * 15_000;
+const ENDED = new Set([4, 6, 7, 8]);
+const CREATE = '/flyteidl.service.AdminService/CreateExecution';
+const LARGE = 'x'.repeat(100_000);
+
+/** The `event` field of a request, the second of all three kinds: what the log keeps, byte for byte. */
+const eventIn = (request: Uint8Array): Uint8Array => {
+  const reader = new BinaryReader(request);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 2) return reader.bytes();
+    reader.skip(wireType);
+  }
+  throw new Error('a request without an event');
+};
+
+const until = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 60_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`waited too long: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+};
+
+describe('a server that is killed under load', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-kill-'));
+  const env = { FLIGHTLOG_PROJECTS: '["flytesnacks"]' };
+  /** Hashes of the events whose answer said that they are recorded. */
+  const recorded = new Set<string>();
+  const created = new Set<string>();
+  const stop = new AbortController();
+  let server: ServerProcess;
+  let client: GrpcClient;
+  let engine: Promise<EngineSummary>;
+  let ports: readonly string[];
+  let inFlight = 0;
+  let launches = 0;
+
+  const watch = {
+    sending: () => void (inFlight += 1),
+    answered: (request: Uint8Array, answer: 'recorded' | 'refused') => {
+      inFlight -= 1;
+      if (answer === 'recorded') recorded.add(sha256Hex(eventIn(request)));
+    },
+  };
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+
+  const restart = async (failPoint?: string): Promise<void> => {
+    const more = failPoint === undefined ? {} : { FLIGHTLOG_FAIL_POINT: failPoint };
+    server = await startServerProcess({ data: directory, args: ports, env: { ...env, ...more } });
+  };
+
+  /** Launches wide executions until one more is acknowledged; what the caller was told is remembered. */
+  const launch = async (greeting = 'you'): Promise<void> => {
+    const name = `killed-${launches++}`;
+    const spec = {
+      launchPlan: {
+        resourceType: 3,
+        project: 'flytesnacks',
+        domain: 'development',
+        name: 'hello.hello',
+        version: 'v1',
+      },
+    };
+    const inputs = {
+      literals: {
+        name: {
+          value: {
+            case: 'scalar' as const,
+            value: {
+              value: {
+                case: 'primitive' as const,
+                value: { value: { case: 'stringValue' as const, value: greeting } },
+              },
+            },
+          },
+        },
+      },
+    };
+    const request = create(ExecutionCreateRequestSchema, {
+      project: 'flytesnacks',
+      domain: 'development',
+      name,
+      spec,
+      inputs,
+    });
+    const { code } = await client.raw(CREATE, toBinary(ExecutionCreateRequestSchema, request));
+    if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+  };
+
+  const keepBusy = async (): Promise<void> => {
+    await Promise.all(Array.from({ length: IN_FLIGHT * 2 }, () => launch()));
+  };
+
+  beforeAll(async () => {
+    server = await startServerProcess({ data: directory, env });
+    const [grpcPort = '', httpPort = ''] = [server.ready.grpc, server.ready.http].map(
+      (address) => address.split(':').at(-1) ?? '',
+    );
+    ports = ['--grpc-port', grpcPort, '--http-port', httpPort];
+    client = grpcClient(server.ready.grpc);
+    for (const { entries } of fixtureFolders()) {
+      for (const { service, method, bytes, kind, id } of entries) {
+        if (kind === 'upload_location') continue;
+        const { code } = await client.raw(`/flyteidl.service.${service}/${method}`, bytes);
+        expect(code).toBe('OK');
+        if (kind === 'execution' && id.name !== undefined) created.add(`${id.project}/${id.domain}/${id.name}`);
+      }
+    }
+    engine = runEngine(
+      {
+        endpoint: server.ready.grpc,
+        concurrency: 128,
+        rate: 0,
+        failureProbability: 0.05,
+        seed: 'kill',
+        gates: 'auto',
+        dynamicDirectory: join(import.meta.dirname, '../../../test/fixtures/06-dynamic/dynamic'),
+        untilIdle: false,
+      },
+      { signal: stop.signal, logger, watch },
+    );
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    stop.abort();
+    await engine.catch(() => undefined);
+    client.close();
+    await server.kill();
+    rmSync(directory, { recursive: true, force: true });
+  }, LIMIT_MS);
+
+  it(
+    `is killed ${KILLS} times with ${IN_FLIGHT} or more calls in flight, and starts again`,
+    async () => {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const before = recorded.size;
+        const launching = keepBusy();
+        await until(
+          'events are acknowledged with enough in flight',
+          () => recorded.size >= before + PROGRESS && inFlight >= IN_FLIGHT,
+        );
+        await server.kill();
+        await launching;
+        await restart();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it.each([
+    ['before the commit', 'before-commit:40'],
+    ['between commit and answer', 'after-commit:40'],
+    ['between payload and append', 'after-payload:1'],
+    ['inside a checkpoint', 'inside-checkpoint:25'],
+  ])(
+    'stops %s, and starts again',
+    async (_, failPoint) => {
+      await server.kill();
+      await restart(failPoint);
+      await until('the fail point is met', async () => {
+        if (server.child.signalCode !== null) return true;
+        await Promise.all([keepBusy(), launch(LARGE)]);
+        return server.child.signalCode !== null;
+      });
+      expect(server.child.signalCode).toBe('SIGKILL');
+      await restart();
+      await launch(LARGE);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'has brought every execution to its end, has every acknowledged event once, and views that are the fold of the log',
+    async () => {
+      stop.abort();
+      await engine.catch(() => undefined);
+      const summary = await runEngine(
+        {
+          endpoint: server.ready.grpc,
+          concurrency: 128,
+          rate: 0,
+          failureProbability: 0.05,
+          seed: 'kill',
+          gates: 'auto',
+          dynamicDirectory: join(import.meta.dirname, '../../../test/fixtures/06-dynamic/dynamic'),
+          untilIdle: true,
+        },
+        { signal: new AbortController().signal, logger, watch },
+      );
+      expect(summary.endedBecause).toBe('idle');
+      expect([...summary.dropped]).toEqual([]);
+
+      const log = await sqliteLogReader({ directory });
+      const payloads = filePayloadStore({ directory });
+      const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
+      const times = new Map<string, number>();
+      for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineReported'] } })) {
+        for (const { data } of events) {
+          const { message } = fromBinary(EngineReportedSchema, data);
+          const hash = sha256Hex(await read(message!));
+          times.set(hash, (times.get(hash) ?? 0) + 1);
+        }
+      }
+      expect([...times.values()].filter((count) => count !== 1)).toEqual([]);
+      expect([...recorded].filter((hash) => !times.has(hash))).toEqual([]);
+
+      const model = await modelOf(log, read);
+      expect([...created].filter((name) => !model.has(name))).toEqual([]);
+      expect([...model].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name)).toEqual([]);
+      expect(await viewDifferences(client, model)).toEqual([]);
+      process.stdout.write(`${recorded.size} events acknowledged, ${model.size} executions, ${KILLS} kills\n`);
+      await log.close();
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,97 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import type { WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { GrpcClient } from './grpc-client.js';
+import { type ModelExecution, type ModelNode, type ModelTask, taskKey } from './independent-model.js';
+
+const PAGE = 10_000;
+const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
+  time === undefined ? undefined : timestampMs(time);
+
+const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
+  const startedAtMs = started(closure?.startedAt);
+  return {
+    phase: closure?.phase ?? 0,
+    createdAtMs: started(closure?.createdAt) ?? 0,
+    ...(startedAtMs !== undefined && { startedAtMs }),
+    deckUri: closure?.deckUri ?? '',
+    isParent: metadata?.isParentNode ?? false,
+    isDynamic: metadata?.isDynamic ?? false,
+    isArray: metadata?.isArray ?? false,
+    parent,
+  };
+};
+
+const seenTask = ({ closure }: TaskExecution): ModelTask => {
+  const startedAtMs = started(closure?.startedAt);
+  return {
+    phase: closure?.phase ?? 0,
+    createdAtMs: started(closure?.createdAt) ?? 0,
+    ...(startedAtMs !== undefined && { startedAtMs }),
+    reasons: closure?.reasons.length ?? 0,
+  };
+};
+
+/** Reads an execution from the views as clients do: its nodes from the roots down, and their attempts. */
+const seenExecution = async (client: GrpcClient, id: WorkflowExecutionIdentifier): Promise<ModelExecution> => {
+  const { closure } = await client.call(AdminService.method.getExecution, { id });
+  const nodes = new Map<string, ModelNode>();
+  const tasks = new Map<string, ModelTask>();
+  const readAttempts = async (nodeId: string): Promise<void> => {
+    const nodeExecutionId = { nodeId, executionId: id };
+    const page = await client.call(AdminService.method.listTaskExecutions, { nodeExecutionId, limit: PAGE });
+    for (const task of page.taskExecutions) {
+      tasks.set(taskKey(nodeId, task.id?.taskId, task.id?.retryAttempt ?? 0), seenTask(task));
+    }
+  };
+  const readNodes = async (uniqueParentId: string): Promise<void> => {
+    const request = { workflowExecutionId: id, uniqueParentId, limit: PAGE };
+    const page = await client.call(AdminService.method.listNodeExecutions, request);
+    for (const node of page.nodeExecutions) {
+      const nodeId = node.id?.nodeId ?? '';
+      nodes.set(nodeId, seenNode(node, uniqueParentId));
+      await readAttempts(nodeId);
+      if (node.metadata?.isParentNode === true) await readNodes(nodeId);
+    }
+  };
+  await readNodes('');
+  const startedAtMs = started(closure?.startedAt);
+  return { phase: closure?.phase ?? 0, ...(startedAtMs !== undefined && { startedAtMs }), nodes, tasks };
+};
+
+/** How the views of one execution differ from the model of it; the empty list when they do not. */
+const differences = (name: string, model: ModelExecution, seen: ModelExecution): string[] => {
+  const pairs: [string, unknown, unknown][] = [
+    ['phase', model.phase, seen.phase],
+    ['startedAt', model.startedAtMs, seen.startedAtMs],
+  ];
+  for (const [of, expected, actual] of [
+    ['node', model.nodes, seen.nodes],
+    ['task', model.tasks, seen.tasks],
+  ] as const) {
+    for (const key of new Set([...expected.keys(), ...actual.keys()])) {
+      pairs.push([`${of} ${key}`, expected.get(key), actual.get(key)]);
+    }
+  }
+  const text = (value: unknown): string =>
+    JSON.stringify(value, value instanceof Object ? Object.keys(value).sort() : undefined);
+  return pairs
+    .filter(([, expected, actual]) => text(expected) !== text(actual))
+    .map(([what, expected, actual]) => `${name} ${what}: the log says ${text(expected)}, the view ${text(actual)}`);
+};
+
+/** Holds every execution's views against the model of the log; answers what differs. */
+export const viewDifferences = async (
+  client: GrpcClient,
+  model: ReadonlyMap<string, ModelExecution>,
+): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const [key, expected] of model) {
+    const [project = '', domain = '', name = ''] = key.split('/');
+    const seen = await seenExecution(client, { project, domain, name } as WorkflowExecutionIdentifier);
+    found.push(...differences(key, expected, seen));
+  }
+  return found;
+};
