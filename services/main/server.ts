@@ -17,9 +17,10 @@ import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
 import { assertPortIsFree } from './ports.js';
 import { allRoutes } from './routes.js';
-import { startViews } from './views.js';
+import { type RunningViews, startViews } from './views.js';
 
 const DRAIN_MS = 10_000;
+const CATCH_UP_REPORT_MS = 2_000;
 
 /** A server that answers. */
 export type Running = {
@@ -37,6 +38,13 @@ export type Running = {
   readonly failed: Promise<unknown>;
   /** Stops taking calls, finishes those on their way, and closes what it opened. */
   readonly close: () => Promise<void>;
+};
+
+/** Who was answered before a restart sees what they were told from the first request on. */
+const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promise<void> => {
+  while (!(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), views.failed]))) {
+    logger.info({ position: Number(views.position()), head: Number(head) }, 'the views catch up with the log');
+  }
 };
 
 /**
@@ -58,6 +66,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
   const views = await startViews({ directory, source: store.readerSource }, logger);
+  await catchUp(views, await store.head(), logger);
   const readStore = servingReadStore({ directory });
   const fresh = freshness(sessions.acknowledged, views);
   const executions = executionAggregate({ payloads });
