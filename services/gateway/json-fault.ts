@@ -3,9 +3,16 @@ import { type DescField, type DescMessage, fromJson, type JsonReadOptions, type 
 // Looking for the place decodes parts of the body again and again; a body larger than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
-type Options = Partial<JsonReadOptions>;
+// No decoder goes deeper than this: what is wrong lies above. Past it, only the stack would end the search.
+const MAX_DEPTH = 100;
 
-const decodes = (type: DescMessage, json: JsonValue, options: Options): boolean => {
+// A path of more parts is cut in its middle.
+const MAX_PARTS = 24;
+
+/** How to decode, and how many messages deep the search is. */
+type Search = { readonly options: Partial<JsonReadOptions>; readonly depth: number };
+
+const decodes = (type: DescMessage, json: JsonValue, { options }: Search): boolean => {
   try {
     fromJson(type, json, options);
     return true;
@@ -18,35 +25,35 @@ const inField = (
   field: DescField,
   holder: { type: DescMessage; key: string },
   value: JsonValue,
-  options: Options,
+  search: Search,
 ): string => {
   const { type, key } = holder;
   if (field.fieldKind === 'list' && Array.isArray(value)) {
-    const at = value.findIndex((element) => !decodes(type, { [key]: [element] }, options));
-    return at < 0 ? key : `${key}[${at}]${inside(field.message, value[at] as JsonValue, options)}`;
+    const at = value.findIndex((element) => !decodes(type, { [key]: [element] }, search));
+    return at < 0 ? key : `${key}[${at}]${inside(field.message, value[at] as JsonValue, search)}`;
   }
   if (field.fieldKind === 'map' && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const entry = Object.entries(value).find(
-      ([name, element]) => !decodes(type, { [key]: { [name]: element } }, options),
+      ([name, element]) => !decodes(type, { [key]: { [name]: element } }, search),
     );
-    return entry ? `${key}[${entry[0]}]${inside(field.message, entry[1], options)}` : key;
+    return entry ? `${key}[${entry[0]}]${inside(field.message, entry[1], search)}` : key;
   }
-  return `${key}${inside(field.message, value, options)}`;
+  return `${key}${inside(field.message, value, search)}`;
 };
 
-const inside = (type: DescMessage | undefined, json: JsonValue, options: Options): string => {
-  const path = type ? pathIn(type, json, options) : '';
+const inside = (type: DescMessage | undefined, json: JsonValue, { options, depth }: Search): string => {
+  const path = type && depth < MAX_DEPTH ? pathIn(type, json, { options, depth: depth + 1 }) : '';
   return path === '' ? '' : `.${path}`;
 };
 
-const pathIn = (type: DescMessage, json: JsonValue, options: Options): string => {
+const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return '';
   if (type.typeName.startsWith('google.protobuf.')) return ''; // their JSON is not made of their fields
-  const failing = Object.entries(json).find(([key, value]) => !decodes(type, { [key]: value }, options));
+  const failing = Object.entries(json).find(([key, value]) => !decodes(type, { [key]: value }, search));
   if (!failing) return '';
   const [key, value] = failing;
   const field = type.fields.find(({ name, jsonName }) => name === key || jsonName === key);
-  return field ? inField(field, { type, key }, value, options) : key;
+  return field ? inField(field, { type, key }, value, search) : key;
 };
 
 /**
@@ -54,7 +61,9 @@ const pathIn = (type: DescMessage, json: JsonValue, options: Options): string =>
  *
  * @returns the empty string when it is the body as a whole, or when the body is too large to be searched.
  */
-export const jsonFaultPath = (type: DescMessage, text: string, options: Options): string => {
+export const jsonFaultPath = (type: DescMessage, text: string, options: Search['options']): string => {
   if (text.length > MAX_SEARCHED_LENGTH) return '';
-  return pathIn(type, JSON.parse(text) as JsonValue, options);
+  const parts = pathIn(type, JSON.parse(text) as JsonValue, { options, depth: 1 }).split('.');
+  const shown = parts.length > MAX_PARTS ? [...parts.slice(0, MAX_PARTS / 2), '…', ...parts.slice(-3)] : parts;
+  return shown.join('.');
 };

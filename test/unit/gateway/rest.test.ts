@@ -247,6 +247,7 @@ describe('a JSON body', () => {
 
   it.each([
     ['messages', `${'{"collection":{"literals":['.repeat(60)}{}${']}}'.repeat(60)}`],
+    ['messages, by thousands', `${'{"collection":{"literals":['.repeat(9_000)}{}${']}}'.repeat(9_000)}`],
     ['brackets', '['.repeat(400_000)],
     ['closed brackets', '['.repeat(400_000) + ']'.repeat(400_000)],
   ])('has too many levels of %s', async (_what, value) => {
