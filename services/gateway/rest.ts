@@ -11,6 +11,21 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
 
 type Probe = (hosting: Hosting) => number;
 
+const DISCARDED_MESSAGES = 4;
+
+/**
+ * Reads what the caller of a refused request is still sending, and throws it away: a connection that is closed under it
+ * would break before it has read the answer. Only who sends much more than any message may have is cut off.
+ */
+const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
+  void reply.removeHeader('connection');
+  let left = DISCARDED_MESSAGES * maxMessageBytes;
+  request.raw.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.raw.destroy();
+  });
+};
+
 /** Paths that are no RPC: what they answer, whatever the verb and whoever asks. */
 const probes: Readonly<Record<string, Probe>> = {
   '/healthcheck': () => 200,
@@ -49,6 +64,7 @@ const open = (hosting: Hosting): FastifyInstance => {
   app.setErrorHandler((error, request, reply) => {
     const thrown = requestFault(error, hosting.maxMessageBytes);
     logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
+    letItFinish(request, reply, hosting.maxMessageBytes);
     sendFailure(request, reply, thrown);
   });
   return app;
