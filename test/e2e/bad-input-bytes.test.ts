@@ -1,0 +1,268 @@
+import { connect } from 'node:http2';
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { helloRequest, literal } from '../support/hello.js';
+import { type RestAnswer, type RestClient, restClient } from '../support/rest-client.js';
+
+const CREATE = '/platformidl.service.AdminService/CreateExecution';
+const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const OCTETS = { 'content-type': 'application/octet-stream' };
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const recorded = fixtureBytes('01-hello/execute-02.create_request.pb');
+const event = fixtureBytes('events/hello-succeeds/004-node.event_request.pb');
+const deep = fixtureBytes('invalid/107-execution-deep-literal.create_request.pb');
+
+const launchPlan = {
+  id: {
+    resourceType: 'LAUNCH_PLAN',
+    project: 'flytesnacks',
+    domain: 'development',
+    name: 'conditional',
+    version: 'v1',
+  },
+  spec: {
+    workflowId: {
+      resourceType: 'WORKFLOW',
+      project: 'flytesnacks',
+      domain: 'development',
+      name: 'hello.hello',
+      version: 'v1',
+    },
+  },
+};
+
+/** A list in a list in a list, as JSON. */
+const nested = (depth: number): string =>
+  `{"inputs":{"literals":{"times":${'{"collection":{"literals":['.repeat(depth)}${']}}'.repeat(depth)}}}}`;
+
+let plane: ControlPlane;
+let grpc: GrpcClient;
+let rest: RestClient;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  grpc = grpcClient(plane.server().ready.grpc);
+  rest = restClient(plane.server().ready.http);
+});
+afterAll(async () => {
+  grpc.close();
+  await plane.close();
+});
+
+/** Asks, and makes sure that the log stays as it was, and that the answer comes soon. */
+const unchanged = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
+  const before = await plane.head();
+  const startedAt = performance.now();
+  const answer = await ask();
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(await plane.head()).toBe(before);
+  return answer;
+};
+
+const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<RestAnswer> =>
+  rest.request('POST', '/api/v1/executions', body, headers);
+
+describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text says where', () => {
+  it.each([
+    ['truncated', CREATE, recorded.subarray(0, -7), /cannot decode ExecutionCreateRequest: .*inputs.* ends early/u],
+    ['truncated event', EVENT, event.subarray(0, -5), /cannot decode NodeExecutionEventRequest: event\S* ends early/u],
+    ['nested two thousand deep', CREATE, deep, /inputs.*nested deeper than 100/u],
+    ['not protobuf at all', CREATE, Buffer.from('{"project":"flytesnacks"}'), /cannot decode ExecutionCreateRequest/u],
+    ['text that is not UTF-8', CREATE, Buffer.from([0x0a, 0x02, 0xc3, 0x28]), /project is not valid UTF-8/u],
+    ['another wire type', CREATE, Buffer.from([0x08, 0x01]), /project has wire type 0 in place of 2/u],
+  ] as const)('%s', async (_what, path, bytes, text) => {
+    const { code, message } = await unchanged(() => grpc.raw(path, bytes));
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(text)]);
+  });
+});
+
+describe('bodies over REST that are no message are INVALID_ARGUMENT, and the text says where', () => {
+  const truncated = '{"project":"flytesnacks","domain":';
+  it.each([
+    ['truncated JSON', truncated, {}, /malformed JSON/u],
+    ['truncated JSON, strictly', truncated, JSON_TYPE, /malformed JSON/u],
+    ['text that is not JSON', 'project=flytesnacks', {}, /malformed JSON/u],
+    ['JSON that is no message', '[1, 2]', {}, /ExecutionCreateRequest|invalid request/u],
+    ['a number for a text', '{"project":7}', {}, /invalid value for project/u],
+    ['a text for a message', '{"spec":"hello"}', {}, /invalid value for spec/u],
+    ['a mode that is none, strictly', '{"spec":{"metadata":{"mode":"SOON"}}}', JSON_TYPE, /spec\.metadata\.mode/u],
+    ['an unknown field, strictly', '{"colour":"red"}', JSON_TYPE, /colour/u],
+    ['nested two thousand deep', nested(2_000), {}, /inputs|nested|depth|recursion/u],
+    ['nested two thousand deep, strictly', nested(2_000), JSON_TYPE, /inputs|nested|depth|recursion/u],
+    [
+      'protobuf cut short',
+      recorded.subarray(0, -7),
+      OCTETS,
+      /cannot decode ExecutionCreateRequest: .*inputs.* ends early/u,
+    ],
+    ['protobuf nested two thousand deep', deep, OCTETS, /inputs.*nested deeper than 100/u],
+    ['JSON as protobuf', '{"project":"flytesnacks"}', OCTETS, /cannot decode ExecutionCreateRequest/u],
+    ['protobuf as JSON', recorded, JSON_TYPE, /malformed JSON/u],
+    ['protobuf as anything', recorded, { 'content-type': 'text/plain' }, /malformed JSON/u],
+  ] as const)('%s', async (_what, body, headers, text) => {
+    const { http, code, message } = await unchanged(() => post(body, headers));
+    expect([http, code, message]).toEqual([400, 'INVALID_ARGUMENT', expect.stringMatching(text)]);
+  });
+
+  it('an event that is truncated', async () => {
+    const { code, message } = await unchanged(() => rest.request('POST', '/api/v1/events/nodes', '{"event":{"id"'));
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/malformed JSON/u)]);
+  });
+
+  it('an event of a phase that is none', async () => {
+    const executionId = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
+    const body = JSON.stringify({ event: { executionId, phase: 99, occurredAt: '2026-01-01T00:00:00Z' } });
+    const { code, message } = await unchanged(() => rest.request('POST', '/api/v1/events/workflows', body));
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/phase/u)]);
+  });
+
+  it('a launch condition, by either name of its message', async () => {
+    for (const name of ['flyteidl', 'platformidl']) {
+      const launchConditions = { '@type': `type.googleapis.com/${name}.core.Identifier`, name: 'x' };
+      const body = { ...launchPlan, spec: { ...launchPlan.spec, entityMetadata: { launchConditions } } };
+      const answer = await unchanged(() => rest.request('POST', '/api/v1/launch_plans', JSON.stringify(body)));
+      expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/launch.?condition/iu)]);
+    }
+  });
+});
+
+describe('a path that no RPC has', () => {
+  it.each([
+    ['GET /api/v1/nothing', 404, 'NOT_FOUND', 'Not Found'],
+    ['POST /api/v2/executions', 404, 'NOT_FOUND', 'Not Found'],
+    ['GET /api/v1/executions/flytesnacks/development/a%2Fb/c', 404, 'NOT_FOUND', 'Not Found'],
+    ['PATCH /api/v1/executions', 501, 'UNIMPLEMENTED', 'Method Not Allowed'],
+    ['DELETE /api/v1/projects', 501, 'UNIMPLEMENTED', 'Method Not Allowed'],
+  ])('over REST: %s is %i', async (asked, http, code, message) => {
+    const [verb = '', path = ''] = asked.split(' ');
+    expect(await unchanged(() => rest.request(verb, path))).toMatchObject({ http, code, message });
+  });
+
+  it('over REST: that cannot be decoded is INVALID_ARGUMENT', async () => {
+    const answer = await unchanged(() => rest.request('GET', '/api/v1/projects/%ff'));
+    expect(answer).toMatchObject({
+      http: 400,
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(/path/u) as string,
+    });
+  });
+
+  it.each(['/platformidl.service.AdminService/LaunchRocket', '/somebody.else/GetExecution'])(
+    'over gRPC: %s is UNIMPLEMENTED',
+    async (path) => {
+      expect(await unchanged(() => grpc.raw(path, recorded))).toMatchObject({ code: 'UNIMPLEMENTED' });
+    },
+  );
+});
+
+describe('a message above the largest', () => {
+  // Well formed: a name of 64 MiB. Field 3, wire type 2, and a length of four bytes.
+  const oversized = Buffer.concat([Buffer.from([0x1a, 0x80, 0x80, 0x80, 0x20]), Buffer.alloc(MAX_BYTES, 'a')]);
+
+  it('is RESOURCE_EXHAUSTED over gRPC, in the words that engines look for', async () => {
+    const before = await plane.head();
+    const { code, message } = await grpc.raw(EVENT, oversized);
+    expect([code, message]).toEqual(['RESOURCE_EXHAUSTED', expect.stringMatching(/message larger than max/u)]);
+    expect(await plane.head()).toBe(before);
+  });
+
+  it.each([
+    ['bytes', OCTETS],
+    ['JSON', JSON_TYPE],
+  ])('is RESOURCE_EXHAUSTED over REST, in %s', async (_name, headers) => {
+    const before = await plane.head();
+    const { http, code, message } = await post(oversized, headers);
+    expect([http, code, message]).toEqual([
+      429,
+      'RESOURCE_EXHAUSTED',
+      expect.stringMatching(/message larger than max/u),
+    ]);
+    expect(await plane.head()).toBe(before);
+  });
+
+  it.each(['grpc', 'rest'] as const)('leaves room for large ones, over %s', async (way) => {
+    const text = 'x'.repeat(6 * 1024 * 1024);
+    const request = helloRequest(`large-over-${way}`, ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal(text));
+    });
+    const { id } = await plane[way].call(AdminService.method.createExecution, request);
+    const { fullInputs } = await plane[way].call(AdminService.method.getExecutionData, { id: id! });
+    expect(fullInputs!.literals['name']).toMatchObject(literal(text));
+  });
+});
+
+describe('a content type that is not the message’s', () => {
+  /** One HTTP/2 request with a content type that no gRPC client sends. */
+  const http2 = (contentType: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const session = connect(`http://${plane.server().ready.grpc}`);
+      session.once('error', reject);
+      const stream = session.request({ ':method': 'POST', ':path': CREATE, 'content-type': contentType });
+      stream.once('response', (headers) => {
+        resolve(Number(headers[':status']));
+        session.close();
+        stream.close();
+      });
+      stream.end(recorded);
+    });
+
+  it.each(['application/json', 'text/html'])('is refused over gRPC with 415: %s', async (contentType) => {
+    expect(await unchanged(() => http2(contentType))).toBe(415);
+  });
+
+  it('is JSON over REST, whatever it says, unless it is bytes', async () => {
+    const request = fromBinary(ExecutionCreateRequestSchema, recorded);
+    const asJson = JSON.stringify({ project: request.project, domain: request.domain, name: 'UPPER', spec: {} });
+    for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=utf-8']) {
+      const { http, message } = await unchanged(() => post(asJson, { 'content-type': type }));
+      expect([http, message]).toEqual([400, expect.stringMatching(/invalid name format: UPPER/u)]);
+    }
+  });
+
+  it('answers an error in the dialect that was asked for', async () => {
+    const bytes = toBinary(ExecutionCreateRequestSchema, helloRequest('UPPER'));
+    const { headers, code } = await post(bytes, OCTETS);
+    expect([headers.get('content-type'), code]).toEqual(['application/octet-stream', 'INVALID_ARGUMENT']);
+    const asked = await post('{}', { accept: 'application/octet-stream' });
+    expect([asked.headers.get('content-type'), asked.code]).toEqual(['application/octet-stream', 'INVALID_ARGUMENT']);
+  });
+});
+
+describe('a list that cannot be, over REST', () => {
+  it.each([
+    ['sort_by.key=', /invalid sort key ''/u],
+    ['sort_by.key=colour', /invalid sort key 'colour'/u],
+    ['sortBy.key=created_at&sortBy.direction=UPWARDS', /direction/u],
+    ['limit=ten', /invalid value for limit/u],
+    ['limit=-1', /invalid value for limit/u],
+    ['limit=1&limit=2', /limit/u],
+    ['filters=eq(phase,RUNNING)+eq(mode,0)', /invalid value for filters|invalid filter|mode|phase/u],
+  ])('is INVALID_ARGUMENT: ?%s', async (query, text) => {
+    const path = `/api/v1/executions/flytesnacks/development?${query}`;
+    const { http, code, message } = await unchanged(() => rest.request('GET', path));
+    expect([http, code, message]).toEqual([400, 'INVALID_ARGUMENT', expect.stringMatching(text)]);
+  });
+});
+
+it('never is UNKNOWN or INTERNAL, for any bytes at all', async () => {
+  const before = await plane.head();
+  for (const { name } of AdminService.methods) {
+    for (const bytes of [recorded, deep, event, Buffer.from('nonsense'), recorded.subarray(3)]) {
+      const { code } = await grpc.raw(`/platformidl.service.AdminService/${name}`, bytes);
+      expect([name, code]).not.toEqual([name, 'UNKNOWN']);
+      expect([name, code]).not.toEqual([name, 'INTERNAL']);
+    }
+  }
+  expect(await plane.head()).toBeGreaterThan(before); // `recorded` launches what it launches
+});

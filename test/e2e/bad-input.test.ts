@@ -1,0 +1,352 @@
+import {
+  clone,
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/fixtures.js';
+import { helloRequest, launchHello, literal } from '../support/hello.js';
+import { type ExecutionId, nodeReport, second, taskReport, workflowReport } from '../support/reports.js';
+import type { Answer, Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+const SCOPE = { project: 'flytesnacks', domain: 'development' };
+const NOWHERE = { ...SCOPE, name: 'nobody-launched-this' };
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello', '02-diamond'));
+});
+afterAll(() => plane.close());
+
+/** One bad request of an RPC. */
+type Bad = readonly [what: string, code: string, text: RegExp, ask: (transport: Transport) => Promise<Answer>];
+
+const bad = <I extends DescMessage>(
+  what: string,
+  rpc: DescMethodUnary<I>,
+  request: MessageInitShape<I>,
+  [code, text]: readonly [code: string, text: RegExp],
+): Bad => [what, code, text, (transport) => transport.refused(rpc, request)];
+
+const launches = (what: string, change: Parameters<typeof helloRequest>[1], text: RegExp, code = 'INVALID_ARGUMENT') =>
+  bad(what, method.createExecution, helloRequest('never-launched', change), [code, text]);
+
+const recordedTask = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
+const otherTask = clone(TaskCreateRequestSchema, recordedTask);
+otherTask.spec!.template!.metadata!.discoverable = true;
+const diamond = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('02-diamond/execute-01.create_request.pb'));
+const withoutSurvey = (): typeof diamond => {
+  const { survey: _, ...literals } = diamond.inputs!.literals;
+  return { ...diamond, name: 'never-launched', inputs: { ...diamond.inputs!, literals } };
+};
+
+const WRITES: readonly Bad[] = [
+  launches(
+    'an unknown project',
+    (request) => {
+      request.project = 'atlantis';
+    },
+    /project \[atlantis\]/u,
+  ),
+  launches(
+    'an unknown domain',
+    (request) => {
+      request.domain = 'qa';
+    },
+    /domain \[qa\]/u,
+  ),
+  launches(
+    'a missing field',
+    (request) => {
+      delete request.spec!.launchPlan;
+    },
+    /missing id/u,
+  ),
+  launches(
+    'a malformed name',
+    (request) => {
+      request.name = 'Never_launched';
+    },
+    /invalid name format: Never_launched/u,
+  ),
+  launches(
+    'a wrong input type',
+    (request) => {
+      request.inputs!.literals['times'] = create(LiteralSchema, literal('twice'));
+    },
+    /invalid times input wrong type/u,
+  ),
+  launches(
+    'an input that nothing asks for',
+    (request) => {
+      request.inputs!.literals['colour'] = create(LiteralSchema, literal('red'));
+    },
+    /invalid input colour/u,
+  ),
+  bad('a missing required input', method.createExecution, withoutSurvey(), [
+    'INVALID_ARGUMENT',
+    /expected_inputs survey missing/u,
+  ]),
+  launches(
+    'an unknown launch plan',
+    (request) => {
+      request.spec!.launchPlan!.name = 'hello.goodbye';
+    },
+    /missing entity of type LAUNCH_PLAN .*hello\.goodbye/u,
+    'NOT_FOUND',
+  ),
+  bad('a duplicate version', method.createTask, recordedTask, ['ALREADY_EXISTS', /identical/u]),
+  bad('a duplicate version with another content', method.createTask, otherTask, ['ALREADY_EXISTS', /different/u]),
+  bad(
+    'a workflow event for an unknown execution',
+    method.createWorkflowEvent,
+    workflowReport(NOWHERE, { phase: Phase.RUNNING }),
+    ['NOT_FOUND', /missing entity of type execution .*nobody-launched-this/u],
+  ),
+  bad(
+    'a node event for an unknown execution',
+    method.createNodeEvent,
+    nodeReport(NOWHERE, 'n0', { phase: NodePhase.RUNNING }),
+    ['NOT_FOUND', /execution.*nobody-launched-this/u],
+  ),
+  bad(
+    'a task event for an unknown execution',
+    method.createTaskEvent,
+    taskReport(NOWHERE, 'n0', { phase: TaskPhase.RUNNING }),
+    ['NOT_FOUND', /missing entity of type execution .*nobody-launched-this/u],
+  ),
+  bad('an event without an event', method.createWorkflowEvent, {}, ['INVALID_ARGUMENT', /event/u]),
+  bad('an event without an execution', method.createWorkflowEvent, { event: { phase: Phase.RUNNING } }, [
+    'INVALID_ARGUMENT',
+    /missing execution_id/u,
+  ]),
+  bad(
+    'an event without a time',
+    method.createTaskEvent,
+    taskReport(NOWHERE, 'n0', { phase: TaskPhase.RUNNING, occurredAt: undefined }),
+    ['INVALID_ARGUMENT', /occurred_at/u],
+  ),
+  bad(
+    'an event of a node without an id',
+    method.createNodeEvent,
+    nodeReport(NOWHERE, '', { phase: NodePhase.RUNNING }),
+    ['INVALID_ARGUMENT', /node_id/u],
+  ),
+  bad('a termination of an unknown execution', method.terminateExecution, { id: NOWHERE, cause: 'tired of it' }, [
+    'NOT_FOUND',
+    /missing entity of type execution/u,
+  ]),
+  bad('a recovery of an unknown execution', method.recoverExecution, { id: NOWHERE }, ['NOT_FOUND', /execution/u]),
+  bad('a relaunch without an id', method.relaunchExecution, {}, ['INVALID_ARGUMENT', /missing id/u]),
+  bad(
+    'an activation of an unknown launch plan',
+    method.updateLaunchPlan,
+    { id: { ...NOWHERE, version: 'v1' }, state: LaunchPlanState.ACTIVE },
+    ['NOT_FOUND', /LAUNCH_PLAN/u],
+  ),
+];
+
+const list = { id: SCOPE };
+const sortBy = (key: string, direction = 0) => ({ ...list, sortBy: { key, direction } });
+const IA = 'INVALID_ARGUMENT';
+
+const READS: readonly Bad[] = [
+  bad('an execution that is not there', method.getExecution, { id: NOWHERE }, [
+    'NOT_FOUND',
+    /execution .*nobody-launched/u,
+  ]),
+  bad('a version that is not there', method.getWorkflow, { id: { ...NOWHERE, version: 'v9' } }, [
+    'NOT_FOUND',
+    /WORKFLOW/u,
+  ]),
+  bad('a project that is not there', method.getProject, { id: 'atlantis' }, ['NOT_FOUND', /project \[atlantis\]/u]),
+  bad('an unknown filter field', method.listExecutions, { ...list, filters: 'eq(colour,red)' }, [
+    IA,
+    /e\.colour.* is invalid filter/u,
+  ]),
+  bad('an unknown filter function', method.listExecutions, { ...list, filters: 'like(phase,RUNNING)' }, [
+    IA,
+    /unrecognized filter function: like/u,
+  ]),
+  bad('a filter that is none', method.listExecutions, { ...list, filters: 'phase=RUNNING' }, [
+    IA,
+    /invalid value for filters/u,
+  ]),
+  bad('a filter with an end missing', method.listTasks, { ...list, filters: 'eq(name,x)+' }, [
+    IA,
+    /invalid value for filters/u,
+  ]),
+  bad('a time that is none', method.listExecutions, { ...list, filters: 'gte(started_at,yesterday)' }, [
+    IA,
+    /started_at.*yesterday/u,
+  ]),
+  bad('a duration that is none', method.listExecutions, { ...list, filters: 'gt(duration,long)' }, [
+    IA,
+    /duration \[long\]/u,
+  ]),
+  bad('a bad token', method.listExecutions, { ...list, token: 'next' }, [
+    IA,
+    /invalid pagination token next for ListExecutions/u,
+  ]),
+  bad('a negative offset', method.listWorkflows, { ...list, token: '-1' }, [
+    IA,
+    /invalid pagination token -1 for ListWorkflows/u,
+  ]),
+  bad('a bad sort key', method.listExecutions, sortBy('colour'), [IA, /invalid sort key 'colour'/u]),
+  bad('a bad sort order', method.listLaunchPlans, sortBy('name', 7), [
+    IA,
+    /(?:invalid sort order specified|invalid value for direction): .?7/u,
+  ]),
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = plane[way];
+  });
+
+  /** Asks, and makes sure that the log stays as it was. */
+  const unchanged = async (ask: () => Promise<Answer>): Promise<Answer> => {
+    const before = await plane.head();
+    const answer = await ask();
+    expect(await plane.head()).toBe(before);
+    return answer;
+  };
+
+  const launch = (name: string): Promise<ExecutionId> => launchHello(transport, `${way}-${name}`);
+
+  it.each([...WRITES, ...READS])(
+    'is refused with its text, and changes nothing: %s',
+    async (_what, code, text, ask) => {
+      const answer = await unchanged(() => ask(transport));
+      expect([answer.code, answer.message]).toEqual([code, expect.stringMatching(text)]);
+    },
+  );
+
+  it.each([
+    ['Succeeded', 'SUCCEEDED'],
+    ['Failed', 'FAILED'],
+  ] as const)('is refused with the stored phase: an event after the end, %s', async (_name, ended) => {
+    const id = await launch(`after-${ended.toLowerCase()}`);
+    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+    await transport.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[ended] }));
+    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase[ended] }));
+    await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase[ended] }));
+    const late = [
+      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
+      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED })),
+      () => transport.refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.ABORTED })),
+      () => transport.refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING })),
+      () => transport.refused(method.terminateExecution, { id, cause: 'too late' }),
+    ];
+    for (const ask of late) {
+      const { code, message, details } = await unchanged(ask);
+      expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/\S/u)]);
+      const [detail] = details;
+      expect(detail?.typeUrl).toBe(`type.googleapis.com/${transport.callersPackage}.admin.EventFailureReason`);
+      const { reason } = fromBinary(EventFailureReasonSchema, detail!.value);
+      expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: ended } });
+    }
+  });
+
+  it('is refused: a step back to QUEUED, and a phase that is none', async () => {
+    const id = await launch('step-back');
+    await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+    const report = (phase: Phase) => () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase }));
+    expect(await unchanged(report(Phase.QUEUED))).toMatchObject({ code: 'FAILED_PRECONDITION', details: [] });
+    expect(await unchanged(report(Phase.UNDEFINED))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('changes nothing: an event that comes again, byte for byte or with its maps in another order', async () => {
+    const id = await launch('repeated');
+    const [one, two] = [literal(1n), literal('two')];
+    const output = (literals: Record<string, typeof one>) =>
+      ({ outputResult: { case: 'outputData', value: { literals } } }) as const;
+    const input = (literals: Record<string, typeof one>) =>
+      ({ inputValue: { case: 'inputData', value: { literals } } }) as const;
+    const [forth, back] = [
+      { a: one, b: two, c: one },
+      { c: one, b: two, a: one },
+    ];
+    const customs = [
+      { job: 'j', shards: { x: 1, y: 2 } },
+      { shards: { y: 2, x: 1 }, job: 'j' },
+    ];
+    const reports = [forth, back].map((literals, at) => [
+      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
+      () =>
+        transport.refused(
+          method.createNodeEvent,
+          nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...input(literals) }),
+        ),
+      () =>
+        transport.refused(
+          method.createTaskEvent,
+          taskReport(id, 'n0', { phase: TaskPhase.RUNNING, ...input(literals), customInfo: customs[at]! }),
+        ),
+      () =>
+        transport.refused(
+          method.createTaskEvent,
+          taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, ...output(literals) }),
+        ),
+      () =>
+        transport.refused(
+          method.createNodeEvent,
+          nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, ...output(literals) }),
+        ),
+      () =>
+        transport.refused(
+          method.createWorkflowEvent,
+          workflowReport(id, { phase: Phase.SUCCEEDED, ...output(literals) }),
+        ),
+    ]);
+    const [first, swapped] = reports;
+    for (const [at, report] of first!.entries()) {
+      expect((await report()).code).toBe('OK');
+      // At once, when the phase is that of the event …
+      expect((await unchanged(report)).code).toBe('ALREADY_EXISTS');
+      expect((await unchanged(swapped![at]!)).code).toBe('ALREADY_EXISTS');
+    }
+    // … and when everything has moved on and ended.
+    for (const report of [...first!, ...swapped!]) expect((await unchanged(report)).code).toBe('ALREADY_EXISTS');
+  });
+
+  it('is known but kept: new content in a phase that was reported', async () => {
+    const id = await launch('new-content');
+    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+    const before = await plane.head();
+    const deck = nodeReport(id, 'n0', { phase: NodePhase.RUNNING, deckUri: 's3://decks/n0', occurredAt: second(30) });
+    expect((await transport.refused(method.createNodeEvent, deck)).code).toBe('ALREADY_EXISTS');
+    expect(await plane.head()).toBeGreaterThan(before);
+    const { closure } = await transport.call(method.getNodeExecution, { id: { executionId: id, nodeId: 'n0' } });
+    expect(closure).toMatchObject({ deckUri: 's3://decks/n0', phase: NodePhase.RUNNING });
+  });
+
+  it('is refused: a launch under a name that is taken', async () => {
+    await launch('taken');
+    const again = () => transport.refused(method.createExecution, helloRequest(`${way}-taken`));
+    expect(await unchanged(again)).toMatchObject({
+      code: 'ALREADY_EXISTS',
+      message: expect.stringMatching(/\S/u) as string,
+    });
+  });
+});
