@@ -19,6 +19,7 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   category: EXECUTION_CATEGORY,
   decider: executionDecider,
   codec: executionCodec,
+  begins: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
   sizeOf: sizeOfState,
   recall: (command, past) => recall(command, past, payloads),

@@ -1,14 +1,12 @@
-import { clone, create, toBinary } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 
 import type { Notification } from '../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ExecutionCreateRequest,
-  ExecutionCreateRequestSchema,
   type ExecutionCreateResponse,
   ExecutionCreateResponseSchema,
   ExecutionMetadataSchema,
   type ExecutionSpec,
-  ExecutionSpecSchema,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   ExecutionClusterLabelSchema,
@@ -20,7 +18,6 @@ import { type ExecutionCreated, ExecutionCreatedSchema } from '../../proto/gen/p
 import { resolveInputs } from '../compiler/execution-inputs.js';
 import { literalMapProblem } from '../compiler/literal-map.js';
 import { contextOf } from '../kernel/command-context.js';
-import { digestOf } from '../kernel/digest.js';
 import { assertLabels } from '../kernel/labels.js';
 import { assertNotifications } from '../kernel/notifications.js';
 import { type Call, missing, RpcError } from '../kernel/rpc.js';
@@ -103,10 +100,12 @@ type Context = {
   readonly inherited: Inherited;
 };
 
-/** The spec as GetExecution shows it: what was requested, with what the platform has added. */
-const storedSpec = (requested: ExecutionSpec, config: WorkflowExecutionConfig, context: Context): ExecutionSpec => {
+/**
+ * The spec as GetExecution shows it: what was requested, with what the platform has added. The request was decoded for
+ * this call alone, so its spec is changed in place.
+ */
+const storedSpec = (spec: ExecutionSpec, config: WorkflowExecutionConfig, context: Context): ExecutionSpec => {
   const { id, target, inherited } = context;
-  const spec = clone(ExecutionSpecSchema, requested);
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- inputs have a place of their own
   delete spec.inputs;
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
@@ -147,26 +146,21 @@ const configOf = async (
   return { config, read: [...read, ...attributes.map((each) => each.read)] };
 };
 
-const createdOf = async (
-  services: CreateServices,
-  request: ExecutionCreateRequest,
-  sound: Sound,
-  context: Context,
-): Promise<ExecutionCreated> => {
+const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
   const { id, target } = context;
   const inputs = resolvedInputs(target, sound.inputs);
   const { config, read } = await configOf(services, sound.spec, context);
+  const userInputs = toBinary(LiteralMapSchema, sound.inputs);
   return create(ExecutionCreatedSchema, {
     id,
     spec: storedSpec(sound.spec, config, context),
     workflowId: target.workflowId,
     ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
     inputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, inputs) } },
-    userInputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, sound.inputs) } },
+    userInputs: { content: { case: 'inline', value: userInputs } },
     notifications: [...resolvedNotifications(sound.spec, target)],
     config,
     read: [...read],
-    digest: digestOf(ExecutionCreateRequestSchema, request),
   });
 };
 
@@ -189,7 +183,7 @@ export const createExecution = async (
   const inherited = await inheritanceOf(services, sound.spec.metadata);
   const name = request.name === '' ? generatedName(services.random(NAME_BYTES)) : request.name;
   const id: ExecutionId = { project, domain, name };
-  const created = await createdOf(services, request, sound, { id, principal: call.principal, target, inherited });
+  const created = await createdOf(services, sound, { id, principal: call.principal, target, inherited });
   await target.prepare();
   const command = { type: 'CreateExecution', id, created } as const;
   const outcome = await services.sessions.handle(services.aggregate, executionStream(id), command, contextOf(call));

@@ -45,6 +45,11 @@ export interface Aggregate<State, Command, Event, Refusal> {
   readonly codec: EventCodec<Event>;
   /** Where large parts of the stream's events are put. */
   payloadScope(command: Command): string;
+  /**
+   * Whether a command begins its stream, and so is decided on nothing first: the append finds out whether the stream
+   * is there, and only then it is read.
+   */
+  begins?(command: Command): boolean;
   /** Roughly what the state takes in memory, in bytes. */
   sizeOf(state: State): number;
   /** Reads of the stream's past what an unsure decision needs, and answers the command with it. */

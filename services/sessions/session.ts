@@ -61,12 +61,19 @@ const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<{ state: S; rev
   return folded;
 };
 
+/** A command that begins its stream needs no look at it: a stream that is there after all refuses the append. */
+const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state: S; revision: bigint } | undefined => {
+  const [turn] = queue;
+  const isFirst = turn?.kind === 'command' && turn.attempts === 0 && aggregate.begins?.(turn.command) === true;
+  return isFirst ? { state: aggregate.decider.initial(), revision: -1n } : undefined;
+};
+
 /** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
 const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
-      live.folded ??= await fold(live);
+      live.folded ??= beginning(live) ?? (await fold(live));
       const turn = live.queue.shift();
       const waiting = turn === undefined ? undefined : takeTurn(live, turn, live.folded.state);
       if (waiting !== undefined) await waiting;

@@ -6,7 +6,7 @@ import type { SessionServices } from './live.js';
 import { openSession, type Session } from './session.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-/** The cache is weighed after so many commands, not after each. */
+/** The cache is weighed after at least so many commands, and no sooner than it has sessions: weighing looks at each. */
 const WEIGH_EVERY = 1_024;
 
 type AnySession = Session<unknown, unknown, unknown>;
@@ -32,16 +32,23 @@ export const openSessions = (
   const acknowledged = rememberAcknowledged();
   let commands = 0;
 
-  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
+  const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
     const prefix = prefixOf(stream);
+    const onDurable = ({ position }: { position: bigint }): void => acknowledged.note(stream, prefix, position);
+    return openSession({ aggregate, stream, services, onDurable });
+  };
+
+  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
     // A stream has one category and so one aggregate: what is cached under its name has these types.
     const known = sessions.get(stream) as Session<S, C, R> | undefined;
-    const onDurable = ({ position }: { position: bigint }): void => acknowledged.note(stream, prefix, position);
-    const session = known ?? openSession({ aggregate, stream, services, onDurable });
+    const session = known ?? open(aggregate, stream);
     sessions.delete(stream);
     sessions.set(stream, session);
-    commands = (commands + 1) % WEIGH_EVERY;
-    if (commands === 0) shrink(sessions, maxBytes);
+    commands += 1;
+    if (commands > Math.max(WEIGH_EVERY, sessions.size)) {
+      commands = 0;
+      shrink(sessions, maxBytes);
+    }
     return session;
   };
 
