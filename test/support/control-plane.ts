@@ -20,8 +20,10 @@ export type ControlPlane = Transports & {
   /** The position of the last event: what changes nothing leaves it where it is. */
   readonly head: () => Promise<bigint>;
   readonly events: () => Promise<readonly RecordedEvent[]>;
-  /** Runs a simulated engine until nothing is left to run. */
-  readonly run: (options?: Partial<EngineOptions>) => Promise<EngineSummary>;
+  /** Runs a simulated engine until nothing is left to run, or the signal. */
+  readonly run: (options?: Partial<EngineOptions>, signal?: AbortSignal) => Promise<EngineSummary>;
+  /** Kills the process and leaves its data. */
+  readonly kill: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -43,7 +45,7 @@ const reading = async <Result>(
 };
 
 /** An engine as fast as it goes, without chance failures. */
-export const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = {}): EngineOptions => ({
+const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = {}): EngineOptions => ({
   endpoint: server.ready.grpc,
   concurrency: 64,
   rate: 0,
@@ -55,9 +57,11 @@ export const engineOptions = (server: ServerProcess, options: Partial<EngineOpti
   ...options,
 });
 
-/** Starts a control plane with the project of the fixtures. */
-export const startControlPlane = async (env: Readonly<Record<string, string>> = {}): Promise<ControlPlane> => {
-  const directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-'));
+/** Starts a control plane with the project of the fixtures, on the data of one that was killed or on none. */
+export const startControlPlane = async (
+  env: Readonly<Record<string, string>> = {},
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-')),
+): Promise<ControlPlane> => {
   const server = await startServerProcess({ data: directory, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
   const grpc = overGrpc(server.ready);
   return {
@@ -72,8 +76,12 @@ export const startControlPlane = async (env: Readonly<Record<string, string>> = 
         for await (const page of log.readLog({ after: 0n })) events.push(...page.events);
         return events;
       }),
-    run: (options) =>
-      runEngine(engineOptions(server, options), { signal: new AbortController().signal, logger: quiet }),
+    run: (options, signal = new AbortController().signal) =>
+      runEngine(engineOptions(server, options), { signal, logger: quiet }),
+    kill: async () => {
+      grpc.close();
+      await server.kill();
+    },
     close: async () => {
       grpc.close();
       await server.stop();

@@ -13,6 +13,7 @@ import {
 } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
+import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 
@@ -38,12 +39,13 @@ const registry = createRegistry(...new Set(withDependencies(AdminService.file)))
 /** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
 const camel = (name: string): string => name.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
 
-/** What stands in a path for a field of a JSON message. An empty field is not in the JSON: here, a first attempt. */
-const inPath = (message: JsonObject, path: string): string => {
+/** What stands in a path for a field of a JSON message; a first attempt, which is empty, is not in the JSON. */
+const inPath = (message: JsonObject, path: string): string | undefined => {
   const value = camel(path)
     .split('.')
     .reduce((inner: JsonValue | undefined, name) => (inner as JsonObject | undefined)?.[name], message);
-  return encodeURIComponent(typeof value === 'object' ? '' : (value ?? 0));
+  if (value === undefined) return path.endsWith('retry_attempt') ? '0' : undefined;
+  return typeof value === 'object' ? undefined : encodeURIComponent(value);
 };
 
 /** All that is set in a message, as query parameters, but for what the path has. */
@@ -64,19 +66,28 @@ const methodOf = (name: string): DescMethod => {
 
 type Bound = { readonly verb: string; readonly path: string };
 
-/** Where a request goes: its binding's path, filled in from the message. */
-const boundTo = (method: DescMethod, message: JsonObject): Bound => {
-  const { pattern } = getOption(method, http);
+const FIELD = /\{([^}]+)\}/gu;
+
+/** One binding of an RPC, filled in from the message; none when the message lacks something of the path. */
+const filledIn = ({ pattern }: HttpRule, message: JsonObject): Bound | undefined => {
   const verb = METHODS.find((each) => each === pattern.case);
-  if (verb === undefined || pattern.case === 'custom') throw new Error(`${method.name} has no binding`);
-  const bound = new Set<string>();
-  const path = String(pattern.value).replaceAll(/\{([^}]+)\}/gu, (_, field: string) => {
-    bound.add(camel(field));
-    return inPath(message, field);
-  });
-  if (verb !== 'get') return { verb, path };
-  const query = new URLSearchParams(parametersOf(message, '', (name) => bound.has(name))).toString();
-  return { verb, path: query === '' ? path : `${path}?${query}` };
+  if (verb === undefined || pattern.case === 'custom') return undefined;
+  const fields = Array.from(String(pattern.value).matchAll(FIELD), ([, field = '']) => field);
+  if (fields.some((field) => inPath(message, field) === undefined)) return undefined;
+  const path = String(pattern.value).replaceAll(FIELD, (_, field: string) => inPath(message, field) ?? '');
+  const bound = new Set(fields.map(camel));
+  const query = verb === 'get' ? parametersOf(message, '', (name) => bound.has(name)) : [];
+  return { verb, path: query.length === 0 ? path : `${path}?${new URLSearchParams(query).toString()}` };
+};
+
+/** Where a request goes: the first of its bindings that it has all parts for. */
+const boundTo = (method: DescMethod, message: JsonObject): Bound => {
+  const rule = getOption(method, http);
+  for (const each of [rule, ...rule.additionalBindings]) {
+    const bound = filledIn(each, message);
+    if (bound !== undefined) return bound;
+  }
+  throw new Error(`${method.name} has no binding for ${JSON.stringify(message)}`);
 };
 
 const isOctets = (headers: Headers): boolean => headers.get('content-type') === OCTETS;
@@ -98,7 +109,11 @@ export type RestClient = {
     headers?: Readonly<Record<string, string>>,
   ) => Promise<RestAnswer>;
   /** The request of an RPC by its binding; the answer's bytes are those of the message, or of the error as they came. */
-  readonly raw: (method: string, request: Uint8Array, body?: RestBody) => Promise<RestAnswer>;
+  readonly raw: (
+    method: string,
+    request: Uint8Array,
+    options?: { readonly body?: RestBody; readonly headers?: Readonly<Record<string, string>> },
+  ) => Promise<RestAnswer>;
 };
 
 /** Sends requests of the interface over REST, as JSON made from their bytes or as the bytes. */
@@ -115,19 +130,22 @@ export const restClient = (base: string): RestClient => {
     const { code, message } = statusOf(answer);
     return { ...answer, code: status[code] as keyof typeof status, message };
   };
-  const asJson = async (method: DescMethod, bytes: Uint8Array): Promise<RestAnswer> => {
+  type Headed = Readonly<Record<string, string>> | undefined;
+  const asJson = async (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
     const message = toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
     const { verb, path } = boundTo(method, message);
-    const answer = await request(verb.toUpperCase(), path, verb === 'get' ? undefined : JSON.stringify(message));
+    const body = verb === 'get' ? undefined : JSON.stringify(message);
+    const answer = await request(verb.toUpperCase(), path, body, headers);
     return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
   };
   /** Bytes that need not be a message: so only where nothing of it is in the path. */
-  const asOctets = (method: DescMethod, bytes: Uint8Array): Promise<RestAnswer> => {
+  const asOctets = (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
     const { verb, path } = boundTo(method, {});
-    return request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS });
+    return request(verb.toUpperCase(), path, bytes, { ...headers, 'content-type': OCTETS });
   };
   return {
     request,
-    raw: (name, bytes, body = 'json') => (body === 'json' ? asJson : asOctets)(methodOf(name), bytes),
+    raw: (name, bytes, { body = 'json', headers } = {}) =>
+      (body === 'json' ? asJson : asOctets)(methodOf(name), bytes, headers),
   };
 };

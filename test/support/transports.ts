@@ -42,7 +42,7 @@ export type Transport = {
   /** The package that messages and services are called by. */
   readonly callersPackage: string;
   /** Sends a request as bytes to an RPC of the AdminService; never throws for a status. */
-  readonly send: (rpc: string, request: Uint8Array) => Promise<Answer>;
+  readonly send: (rpc: string, request: Uint8Array, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   /** Calls an RPC. @throws {Refused} for a status other than OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -83,8 +83,8 @@ const transport = (
 /** gRPC, under one of the two names that the services have. */
 export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl' = 'flyteidl'): Transport => {
   const client = grpcClient(ready.grpc);
-  const send: Transport['send'] = async (rpc, request) => {
-    const answer = await client.raw(`/${callersPackage}.service.AdminService/${rpc}`, request);
+  const send: Transport['send'] = async (rpc, request, headers) => {
+    const answer = await client.raw(`/${callersPackage}.service.AdminService/${rpc}`, request, headers);
     const [status] = answer.metadata.get('grpc-status-details-bin');
     const details = status === undefined ? [] : fromBinary(StatusSchema, new Uint8Array(Buffer.from(status))).details;
     const position = answer.metadata.get('flightlog-position')[0]?.toString();
@@ -96,8 +96,8 @@ export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl
 /** REST, in JSON made from the messages, or in their bytes. */
 export const overRest = (ready: Ready, body: RestBody = 'json'): Transport => {
   const client = restClient(ready.http);
-  const send: Transport['send'] = async (rpc, request) => {
-    const answer = await client.raw(rpc, request, body);
+  const send: Transport['send'] = async (rpc, request, headers = {}) => {
+    const answer = await client.raw(rpc, request, { body, headers });
     const position = answer.headers.get('flightlog-position') ?? undefined;
     if (answer.code === 'OK') return { ...answer, details: [], position };
     return { ...answer, bytes: new Uint8Array(), details: statusOf(answer).details, position };

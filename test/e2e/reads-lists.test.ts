@@ -1,0 +1,311 @@
+import { type MessageInitShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { ResourceListRequestSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { Sort_Direction as Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { type Execution, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { allPages, nodesOf } from '../support/lists.js';
+import { second, workflowReport } from '../support/reports.js';
+import type { Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+
+type ListRequest = Partial<Exclude<MessageInitShape<typeof ResourceListRequestSchema>, { $typeName: string }>>;
+
+const STAGING = { project: 'flytesnacks', domain: 'staging' };
+const DEVELOPMENT = { project: 'flytesnacks', domain: 'development' };
+const BIG = { ...DEVELOPMENT, name: 'big-run' };
+const COUNT = 120;
+const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.RUNNING, Phase.QUEUED];
+
+let plane: ControlPlane;
+
+/** Launches `run-000` and so on in staging: every fourth each succeeds, fails, runs and waits; times are their own. */
+const launchAll = async (transport: Transport): Promise<void> => {
+  const launch = async (_: unknown, index: number): Promise<void> => {
+    const name = `run-${String(index).padStart(3, '0')}`;
+    const inStaging = helloRequest(name, (request) => {
+      request.domain = STAGING.domain;
+    });
+    await transport.call(method.createExecution, inStaging);
+    const end = ENDS[index % ENDS.length]!;
+    const phases = end === Phase.QUEUED ? [] : [...new Set([Phase.RUNNING, end])];
+    for (const phase of phases) {
+      const occurredAt = second(phase === Phase.RUNNING ? index : 2 * index + 1);
+      await transport.call(method.createWorkflowEvent, workflowReport({ ...STAGING, name }, { phase, occurredAt }));
+    }
+  };
+  await Promise.all(Array.from({ length: COUNT }, launch));
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello', '12-big', '14-pipeline'));
+  const big = fixtureFolder('12-big').entries.find(({ kind }) => kind === 'execution')!;
+  expect((await plane.grpc.send(big.method, big.bytes)).code).toBe('OK');
+  await plane.run();
+  await launchAll(plane.grpc);
+});
+afterAll(() => plane.close());
+
+const nameOf = ({ id }: Execution): string => id!.name;
+const ms = (time: Timestamp | undefined): number => (time === undefined ? -1 : timestampMs(time));
+
+describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = plane[way];
+  });
+
+  const executions = async (request: ListRequest = {}): Promise<readonly Execution[]> => {
+    const listed = await transport.call(method.listExecutions, { id: STAGING, limit: 1_000, ...request });
+    return listed.executions;
+  };
+
+  const paged = (limit: number, request: ListRequest = {}): Promise<readonly Execution[]> =>
+    allPages(async (token) => {
+      const page = await transport.call(method.listExecutions, { id: STAGING, ...request, limit, token });
+      expect(page.executions.length).toBeLessThanOrEqual(limit);
+      expect(page.token).not.toMatch(/^\d+$/u);
+      return { elements: page.executions, token: page.token };
+    });
+
+  it('has 100 elements when it is not told how many, and a token for the rest', async () => {
+    const page = await transport.call(method.listExecutions, { id: STAGING });
+    expect(page.executions.length).toBe(100);
+    const rest = await transport.call(method.listExecutions, { id: STAGING, token: page.token });
+    expect(rest.executions.length).toBe(COUNT - 100);
+    expect(rest.token).toBe('');
+  });
+
+  it.each([1, 7, 40, 119, 120, 121])('has no gaps and no repeats in pages of %i', async (limit) => {
+    expect((await paged(limit)).map(nameOf)).toEqual((await executions()).map(nameOf));
+  });
+
+  it('ends without a token when its last page is full', async () => {
+    const page = await transport.call(method.listExecutions, { id: STAGING, limit: COUNT });
+    expect([page.executions.length, page.token]).toEqual([COUNT, '']);
+  });
+
+  it('goes on from an offset, and from there with tokens', async () => {
+    const all = (await executions()).map(nameOf);
+    const page = await transport.call(method.listExecutions, { id: STAGING, limit: 15, token: '30' });
+    expect(page.executions.map(nameOf)).toEqual(all.slice(30, 45));
+    const next = await transport.call(method.listExecutions, { id: STAGING, limit: 15, token: page.token });
+    expect(next.executions.map(nameOf)).toEqual(all.slice(45, 60));
+    const beyond = await transport.call(method.listExecutions, { id: STAGING, token: '1000' });
+    expect([beyond.executions, beyond.token]).toEqual([[], '']);
+  });
+
+  it('skips and repeats nothing while others are added', async () => {
+    const all = (await executions()).map(nameOf);
+    const first = await transport.call(method.listExecutions, { id: STAGING, limit: 50 });
+    const added = helloRequest(`${way}-added`, (request) => {
+      request.domain = STAGING.domain;
+    });
+    await transport.call(method.createExecution, added);
+    const rest = await transport.call(method.listExecutions, { id: STAGING, limit: 1_000, token: first.token });
+    expect([...first.executions, ...rest.executions].map(nameOf)).toEqual(all);
+    expect((await executions()).map(nameOf)).toEqual([`${way}-added`, ...all]);
+    await transport.call(method.updateExecution, {
+      id: { ...STAGING, name: `${way}-added` },
+      state: ExecutionState.EXECUTION_ARCHIVED,
+    });
+  });
+
+  it('refuses a token that was made for another order', async () => {
+    const { token } = await transport.call(method.listExecutions, { id: STAGING, limit: 5 });
+    const other = { id: STAGING, token, sortBy: { key: 'name', direction: Direction.ASCENDING } };
+    expect(await transport.refused(method.listExecutions, other)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  const phaseIs =
+    (...phases: Phase[]) =>
+    ({ closure }: Execution) =>
+      phases.includes(closure!.phase);
+  const FILTERS: [filters: string, keeps: (execution: Execution) => boolean][] = [
+    ['eq(phase,SUCCEEDED)', phaseIs(Phase.SUCCEEDED)],
+    ['ne(phase,SUCCEEDED)', ({ closure }) => closure!.phase !== Phase.SUCCEEDED],
+    ['value_in(phase,QUEUED;RUNNING)', phaseIs(Phase.QUEUED, Phase.RUNNING)],
+    ['contains(name,n-11)', ({ id }) => id!.name.includes('n-11')],
+    ['contains(execution_name,N-11)', () => false],
+    ['eq(name,run-007)', ({ id }) => id!.name === 'run-007'],
+    ['gte(name,run-100)', ({ id }) => id!.name >= 'run-100'],
+    ['gt(duration,60)', ({ closure }) => Number(closure!.duration?.seconds ?? -1) > 60],
+    ['lte(duration,1m1s)', ({ closure }) => closure!.duration !== undefined && closure!.duration.seconds <= 61n],
+    ['gte(started_at,2026-01-01T00:01:00Z)', ({ closure }) => ms(closure!.startedAt) >= Date.UTC(2026, 0, 1, 0, 1)],
+    [
+      'lt(started_at,2026-01-01T00:00:10.5Z)+eq(phase,RUNNING)',
+      (each) => phaseIs(Phase.RUNNING)(each) && ms(each.closure!.startedAt) < Date.UTC(2026, 0, 1, 0, 0, 10, 500),
+    ],
+    ['eq(mode,0)', () => true],
+    ['eq(execution.phase,FAILED)', phaseIs(Phase.FAILED)],
+    ['eq(launch_entity,launch_plan)', () => true],
+    ['eq(phase,SUCCEEDED)+eq(phase,FAILED)', () => false],
+  ];
+
+  it.each(FILTERS)('keeps what its filters say: %s', async (filters, keeps) => {
+    const wanted = (await executions()).filter(keeps).map(nameOf);
+    expect((await executions({ filters })).map(nameOf)).toEqual(wanted);
+    // Filters come before limits: the pages of what is kept are full.
+    expect((await paged(7, { filters })).map(nameOf)).toEqual(wanted);
+  });
+
+  it('refuses a filter on what belongs to another entity, and says so', async () => {
+    const filters = 'eq(launch_plan.name,hello.hello)';
+    const { code, message } = await transport.refused(method.listExecutions, { id: STAGING, filters });
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/entity is not allowed|launch_plan/u)]);
+  });
+
+  const SORTS: [key: string, value: (execution: Execution) => number | string][] = [
+    ['name', ({ id }) => id!.name],
+    ['execution_name', ({ id }) => id!.name],
+    ['created_at', ({ closure }) => ms(closure!.createdAt)],
+    ['started_at', ({ closure }) => ms(closure!.startedAt)],
+    ['updated_at', ({ closure }) => ms(closure!.updatedAt)],
+    ['duration', ({ closure }) => Number(closure!.duration?.seconds ?? -1)],
+    ['phase', ({ closure }) => Phase[closure!.phase]],
+  ];
+
+  it.each(SORTS)('is in the order that it is asked for: %s', async (key, value) => {
+    for (const direction of [Direction.ASCENDING, Direction.DESCENDING]) {
+      const sortBy = { key, direction };
+      const sorted = await executions({ sortBy });
+      expect(sorted.length).toBe(COUNT);
+      const values = sorted.map(value);
+      const inOrder = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      expect(values).toEqual(direction === Direction.ASCENDING ? inOrder : inOrder.reverse());
+      expect((await paged(11, { sortBy })).map(nameOf)).toEqual(sorted.map(nameOf));
+    }
+  });
+
+  it('has the newest first when it is not told an order', async () => {
+    const created = (await executions()).map(({ closure }) => ms(closure!.createdAt));
+    expect(created).toEqual([...created].sort((a, b) => b - a));
+  });
+
+  it('of nodes has every one of many, in pages', async () => {
+    const nodes = await nodesOf(transport, BIG);
+    const ids = nodes.map(({ id }) => id!.nodeId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBe(347);
+    const inPages = await allPages(async (token) => {
+      const page = await transport.call(method.listNodeExecutions, { workflowExecutionId: BIG, limit: 50, token });
+      return { elements: page.nodeExecutions, token: page.token };
+    });
+    expect(inPages.map(({ id }) => id!.nodeId)).toEqual(ids);
+    const filters = 'eq(phase,SUCCEEDED)+contains(node_id,n1)';
+    const some = await transport.call(method.listNodeExecutions, { workflowExecutionId: BIG, limit: 1_000, filters });
+    const kept = nodes.filter(({ id, closure }) => {
+      return closure!.phase === NodeExecution_Phase.SUCCEEDED && id!.nodeId.includes('n1');
+    });
+    expect(some.nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(kept.map(({ id }) => id!.nodeId));
+  });
+
+  it('of nodes and tasks of an execution that is not there is empty', async () => {
+    const executionId = { ...STAGING, name: 'nobody' };
+    const nodes = await transport.call(method.listNodeExecutions, { workflowExecutionId: executionId });
+    expect(nodes.nodeExecutions).toEqual([]);
+    const tasks = await transport.call(method.listTaskExecutions, { nodeExecutionId: { executionId, nodeId: 'n0' } });
+    expect(tasks.taskExecutions).toEqual([]);
+    const children = { workflowExecutionId: executionId, uniqueParentId: 'n0' };
+    expect(await transport.refused(method.listNodeExecutions, children)).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  const entries = withNeeds('01-hello', '12-big', '14-pipeline').flatMap((folder) => folder.entries);
+  const registered = (kind: string, key: (id: { name?: string; version?: string }) => string): string[] =>
+    entries.filter((entry) => entry.kind === kind).map(({ id }) => key(id));
+  const versionKey = ({ name, version }: { name?: string; version?: string }): string => `${name}@${version}`;
+
+  it.each([3, 1_000])('of versions has all that is registered, in pages of %i', async (limit) => {
+    const page = { id: DEVELOPMENT, limit };
+    const tasks = await allPages(async (token) => {
+      const { tasks: elements, token: next } = await transport.call(method.listTasks, { ...page, token });
+      return { elements, token: next };
+    });
+    const workflows = await allPages(async (token) => {
+      const { workflows: elements, token: next } = await transport.call(method.listWorkflows, { ...page, token });
+      return { elements, token: next };
+    });
+    const plans = await allPages(async (token) => {
+      const { launchPlans: elements, token: next } = await transport.call(method.listLaunchPlans, { ...page, token });
+      return { elements, token: next };
+    });
+    expect(tasks.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('task', versionKey).sort());
+    expect(workflows.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('workflow', versionKey).sort());
+    expect(plans.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('launch_plan', versionKey).sort());
+  });
+
+  it('of names has each once, in order, in pages', async () => {
+    const names = (kind: string) => [...new Set(registered(kind, ({ name }) => name!))].sort();
+    for (const [rpc, kind] of [
+      [method.listTaskIds, 'task'],
+      [method.listWorkflowIds, 'workflow'],
+      [method.listLaunchPlanIds, 'launch_plan'],
+    ] as const) {
+      const ids = await allPages(async (token) => {
+        const { entities, token: next } = await transport.call(rpc, { ...DEVELOPMENT, limit: 2, token });
+        return { elements: entities, token: next };
+      });
+      expect(ids.map(({ name }) => name)).toEqual(names(kind));
+    }
+    const { entities } = await transport.call(method.listTaskIds, { ...DEVELOPMENT, filters: 'contains(name,hello)' });
+    expect(entities.map(({ name }) => name)).toEqual(['hello.greet']);
+  });
+
+  it('of one name has its versions, the newest first', async () => {
+    const id = { ...DEVELOPMENT, name: 'pipeline.churn' };
+    const { workflows } = await transport.call(method.listWorkflows, { id });
+    expect(workflows.map((each) => each.id!.version)).toEqual(['v2', 'v1']);
+    const sortBy = { key: 'version', direction: Direction.ASCENDING };
+    const sorted = await transport.call(method.listWorkflows, { id, sortBy, filters: 'value_in(version,v1;v2)' });
+    expect(sorted.workflows.map((each) => each.id!.version)).toEqual(['v1', 'v2']);
+  });
+
+  it('of active launch plans has the version of each name that was activated last', async () => {
+    const names = ['pipeline.churn', 'pipeline.search'];
+    for (const name of names) {
+      for (const version of ['v1', 'v2']) {
+        const id = { ...DEVELOPMENT, name, version };
+        await transport.call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
+      }
+    }
+    const { launchPlans } = await transport.call(method.listActiveLaunchPlans, DEVELOPMENT);
+    const active = launchPlans.map(({ id }) => versionKey(id!)).sort();
+    expect(active).toEqual(names.map((name) => `${name}@v2`));
+    const filters = 'eq(state,1)';
+    const filtered = await transport.call(method.listLaunchPlans, { id: DEVELOPMENT, filters });
+    expect(filtered.launchPlans.map(({ id }) => versionKey(id!)).sort()).toEqual(active);
+    for (const name of names) {
+      const got = await transport.call(method.getActiveLaunchPlan, { id: { ...DEVELOPMENT, name } });
+      expect([got.id!.version, got.closure!.state]).toEqual(['v2', LaunchPlanState.ACTIVE]);
+    }
+    const inactive = { id: { ...DEVELOPMENT, name: 'hello.hello' } };
+    expect(await transport.refused(method.getActiveLaunchPlan, inactive)).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('of projects has all of them, without an end, with their domains', async () => {
+    const { projects, token } = await transport.call(method.listProjects, {});
+    expect(projects.map(({ id }) => id)).toContain('flytesnacks');
+    expect(token).toBe('');
+    const domains = ['development', 'staging', 'production'];
+    for (const project of projects) expect(project.domains.map(({ id }) => id)).toEqual(domains);
+    const { projects: one } = await transport.call(method.listProjects, {
+      filters: 'eq(identifier,flytesnacks)',
+      limit: 1,
+    });
+    expect(one.map(({ id }) => id)).toEqual(['flytesnacks']);
+    const { domains: known } = await transport.call(method.getDomains, {});
+    expect(known.map(({ id }) => id)).toEqual(domains);
+  });
+});

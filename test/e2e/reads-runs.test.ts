@@ -1,0 +1,168 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import {
+  type ExecutionCreateRequest,
+  ExecutionCreateRequestSchema,
+  ExecutionMetadata_ExecutionMode as Mode,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { nodesOf, tasksOf } from '../support/lists.js';
+import type { ExecutionId } from '../support/reports.js';
+import type { Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+const SCOPE = { project: 'flytesnacks', domain: 'development' };
+const DYNAMIC = { ...SCOPE, name: 'dynamic-defaults' };
+
+const big = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('12-big/execute-01.create_request.pb'));
+const bigRequest = (name: string): ExecutionCreateRequest => ({ ...big, name });
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  const folders = withNeeds('01-hello', '02-diamond', '04-nested', '06-dynamic', '12-big');
+  await register(plane.grpc, folders);
+  for (const { kind, method: rpc, bytes } of folders.flatMap(({ entries }) => entries))
+    if (kind === 'execution') expect((await plane.grpc.send(rpc, bytes)).code).toBe('OK');
+  await plane.run();
+});
+afterAll(() => plane.close());
+
+describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = plane[way];
+  });
+
+  const get = (id: ExecutionId) => transport.call(method.getExecution, { id });
+  const dataOf = (id: ExecutionId) => transport.call(method.getExecutionData, { id });
+
+  it('shows the nodes of a workflow, and those inside each', async () => {
+    const id = { ...SCOPE, name: 'outer-defaults' };
+    const { nodeExecutions: roots } = await transport.call(method.listNodeExecutions, { workflowExecutionId: id });
+    const ids = roots.map((node) => node.id!.nodeId);
+    expect(ids).toEqual(expect.arrayContaining(['start-node', 'end-node', 'n0']));
+    const parents = roots.filter(({ metadata }) => metadata!.isParentNode);
+    expect(parents.length).toBe(2);
+    for (const parent of parents) {
+      const request = { workflowExecutionId: id, uniqueParentId: parent.id!.nodeId };
+      const { nodeExecutions: children } = await transport.call(method.listNodeExecutions, request);
+      expect(children.map(({ metadata }) => metadata!.specNodeId)).toEqual(
+        expect.arrayContaining(['start-node', 'end-node', 'n0']),
+      );
+      expect(children.filter((child) => ids.includes(child.id!.nodeId))).toEqual([]);
+    }
+    const all = await nodesOf(transport, id);
+    expect(all.length).toBeGreaterThan(roots.length);
+    expect(new Set(all.map((node) => node.id!.nodeId)).size).toBe(all.length);
+  });
+
+  it('shows inputs and outputs of the execution, its nodes and its tasks', async () => {
+    const id = { ...SCOPE, name: 'hello-twice' };
+    const whole = await dataOf(id);
+    const nodeId = { executionId: id, nodeId: 'n0' };
+    const node = await transport.call(method.getNodeExecutionData, { id: nodeId });
+    const [task] = await tasksOf(transport, nodeId);
+    const attempt = await transport.call(method.getTaskExecutionData, { id: task!.id! });
+    for (const { fullInputs } of [whole, node, attempt])
+      expect(Object.keys(fullInputs!.literals).sort()).toEqual(['name', 'times']);
+    expect(node.fullInputs).toEqual(attempt.fullInputs);
+    expect(attempt.fullOutputs).toEqual(node.fullOutputs);
+    expect(Object.keys(node.fullOutputs!.literals)).toEqual(['o0']);
+    expect(whole.fullOutputs!.literals['o0']).toEqual(node.fullOutputs!.literals['o0']);
+    const base = 'flyte://v1/flytesnacks/development/hello-twice/n0';
+    expect(node.flyteUrls).toMatchObject({ inputs: `${base}/i`, outputs: `${base}/o` });
+    expect(attempt.flyteUrls).toMatchObject({ inputs: `${base}/0/i`, outputs: `${base}/0/o` });
+    expect(Array.isArray(attempt.logs)).toBe(true);
+  });
+
+  it('shows the graph that a dynamic node made, and none for another', async () => {
+    const nodes = await nodesOf(transport, DYNAMIC);
+    const dynamic = nodes.filter(({ metadata }) => metadata!.isDynamic);
+    expect(dynamic.length).toBeGreaterThan(1);
+    const made = ['fan-out', 'inner-fan'].map((name) =>
+      fromBinary(
+        CompiledWorkflowClosureSchema,
+        fixtureBytes(`06-dynamic/dynamic/${name}.compiled_workflow_closure.pb`),
+      ),
+    );
+    for (const { id } of dynamic) {
+      const { compiledWorkflow } = await transport.call(method.getDynamicNodeWorkflow, { id: id! });
+      expect(made).toContainEqual(compiledWorkflow);
+      const { dynamicWorkflow } = await transport.call(method.getNodeExecutionData, { id: id! });
+      expect(dynamicWorkflow!.compiledWorkflow).toEqual(compiledWorkflow);
+      expect(dynamicWorkflow!.id).toEqual(compiledWorkflow!.primary!.template!.id);
+    }
+    const [other] = nodes.filter(({ metadata }) => !metadata!.isDynamic);
+    expect(await transport.refused(method.getDynamicNodeWorkflow, { id: other!.id! })).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'node does not contain dynamic workflow',
+    });
+  });
+
+  it('runs again as it was, relaunched', async () => {
+    const original = { ...SCOPE, name: 'diamond-uploaded-data' };
+    const request = { id: original, name: `relaunched-over-${way}`, overwriteCache: true };
+    const { id } = await transport.call(method.relaunchExecution, request);
+    expect(id!.name).toBe(request.name);
+    const [before, after] = [await get(original), await get(id!)];
+    expect(after.spec!.metadata).toMatchObject({ mode: Mode.RELAUNCH, referenceExecution: original });
+    expect(after.spec!.overwriteCache).toBe(true);
+    expect(after.spec!.launchPlan).toEqual(before.spec!.launchPlan);
+    expect(after.closure!.workflowId).toEqual(before.closure!.workflowId);
+    expect(Phase[after.closure!.phase]).toBe('QUEUED');
+    expect((await dataOf(id!)).fullInputs).toEqual((await dataOf(original)).fullInputs);
+    // One that has not ended may be relaunched too; without a name it gets one.
+    const { id: nameless } = await transport.call(method.relaunchExecution, { id: id! });
+    expect(nameless!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
+    expect(await transport.refused(method.relaunchExecution, request)).toMatchObject({ code: 'ALREADY_EXISTS' });
+    await plane.run();
+    for (const each of [id!, nameless!]) expect(Phase[(await get(each)).closure!.phase]).toBe('SUCCEEDED');
+  });
+
+  it('goes on from where it failed, recovered', async () => {
+    const { id: failing } = await transport.call(method.createExecution, bigRequest(`failing-over-${way}`));
+    // Of more than three hundred tasks some succeed, and one fails for good.
+    await plane.run({ failureProbability: 0.1 });
+    const failed = await get(failing!);
+    expect(Phase[failed.closure!.phase]).toBe('FAILED');
+    expect(failed.closure!.outputResult.case).toBe('error');
+    const succeeded = (await nodesOf(transport, failing!)).filter(
+      ({ closure, id }) => closure!.phase === NodePhase.SUCCEEDED && id!.nodeId !== 'start-node',
+    );
+    expect(succeeded.length).toBeGreaterThan(0);
+
+    const { id } = await transport.call(method.recoverExecution, { id: failing!, name: `recovered-over-${way}` });
+    const recovering = await get(id!);
+    expect(recovering.spec!.metadata).toMatchObject({ mode: Mode.RECOVERED, referenceExecution: failing! });
+    expect(recovering.closure!.workflowId).toEqual(failed.closure!.workflowId);
+    expect((await dataOf(id!)).fullInputs).toEqual((await dataOf(failing!)).fullInputs);
+    await plane.run();
+    expect(Phase[(await get(id!)).closure!.phase]).toBe('SUCCEEDED');
+    const recovered = await nodesOf(transport, id!);
+    for (const node of succeeded) {
+      const { phase } = recovered.find((each) => each.id!.nodeId === node.id!.nodeId)!.closure!;
+      expect([node.id!.nodeId, NodePhase[phase]]).toEqual([node.id!.nodeId, 'RECOVERED']);
+    }
+  });
+
+  it('is not recovered when it has succeeded or still runs', async () => {
+    const { id: queued } = await transport.call(method.createExecution, helloRequest(`queued-over-${way}`));
+    for (const id of [queued!, { ...SCOPE, name: 'hello-twice' }]) {
+      const before = await plane.head();
+      const { code, message } = await transport.refused(method.recoverExecution, { id });
+      expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/cannot recover execution/u)]);
+      expect(await plane.head()).toBe(before);
+    }
+  });
+});

@@ -1,0 +1,179 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+import { nodesOf } from '../support/lists.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
+import type { Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const { method } = AdminService;
+const BIG = { project: 'flytesnacks', domain: 'development', name: 'big-run' };
+
+const execution = (transport: Transport, id: ExecutionId): Promise<Execution> =>
+  transport.call(method.getExecution, { id });
+
+const isIn =
+  (...phases: Phase[]) =>
+  ({ closure }: Execution): boolean =>
+    phases.includes(closure!.phase);
+
+/** Launches `01-hello` and reports that its node and task run. */
+const running = async (transport: Transport, name: string): Promise<ExecutionId> => {
+  const id = await launchHello(transport, name);
+  await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+  await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+  await transport.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING }));
+  return id;
+};
+
+const nodePhase = async (transport: Transport, executionId: ExecutionId): Promise<NodePhase> =>
+  (await transport.call(method.getNodeExecution, { id: { executionId, nodeId: 'n0' } })).closure!.phase;
+
+const taskPhase = async (transport: Transport, executionId: ExecutionId): Promise<TaskPhase> => {
+  const nodeExecutionId = { executionId, nodeId: 'n0' };
+  const id = { nodeExecutionId, taskId: HELLO_TASK, retryAttempt: 0 };
+  return (await transport.call(method.getTaskExecution, { id })).closure!.phase;
+};
+
+describe('an execution that is terminated while an engine runs it', () => {
+  let plane: ControlPlane;
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('12-big'));
+    const big = fixtureFolder('12-big').entries.find(({ kind }) => kind === 'execution')!;
+    expect((await plane.grpc.send(big.method, big.bytes)).code).toBe('OK');
+  });
+  afterAll(() => plane.close());
+
+  it('is ended ABORTED by the engine, with the cause, and leaves nothing open', async () => {
+    const ran = plane.run({ rate: 200 });
+    await until(
+      () => nodesOf(plane.rest, BIG),
+      (nodes) => nodes.length > 20,
+    );
+    await plane.rest.call(method.terminateExecution, { id: BIG, cause: 'it costs too much' });
+    expect((await execution(plane.grpc, BIG)).closure!.phase).not.toBe(Phase.RUNNING);
+    const summary = await ran;
+    expect(summary).toMatchObject({ endedBecause: 'idle', held: [], executions: { ABORTED: 1 } });
+    for (const transport of [plane.grpc, plane.rest]) {
+      const { closure } = await execution(transport, BIG);
+      expect(Phase[closure!.phase]).toBe('ABORTED');
+      expect(closure!.outputResult).toMatchObject({
+        case: 'abortMetadata',
+        value: { cause: 'it costs too much', principal: '' },
+      });
+      const phases = (await nodesOf(transport, BIG)).map((node) => NodePhase[node.closure!.phase]);
+      expect(new Set(phases)).toEqual(new Set(['SUCCEEDED', 'ABORTED']));
+    }
+  });
+});
+
+describe('an execution that is terminated while no engine runs', () => {
+  let plane: ControlPlane;
+  beforeAll(async () => {
+    plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '1s' });
+    await register(plane.grpc, withNeeds('01-hello'));
+  });
+  afterAll(() => plane.close());
+
+  const terminate = async (transport: Transport, name: string, cause: string): Promise<ExecutionId> => {
+    const id = await running(transport, name);
+    await transport.call(method.terminateExecution, { id, cause });
+    return id;
+  };
+
+  const expired = (transport: Transport, id: ExecutionId): Promise<Execution> =>
+    until(() => execution(transport, id), isIn(Phase.ABORTED));
+
+  it.each(['grpc', 'rest'] as const)(
+    'is ABORTING at once, and ABORTED by the control plane in time: %s',
+    async (way) => {
+      const transport = plane[way];
+      const id = await running(transport, `expires-${way}`);
+      const startedAt = performance.now();
+      await transport.call(method.terminateExecution, { id, cause: 'nobody is there' });
+      const { closure: aborting } = await execution(transport, id);
+      expect(Phase[aborting!.phase]).toBe('ABORTING');
+      expect(aborting!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'nobody is there' } });
+      const { closure } = await expired(transport, id);
+      expect(performance.now() - startedAt).toBeGreaterThan(900);
+      expect(closure!.outputResult).toMatchObject({
+        case: 'abortMetadata',
+        value: { cause: expect.stringMatching(/^nobody is there; ended by the control plane/u) as string },
+      });
+      expect(NodePhase[await nodePhase(transport, id)]).toBe('ABORTED');
+      expect(TaskPhase[await taskPhase(transport, id)]).toBe('ABORTED');
+    },
+  );
+
+  it('may be terminated again while it is ABORTING, with another cause, and not after', async () => {
+    const id = await terminate(plane.grpc, 'again', 'first');
+    await plane.grpc.call(method.terminateExecution, { id, cause: 'second' });
+    const { closure } = await expired(plane.grpc, id);
+    expect(closure!.outputResult).toMatchObject({ value: { cause: expect.stringMatching(/^second; /u) as string } });
+    const late = await plane.grpc.refused(method.terminateExecution, { id, cause: 'third' });
+    expect(late.code).toBe('FAILED_PRECONDITION');
+    const { reason } = fromBinary(EventFailureReasonSchema, late.details[0]!.value);
+    expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: 'ABORTED' } });
+  });
+
+  it('gives way once to the engine’s own late word on a node and a task', async () => {
+    const id = await terminate(plane.rest, 'gives-way', 'late');
+    await expired(plane.rest, id);
+    await plane.rest.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED }));
+    await plane.rest.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED }));
+    expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('SUCCEEDED');
+    expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('SUCCEEDED');
+    const again = nodeReport(id, 'n0', { phase: NodePhase.FAILED });
+    expect((await plane.rest.refused(method.createNodeEvent, again)).code).toBe('FAILED_PRECONDITION');
+    const { closure } = await execution(plane.rest, id);
+    expect(Phase[closure!.phase]).toBe('ABORTED');
+  });
+
+  it('is not ABORTED by the control plane when the engine has ended it in time', async () => {
+    const id = await terminate(plane.grpc, 'in-time', 'stop');
+    expect(
+      (await plane.grpc.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDING }))).code,
+    ).toBe('FAILED_PRECONDITION');
+    await plane.grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED }));
+    const later = await terminate(plane.grpc, 'after-in-time', 'stop');
+    await expired(plane.grpc, later);
+    const { closure } = await execution(plane.grpc, id);
+    expect(closure!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'stop' } });
+  });
+});
+
+describe('an execution that was terminated before the server was killed', () => {
+  let plane: ControlPlane;
+  afterEach(() => plane.close());
+
+  it.each([
+    ['before its time is over', '2s'],
+    ['when its time is over already', '1ms'],
+  ])('is ABORTED by the control plane that starts again, %s', async (_when, timeout) => {
+    plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
+    await register(plane.grpc, withNeeds('01-hello'));
+    const id = await running(plane.grpc, 'killed');
+    await plane.grpc.call(method.terminateExecution, { id, cause: 'power cut' });
+    await plane.kill();
+    plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: timeout }, plane.directory);
+    const { closure } = await until(() => execution(plane.rest, id), isIn(Phase.ABORTED));
+    expect(closure!.outputResult).toMatchObject({
+      case: 'abortMetadata',
+      value: { cause: expect.stringMatching(/^power cut; ended by the control plane/u) as string },
+    });
+    expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('ABORTED');
+    expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('ABORTED');
+  });
+});

@@ -1,0 +1,20 @@
+const PAUSE_MS = 20;
+const LIMIT_MS = 30_000;
+
+/**
+ * Reads again and again until what is read is as wanted, and answers it.
+ *
+ * @throws {Error} with what was read last, when that takes half a minute.
+ */
+export const until = async <Result>(
+  read: () => Promise<Result>,
+  isWanted: (result: Result) => boolean,
+): Promise<Result> => {
+  const deadline = performance.now() + LIMIT_MS;
+  for (;;) {
+    const result = await read();
+    if (isWanted(result)) return result;
+    if (performance.now() > deadline) throw new Error(`waited too long; last was ${String(result)}`);
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+};
