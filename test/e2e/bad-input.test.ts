@@ -349,4 +349,47 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       message: expect.stringMatching(/\S/u) as string,
     });
   });
+
+  it('is refused: outputs above the largest, in an event', async () => {
+    const id = await launch('large-outputs');
+    const large = { literals: { o0: literal('x'.repeat(2 * 1024 * 1024)) } };
+    const report = workflowReport(id, { phase: Phase.SUCCEEDED, outputResult: { case: 'outputData', value: large } });
+    const { code, message } = await unchanged(() => transport.refused(method.createWorkflowEvent, report));
+    expect([code, message]).toEqual([
+      'RESOURCE_EXHAUSTED',
+      expect.stringMatching(/Output data size exceeds platform configured threshold/u),
+    ]);
+  });
+});
+
+describe('many at the same time', () => {
+  const both = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
+    Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));
+
+  const tally = (answers: readonly Answer[]): readonly string[] => answers.map(({ code }) => code).sort();
+  const ONE = ['OK', ...Array.from({ length: 19 }, () => 'ALREADY_EXISTS')].sort();
+
+  it('launches under one name are one execution', async () => {
+    const before = (await plane.events()).length;
+    const answers = await both((transport) => transport.refused(method.createExecution, helloRequest('only-one')));
+    expect(tally(answers)).toEqual(ONE);
+    expect((await plane.events()).length).toBe(before + 1);
+  });
+
+  it('deliveries of one event are one event', async () => {
+    const id = await launchHello(plane.grpc, 'delivered-often');
+    const before = (await plane.events()).length;
+    const report = nodeReport(id, 'n0', { phase: NodePhase.RUNNING });
+    const answers = await both((transport) => transport.refused(method.createNodeEvent, report));
+    expect(tally(answers)).toEqual(ONE);
+    expect((await plane.events()).length).toBe(before + 1);
+  });
+
+  it('registrations of one version are one version', async () => {
+    const request = { ...recordedTask, id: { ...recordedTask.id!, version: 'raced' } };
+    const before = (await plane.events()).length;
+    const answers = await both((transport) => transport.refused(method.createTask, request));
+    expect(tally(answers)).toEqual(ONE);
+    expect((await plane.events()).length).toBe(before + 1);
+  });
 });

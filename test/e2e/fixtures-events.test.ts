@@ -6,11 +6,14 @@ import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/even
 import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import {
+  type ExecutionError,
   NodeExecution_Phase as NodePhase,
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { streamName } from '../../services/kernel/stream.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { eventSequences, type EventSequence, type FinalNode, type FinalPhase, withNeeds } from '../support/fixtures.js';
 import { nodesOf, tasksOf } from '../support/lists.js';
@@ -119,6 +122,38 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
     for (const [nodeId] of byId) {
       const got = await transport.call(method.getNodeExecution, { id: { nodeId, executionId: execution(sequence) } });
       expect(got.closure!.phase).toBe(nodes.find(({ id }) => id!.nodeId === nodeId)!.closure!.phase);
+    }
+  });
+
+  it.each(titled)('is in the log with the time at which each node ended: %s', async (_, sequence) => {
+    const { project, domain, name } = execution(sequence);
+    const stream = streamName('execution', [project, domain, name]);
+    const recorded = (await plane.events()).filter((each) => each.stream === stream && each.type === 'EngineReported');
+    const ends = recorded
+      .map(({ data }) => fromBinary(EngineReportedSchema, data))
+      .map(({ nodeId, occurredAt }) => `${nodeId} ${timestampDate(occurredAt!).toISOString()}`);
+    for (const [nodeId, { endedAt }] of Object.entries(sequence.final.nodes))
+      if (endedAt !== undefined) expect(ends).toContain(`${nodeId} ${new Date(endedAt).toISOString()}`);
+  });
+
+  it('shows a long error whole, and its first 100 bytes in lists', async () => {
+    const id = execution(sequences.find(({ name }) => name === 'hello-fails')!);
+    const message = (each: {
+      closure?: { outputResult: { case?: string | undefined; value?: unknown } } | undefined;
+    }) => (each.closure!.outputResult.value as ExecutionError).message;
+    const whole = await transport.call(method.getExecution, { id });
+    const { executions } = await transport.call(method.listExecutions, { id });
+    const node = await transport.call(method.getNodeExecution, { id: { executionId: id, nodeId: 'n0' } });
+    const { nodeExecutions } = await transport.call(method.listNodeExecutions, { workflowExecutionId: id });
+    const listed = nodeExecutions.find((each) => each.id!.nodeId === 'n0')!;
+    for (const [got, cut] of [
+      [whole, executions[0]!],
+      [node, listed],
+    ] as const) {
+      expect(message(got).length).toBeGreaterThan(100);
+      expect(message(cut).length).toBeGreaterThan(90);
+      expect(Buffer.byteLength(message(cut))).toBeLessThanOrEqual(100);
+      expect(message(got).startsWith(message(cut))).toBe(true);
     }
   });
 

@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
@@ -17,7 +17,7 @@ import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { nodesOf, tasksOf } from '../support/lists.js';
 import type { ExecutionId } from '../support/reports.js';
-import type { Transport } from '../support/transports.js';
+import { overGrpc, overRest, type Transport } from '../support/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
@@ -37,6 +37,38 @@ beforeAll(async () => {
   await plane.run();
 });
 afterAll(() => plane.close());
+
+/** What a reader of a run asks for, with the answers' messages. */
+const QUESTIONS = [
+  [method.getExecution, { id: DYNAMIC }],
+  [method.getExecutionData, { id: DYNAMIC }],
+  [method.listExecutions, { id: SCOPE, limit: 3 }],
+  [method.listNodeExecutions, { workflowExecutionId: DYNAMIC, filters: 'eq(phase,SUCCEEDED)' }],
+  [method.getNodeExecution, { id: { executionId: DYNAMIC, nodeId: 'n0' } }],
+  [method.getNodeExecutionData, { id: { executionId: DYNAMIC, nodeId: 'n0' } }],
+  [method.getDynamicNodeWorkflow, { id: { executionId: DYNAMIC, nodeId: 'n0' } }],
+  [method.listTaskExecutions, { nodeExecutionId: { executionId: DYNAMIC, nodeId: 'n0' } }],
+  [method.getWorkflow, { id: { ...SCOPE, name: 'typed_diamond.diamond', version: 'v1' } }],
+  [method.getLaunchPlan, { id: { ...SCOPE, name: 'typed_diamond.diamond', version: 'v1' } }],
+  [method.getTask, { id: { ...SCOPE, name: 'typed_diamond.merge', version: 'v1' } }],
+  [method.listTasks, { id: SCOPE }],
+  [method.listProjects, {}],
+  [method.getVersion, {}],
+] as const;
+
+describe('an answer', () => {
+  it.each(QUESTIONS.map(([rpc, request]) => [rpc.name, rpc, request] as const))(
+    'is the same message over gRPC, by either name, and over REST in JSON and in bytes: %s',
+    async (_name, rpc, request) => {
+      const { ready } = plane.server();
+      const ways = [plane.grpc, overGrpc(ready, 'platformidl'), plane.rest, overRest(ready, 'octets')];
+      const answers: unknown[] = [];
+      for (const way of ways) answers.push(await way.call<DescMessage, DescMessage>(rpc, request));
+      for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0]);
+      ways[1]!.close();
+    },
+  );
+});
 
 describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
   let transport: Transport;

@@ -90,6 +90,9 @@ const boundTo = (method: DescMethod, message: JsonObject): Bound => {
   throw new Error(`${method.name} has no binding for ${JSON.stringify(message)}`);
 };
 
+const jsonOf = (method: DescMethod, bytes: Uint8Array): JsonObject =>
+  toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
+
 const isOctets = (headers: Headers): boolean => headers.get('content-type') === OCTETS;
 
 const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick<RestAnswer, 'bytes' | 'headers'>) =>
@@ -132,16 +135,17 @@ export const restClient = (base: string): RestClient => {
   };
   type Headed = Readonly<Record<string, string>> | undefined;
   const asJson = async (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
-    const message = toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
+    const message = jsonOf(method, bytes);
     const { verb, path } = boundTo(method, message);
     const body = verb === 'get' ? undefined : JSON.stringify(message);
     const answer = await request(verb.toUpperCase(), path, body, headers);
     return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
   };
-  /** Bytes that need not be a message: so only where nothing of it is in the path. */
+  /** The bytes need not be a message, where nothing of it is in the path. */
   const asOctets = (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
-    const { verb, path } = boundTo(method, {});
-    return request(verb.toUpperCase(), path, bytes, { ...headers, 'content-type': OCTETS });
+    const { verb, path } = filledIn(getOption(method, http), {}) ?? boundTo(method, jsonOf(method, bytes));
+    const inOctets = { ...headers, accept: OCTETS, 'content-type': OCTETS };
+    return request(verb.toUpperCase(), path, verb === 'get' ? undefined : bytes, inOctets);
   };
   return {
     request,
