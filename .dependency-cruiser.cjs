@@ -88,7 +88,7 @@ module.exports = {
       from: { path: '^services/(reactors/[^/]+|streams)/' },
       to: {
         path: '^services/',
-        pathNot: ['^services/kernel/', '^services/[^/]+/(events|commands|decider)\\.ts$', '^services/reactors/$1/'],
+        pathNot: ['^services/kernel/', '^services/[^/]+/(events|commands|decider)\\.ts$', '^services/$1/'],
       },
     },
     {
@@ -111,7 +111,7 @@ module.exports = {
     {
       name: 'nobody-imports-main',
       severity: 'error',
-      from: { pathNot: '^services/main/' },
+      from: { pathNot: '^(services/main|test|bench)/' },
       to: { path: '^services/main/' },
     },
     {

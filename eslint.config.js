@@ -94,9 +94,17 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.{js,cjs}'],
+    files: ['**/*.{js,cjs,mjs}'],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { globals: { module: 'writable' } },
+    languageOptions: {
+      globals: {
+        module: 'writable',
+        process: 'readonly',
+        console: 'readonly',
+        fetch: 'readonly',
+        setTimeout: 'readonly',
+      },
+    },
   },
   prettier,
 );

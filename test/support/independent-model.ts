@@ -1,6 +1,7 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
+  type EngineReported,
   EngineReported_Entity,
   EngineReportedSchema,
   ExecutionCreatedSchema,
@@ -24,7 +25,6 @@ import type { EventLog } from '../../services/kernel/event-store.js';
 export type ModelExecution = {
   phase: number;
   startedAtMs?: number;
-  endedAtMs?: number;
   readonly nodes: Map<string, ModelNode>;
   readonly tasks: Map<string, ModelTask>;
 };
@@ -40,9 +40,11 @@ export type ModelNode = {
 };
 export type ModelTask = { phase: number; readonly createdAtMs: number; startedAtMs?: number; reasons: number };
 
-const WORKFLOW = { queued: 1, running: 2, ended: new Set([4, 6, 7, 8]), aborting: 9 };
-const NODE = { running: 2, aborted: 6 };
-const TASK = { running: 2, aborted: 4 };
+/** The numbers of the contract, written down again. */
+const WORKFLOW: Readonly<Record<'queued' | 'running' | 'aborting', number>> = { queued: 1, running: 2, aborting: 9 };
+const ENDED: ReadonlySet<number> = new Set([4, 6, 7, 8]);
+const NODE: Readonly<Record<'running' | 'aborted', number>> = { running: 2, aborted: 6 };
+const TASK: Readonly<Record<'running' | 'aborted', number>> = { running: 2, aborted: 4 };
 
 const ms = (time: Timestamp | undefined): number => (time === undefined ? 0 : timestampMs(time));
 const earliest = (known: number | undefined, time: number): number => Math.min(known ?? Infinity, time);
@@ -72,43 +74,58 @@ const close = async (execution: ModelExecution, closed: Content | undefined, byt
   }
 };
 
+const workflowReported = async (
+  execution: ModelExecution,
+  report: EngineReported,
+  bytesOf: ReadContent,
+): Promise<void> => {
+  const { phase, occurredAt } = await read(WorkflowExecutionEventSchema, report.message, bytesOf);
+  if ((phase as number) === WORKFLOW.running) execution.startedAtMs = earliest(execution.startedAtMs, ms(occurredAt));
+  if (report.samePhase) return;
+  execution.phase = phase;
+  if (ENDED.has(phase)) await close(execution, report.closed, bytesOf);
+};
+
+const nodeReported = async (execution: ModelExecution, report: EngineReported, bytesOf: ReadContent): Promise<void> => {
+  const event = await read(NodeExecutionEventSchema, report.message, bytesOf);
+  const node = execution.nodes.get(report.nodeId) ?? {
+    phase: event.phase,
+    createdAtMs: ms(event.occurredAt),
+    deckUri: '',
+    isParent: false,
+    isDynamic: false,
+    isArray: false,
+    parent: event.parentNodeMetadata?.nodeId ?? '',
+  };
+  if (!report.samePhase) node.phase = event.phase;
+  if ((event.phase as number) === NODE.running) node.startedAtMs = earliest(node.startedAtMs, ms(event.occurredAt));
+  if (event.deckUri !== '') node.deckUri = event.deckUri;
+  node.isParent ||= event.isParent;
+  node.isDynamic ||= event.isDynamic;
+  node.isArray ||= event.isArray;
+  execution.nodes.set(report.nodeId, node);
+};
+
+const taskReported = async (execution: ModelExecution, report: EngineReported, bytesOf: ReadContent): Promise<void> => {
+  const event = await read(TaskExecutionEventSchema, report.message, bytesOf);
+  const key = taskKey(report.nodeId, report.taskId, report.retryAttempt);
+  const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: 0 };
+  if (!report.samePhase) task.phase = event.phase;
+  if ((event.phase as number) === TASK.running) task.startedAtMs = earliest(task.startedAtMs, ms(event.occurredAt));
+  task.reasons += event.reasons.length;
+  execution.tasks.set(key, task);
+};
+
+const REPORTED = {
+  [EngineReported_Entity.ENTITY_UNSPECIFIED]: () => Promise.reject(new Error('a report of nothing')),
+  [EngineReported_Entity.WORKFLOW]: workflowReported,
+  [EngineReported_Entity.NODE]: nodeReported,
+  [EngineReported_Entity.TASK]: taskReported,
+};
+
 const reported = async (execution: ModelExecution, data: Uint8Array, bytesOf: ReadContent): Promise<void> => {
   const report = fromBinary(EngineReportedSchema, data);
-  if (report.entity === EngineReported_Entity.WORKFLOW) {
-    const event = await read(WorkflowExecutionEventSchema, report.message, bytesOf);
-    if (!report.samePhase) execution.phase = event.phase;
-    if (event.phase === WORKFLOW.running) execution.startedAtMs = earliest(execution.startedAtMs, ms(event.occurredAt));
-    if (WORKFLOW.ended.has(event.phase) && !report.samePhase) {
-      execution.endedAtMs = ms(event.occurredAt);
-      await close(execution, report.closed, bytesOf);
-    }
-  } else if (report.entity === EngineReported_Entity.NODE) {
-    const event = await read(NodeExecutionEventSchema, report.message, bytesOf);
-    const node = execution.nodes.get(report.nodeId) ?? {
-      phase: event.phase,
-      createdAtMs: ms(event.occurredAt),
-      deckUri: '',
-      isParent: false,
-      isDynamic: false,
-      isArray: false,
-      parent: event.parentNodeMetadata?.nodeId ?? '',
-    };
-    if (!report.samePhase) node.phase = event.phase;
-    if (event.phase === NODE.running) node.startedAtMs = earliest(node.startedAtMs, ms(event.occurredAt));
-    if (event.deckUri !== '') node.deckUri = event.deckUri;
-    node.isParent ||= event.isParent;
-    node.isDynamic ||= event.isDynamic;
-    node.isArray ||= event.isArray;
-    execution.nodes.set(report.nodeId, node);
-  } else {
-    const event = await read(TaskExecutionEventSchema, report.message, bytesOf);
-    const key = taskKey(report.nodeId, report.taskId, report.retryAttempt);
-    const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: 0 };
-    if (!report.samePhase) task.phase = event.phase;
-    if (event.phase === TASK.running) task.startedAtMs = earliest(task.startedAtMs, ms(event.occurredAt));
-    task.reasons += event.reasons.length;
-    execution.tasks.set(key, task);
-  }
+  await REPORTED[report.entity](execution, report, bytesOf);
 };
 
 /** Folds the whole log into executions, by `project/domain/name`. */

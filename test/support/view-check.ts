@@ -11,15 +11,16 @@ const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | 
   time === undefined ? undefined : timestampMs(time);
 
 const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
-  const startedAtMs = started(closure?.startedAt);
+  if (closure === undefined || metadata === undefined) throw new Error('a node execution has a closure and metadata');
+  const startedAtMs = started(closure.startedAt);
   return {
-    phase: closure?.phase ?? 0,
-    createdAtMs: started(closure?.createdAt) ?? 0,
+    phase: closure.phase,
+    createdAtMs: started(closure.createdAt) ?? 0,
     ...(startedAtMs !== undefined && { startedAtMs }),
-    deckUri: closure?.deckUri ?? '',
-    isParent: metadata?.isParentNode ?? false,
-    isDynamic: metadata?.isDynamic ?? false,
-    isArray: metadata?.isArray ?? false,
+    deckUri: closure.deckUri,
+    isParent: metadata.isParentNode,
+    isDynamic: metadata.isDynamic,
+    isArray: metadata.isArray,
     parent,
   };
 };
