@@ -46,25 +46,28 @@ export const createRequests = (prefix: string, count: number): Uint8Array[] =>
     ),
   );
 
+const uri = (execution: string, node: string, file: string): string =>
+  `s3://a-bucket-of-the-usual-length/metadata/propeller/${PROJECT}-${DOMAIN}-${execution}/${node}/data/0/${file}`;
+
 const nodeEvent = (execution: string, node: string, phase: NodeExecution_Phase, atMs: number): Uint8Array =>
   toBinary(
     NodeExecutionEventRequestSchema,
     create(NodeExecutionEventRequestSchema, {
-      requestId: `${execution}-${node}-${phase}`,
+      requestId: `${PROJECT}-${DOMAIN}-${execution}-${node}-${phase}`,
       event: {
         id: { nodeId: node, executionId: { project: PROJECT, domain: DOMAIN, name: execution } },
         producerId: 'propeller',
         phase,
         occurredAt: timestampFromMs(atMs),
         reportedAt: timestampFromMs(atMs + 3),
-        inputValue: { case: 'inputUri', value: `s3://bucket/metadata/propeller/${execution}/${node}/data/inputs.pb` },
+        inputValue: { case: 'inputUri', value: uri(execution, node, 'inputs.pb') },
         ...(phase === NodeExecution_Phase.SUCCEEDED && {
           outputResult: {
             case: 'outputUri',
-            value: `s3://bucket/metadata/propeller/${execution}/${node}/data/0/outputs.pb`,
+            value: uri(execution, node, 'outputs.pb'),
           },
         }),
-        deckUri: `s3://bucket/metadata/propeller/${execution}/${node}/data/0/deck.html`,
+        deckUri: uri(execution, node, 'deck.html'),
         specNodeId: node,
         nodeName: `a task with a name of the usual length, ${node}`,
         retryGroup: '0',
