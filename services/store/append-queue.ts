@@ -15,6 +15,8 @@ export type WaitingAppend = {
 export type AppendQueue = {
   /** Resolves when the writer has opened the log; rejects with why it could not. */
   readonly ready: Promise<void>;
+  /** Resolves when the writer has been closed; rejects when it has ended by itself: nothing can be recorded then. */
+  readonly ended: Promise<void>;
   add(waiting: WaitingAppend): void;
   /** Resolves when everything before it is answered and the writer has ended. */
   close(): Promise<void>;
@@ -44,6 +46,14 @@ const settle = (waiting: readonly WaitingAppend[], answer: Answer): void => {
     resolve({ revision: BigInt(places[2 * i] ?? 0), position: BigInt(places[2 * i + 1] ?? 0) }),
   );
 };
+
+/** Resolves when the writer's thread is over, with what it died of where it died of something. */
+const endOf = (writer: Worker): Promise<unknown> =>
+  new Promise((resolve) => {
+    let cause: unknown;
+    writer.on('error', (error) => (cause = error));
+    writer.once('exit', () => resolve(cause));
+  });
 
 /**
  * Sends the appends of one turn of the event loop as one message, and hands out the answers, which come in the order of
@@ -86,17 +96,16 @@ export const appendQueue = (writer: Worker): AppendQueue => {
     });
     writer.once('error', reject);
   });
-  const ended = new Promise<void>((resolve) => {
-    let cause: unknown;
-    writer.on('error', (error) => (cause = error));
-    writer.once('exit', () => {
-      fail(cause);
-      resolve();
-    });
+  const ended = endOf(writer).then((cause) => {
+    const wasTold = end !== undefined;
+    fail(cause);
+    if (!wasTold) throw new StoreUnavailable('the writer of the log has ended', cause);
   });
+  ended.catch(() => undefined); // who does not watch it hears of it at the next append
 
   return {
     ready,
+    ended,
     add: (waiting) => {
       if (end) {
         waiting.reject(end);
@@ -109,7 +118,7 @@ export const appendQueue = (writer: Worker): AppendQueue => {
       flush();
       if (!end) writer.postMessage('close');
       end ??= new StoreUnavailable('the log is closed');
-      return ended;
+      return ended.catch(() => undefined);
     },
   };
 };

@@ -8,6 +8,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -75,6 +76,7 @@ const unusable = (directory: string, reason: string, cause: unknown): DataDirect
 const prepare = (directory: string): void => {
   try {
     make(directory);
+    if (!statSync(directory).isDirectory()) throw new Error('it is a file');
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unusable(directory, error instanceof Error ? error.message : String(error), error);

@@ -22,6 +22,8 @@ export type SqliteEventStoreOptions = {
 /** The embedded log, with what its readers on other threads are given. */
 export type SqliteEventStore = EventStore & {
   readonly readerSource: LogReaderSource;
+  /** Resolves when it has been closed; rejects when the writer has ended by itself: nothing can be recorded then. */
+  readonly ended: Promise<void>;
   /** Transactions since it was opened. */
   commits(): number;
 };
@@ -60,6 +62,7 @@ export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promis
   return {
     ...reader,
     readerSource,
+    ended: queue.ended,
     commits: () => publishedTimes(head) - 1,
     append: (stream, expected, events): Promise<Appended> =>
       new Promise((resolve, reject) => {
