@@ -104,6 +104,9 @@ export interface ReadStore {
    */
   findDistinct(collection: Collection, query: Query): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
 
+  /** How many documents there are; walks them all, so not for the thread that serves requests while it does. */
+  count(collection: Collection): Promise<number>;
+
   checkpoint(name: string): Promise<Checkpoint | undefined>;
 
   /**

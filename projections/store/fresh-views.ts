@@ -10,8 +10,13 @@ const GROWING = 'views.growing.db';
 /** The file of the views that were in use before the last rebuild. */
 export const PREVIOUS_FILE = 'views.previous.db';
 
+const dropLogs = (path: string): void => {
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+};
+
 const drop = (path: string): void => {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  rmSync(path, { force: true });
+  dropLogs(path);
 };
 
 const sync = (path: string): void => {
@@ -45,11 +50,12 @@ const switchOver = (directory: string): void => {
     string,
   ];
   settle(growing);
+  dropLogs(growing);
   if (existsSync(current)) {
     settleIfSound(current);
     drop(previous);
     linkSync(current, previous);
-    for (const suffix of ['-wal', '-shm']) rmSync(current + suffix, { force: true });
+    dropLogs(current);
   }
   renameSync(growing, current);
   sync(directory);

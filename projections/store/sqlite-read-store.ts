@@ -55,6 +55,9 @@ const allTables = (db: Database): readonly string[] =>
     ({ name }) => name,
   );
 
+const countIn = (db: Database, collection: Collection): number =>
+  (db.prepare(`SELECT count(*) AS documents FROM ${tableOf(collection)}`).get() as { documents: number }).documents;
+
 const inTransaction = (db: Database, work: () => void): void => {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -117,6 +120,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
     find: (collection, query) => guarded(() => queries.find(collection, query)),
     findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
+    count: (collection) => guarded(() => countIn(db, collection)),
     checkpoint: (name): Promise<Checkpoint | undefined> => guarded(() => bookkeeping.checkpoint(name)),
     write: (batch) => guarded(() => write(batch)),
     parked: (): Promise<readonly ParkedStream[]> => guarded(() => bookkeeping.parked()),

@@ -114,6 +114,13 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'guard')).toMatchObject({ position: 8n, fields: { phase: 'FAILED' } });
     });
 
+    it('counts documents, each once however often it was written', async () => {
+      const before = await reader.count(runs);
+      await put([run('counted 1', { project: 'counted' }), run('counted 2', { project: 'counted' })]);
+      await put([run('counted 1', { project: 'counted' }, 9n)]);
+      expect(await reader.count(runs)).toBe(before + 2);
+    });
+
     it('keeps versions of a collection apart', async () => {
       const next = { ...runs, version: 2 };
       await store.prepare([next]);
@@ -370,6 +377,7 @@ export const readStoreContract = (
       await store.clear();
       expect(await reader.get(runs, 'forgotten')).toBeUndefined();
       expect(await store.checkpoint('first')).toBeUndefined();
+      expect(await store.count(runs)).toBe(0);
     });
   });
 };
