@@ -19,4 +19,4 @@ if (!existsSync(main)) {
   const { status } = spawnSync(process.execPath, [compiler, '-p', root], { stdio: ['ignore', 2, 2] });
   if (status !== 0) process.exit(1);
 }
-await import(main);
+import(main); // not awaited: an old Node could not even read that word here, and would not come to the line above

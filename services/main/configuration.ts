@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { InvalidConfiguration } from './told.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A duration as people write it, such as `90s`, `10m` or `1h30m`, in milliseconds. */
-const duration = z.string().transform((text, context) => {
+const duration = z.string({ error: 'must be a duration such as 90s, 10m or 1h30m' }).transform((text, context) => {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
   if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
     return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0);
@@ -24,23 +25,21 @@ const port = whole(65_535, 'must be a port, 0 to 65535');
 const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
-const named = z.union([
-  z
-    .string()
-    .min(1)
-    .transform((id) => ({ id, name: id })),
-  z.strictObject({ id: z.string().min(1), name: z.string().min(1) }),
-]);
+const id = z.string().min(1);
 
-const project = z.union([
-  z
-    .string()
-    .min(1)
-    .transform((id) => ({ id, name: id, description: `${id} description` })),
-  z
-    .strictObject({ id: z.string().min(1), name: z.string().optional(), description: z.string().optional() })
-    .transform(({ id, name = id, description = `${id} description` }) => ({ id, name, description })),
-]);
+const named = z.union([id.transform((name) => ({ id: name, name })), z.strictObject({ id, name: id })], {
+  error: 'must be an id, or a mapping of id and name',
+});
+
+const project = z.union(
+  [
+    id.transform((name) => ({ id: name, name, description: `${name} description` })),
+    z
+      .strictObject({ id, name: z.string().optional(), description: z.string().optional() })
+      .transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description })),
+  ],
+  { error: 'must be an id, or a mapping of id, name and description' },
+);
 
 const resources = z.strictObject({
   cpu: z.coerce.string().optional(),
@@ -52,57 +51,62 @@ const resources = z.strictObject({
 
 const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
+/** From the most to the least that is written. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
 /** Every setting there is, with its default. Keys are those of the configuration file. */
-export const settings = z.strictObject({
-  data: z.string().min(1).default('./data').describe('data directory'),
-  host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-  grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
-  http_port: port.default(80).describe('port of REST; 0 takes a free one'),
-  log_level: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .default('info')
-    .describe('least severe log that is written'),
-  insecure: flag.default(false).describe('serve without authentication'),
-  allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
-  domains: z
-    .array(named)
-    .min(1)
-    .prefault(['development', 'staging', 'production'])
-    .describe('domains of every project'),
-  projects: z.array(project).default([]).describe('projects that are registered in an empty log'),
-  max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
-  max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
-  max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
-  max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
-  abort: z
-    .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
-    .prefault({}),
-  registration: z
-    .strictObject({
-      max_workflow_nodes: count.default(0).describe('most nodes of a workflow; 0 is no limit'),
-      workflow_size_limit: count.default(0).describe('largest compiled workflow, in bytes; 0 is no limit'),
-      task_types: z
-        .record(z.string(), z.array(scope))
-        .default({})
-        .describe('task types that only these projects and domains may register'),
-    })
-    .prefault({}),
-  task_resources: z
-    .strictObject({
-      defaults: resources.prefault({ cpu: '2', memory: '200Mi' }).describe('what a container gets that does not ask'),
-      limits: resources.prefault({ cpu: '2', memory: '1Gi', gpu: '1' }).describe('what a container may ask for'),
-    })
-    .prefault({}),
-});
+export const settings = z
+  .strictObject({
+    data: z.string().min(1).default('./data').describe('data directory'),
+    host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
+    grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
+    http_port: port.default(80).describe('port of REST; 0 takes a free one'),
+    log_level: z
+      .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
+      .default('info')
+      .describe('least severe log that is written'),
+    insecure: flag.default(false).describe('serve without authentication'),
+    allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
+    domains: z
+      .array(named)
+      .min(1)
+      .prefault(['development', 'staging', 'production'])
+      .describe('domains of every project'),
+    projects: z.array(project).default([]).describe('projects that are registered in an empty log'),
+    max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
+    max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
+    max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
+    max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
+    abort: z
+      .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
+      .prefault({}),
+    registration: z
+      .strictObject({
+        max_workflow_nodes: count.default(0).describe('most nodes of a workflow; 0 is no limit'),
+        workflow_size_limit: count.default(0).describe('largest compiled workflow, in bytes; 0 is no limit'),
+        task_types: z
+          .record(z.string(), z.array(scope))
+          .default({})
+          .describe('task types that only these projects and domains may register'),
+      })
+      .prefault({}),
+    task_resources: z
+      .strictObject({
+        defaults: resources.prefault({ cpu: '2', memory: '200Mi' }).describe('what a container gets that does not ask'),
+        limits: resources.prefault({ cpu: '2', memory: '1Gi', gpu: '1' }).describe('what a container may ask for'),
+      })
+      .prefault({}),
+  })
+  .refine(({ grpc_port: grpc, http_port: http }) => grpc === 0 || grpc !== http, {
+    path: ['http_port'],
+    error: 'must not be the port of gRPC too',
+  });
 
 /** The settings of a process, complete and valid. */
 export type Configuration = z.output<typeof settings>;
 
 /** A setting from somewhere: `origin` is what an error calls it, such as `--grpc-port` or `FLIGHTLOG_GRPC_PORT`. */
 export type Given = { readonly path: readonly string[]; readonly value: unknown; readonly origin: string };
-
-/** The configuration is not valid; the message has a line for each key. */
-export class InvalidConfiguration extends Error {}
 
 const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void => {
   if (rest.length === 0) {
@@ -113,6 +117,20 @@ const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly stri
   const next = typeof inner === 'object' && inner !== null ? { ...inner } : {};
   put(next, rest, value);
   target[key] = next;
+};
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+  string: 'text',
+};
+
+/** What is wrong with a value, where its own schema does not say it. */
+const wording: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;
+  if (issue.code === 'too_small') return 'must not be empty';
+  return undefined;
 };
 
 const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string => {
@@ -129,7 +147,7 @@ const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string
 export const configure = (given: readonly Given[]): Configuration => {
   const joined: Record<string, unknown> = {};
   for (const { path, value } of given) put(joined, path, value);
-  const result = settings.safeParse(joined);
+  const result = settings.safeParse(joined, { error: wording });
   if (result.success) return result.data;
   const lines = result.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'

@@ -1,3 +1,5 @@
+import { Client, credentials } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
 import { runEngine } from '../engine/engine.js';
 import { openLogger } from './logger.js';
 import { onStopSignals } from './stop-signals.js';
@@ -15,11 +17,24 @@ export type EngineFlags = {
   readonly logLevel: string;
 };
 
+const PATIENCE_MS = 3_000;
+
+/** An engine waits for its control plane as long as it takes; the person who started it is told so. */
+const sayWhenAway = (endpoint: string, logger: Logger): void => {
+  const client = new Client(endpoint, credentials.createInsecure());
+  client.waitForReady(Date.now() + PATIENCE_MS, (error) => {
+    client.close();
+    if (error) logger.warn({ endpoint }, 'no control plane answers yet; the engine goes on trying');
+    else logger.info({ endpoint }, 'running what is launched');
+  });
+};
+
 /** Runs executions until it is told to stop, or nothing is left to run; prints what it did as one JSON object. */
 export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Promise<void> => {
   const logger = openLogger(logLevel);
   const stop = new AbortController();
   void onStopSignals().then(() => stop.abort());
+  sayWhenAway(flags.endpoint, logger);
   const options = { ...flags, ...(dynamic !== undefined && { dynamicDirectory: dynamic }) };
   const summary = await runEngine(options, { signal: stop.signal, logger });
   process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);

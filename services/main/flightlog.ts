@@ -1,37 +1,15 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { Fault } from '../kernel/fault.js';
-import { type Configuration, configure, type Given, InvalidConfiguration } from './configuration.js';
+import { Command, Option } from 'commander';
+import { executionPath, hostAndPort, position, probability, wholeNumber } from './arguments.js';
+import { type Configuration, configure, type Given, LOG_LEVELS } from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { LogCatFlags } from './log-cat.js';
-import { CannotStart } from './ports.js';
-import { allSettings, fromEnvironment, fromFile } from './sources.js';
+import type { SandboxFlags } from './sandbox.js';
+import { dataHelp, settingsHelp } from './settings-help.js';
+import { fileInEnvironment, fromEnvironment, fromFile } from './sources.js';
+import { toldOf } from './told.js';
 import { version } from './version.js';
 
 type Options = Readonly<Record<string, unknown>>;
-
-const wholeNumber = (text: string): number => {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a whole number.');
-  return Number(text);
-};
-
-const position = (text: string): bigint => {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a position.');
-  return BigInt(text);
-};
-
-const probability = (text: string): number => {
-  const value = Number(text);
-  if (text === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('must be between 0 and 1.');
-  return value;
-};
-
-const choice =
-  <Value extends string>(...values: Value[]) =>
-  (text: string): Value => {
-    const value = values.find((each) => each === text);
-    if (value === undefined) throw new InvalidArgumentError(`must be ${values.join(' or ')}.`);
-    return value;
-  };
 
 /** The flags that are settings: what they are called in the file. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
@@ -52,35 +30,12 @@ const fromFlags = (options: Options): readonly Given[] =>
   });
 
 const configurationOf = (options: Options, defaults: readonly Given[] = []): Configuration => {
-  const file = typeof options['config'] === 'string' ? fromFile(options['config']) : [];
+  const { config } = options;
+  const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
   return configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
 };
 
-const settingsHelp = `
-Every setting can stand in the file of --config (YAML or JSON) or in the environment; flags win over the
-environment, and the environment over the file:
-
-${allSettings.map(({ path, variable, about }) => `  ${path.join('.').padEnd(34)}${variable.padEnd(44)}${about}`).join('\n')}
-`;
-
-const withData = (command: Command): Command =>
-  command
-    .option('--config <file>', 'settings in YAML or JSON')
-    .option('--data <directory>', 'data directory (default ./data)');
-
-const withServing = (command: Command, grpcPort: number, httpPort: number): Command =>
-  withData(command)
-    .option('--grpc-port <n>', `port of gRPC; 0 takes a free one (default ${grpcPort})`)
-    .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
-    .option('--host <address>', 'address to listen on (default 127.0.0.1)')
-    .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
-    .addHelpText('after', settingsHelp);
-
-const program = new Command('flightlog')
-  .description('Control plane of a workflow orchestration system whose only truth is an append-only log.')
-  .version(version)
-  .showHelpAfterError('(--help says more)');
-
+/** What the sandbox has otherwise than `serve`. */
 const SANDBOX: readonly Given[] = [
   { path: ['insecure'], value: true, origin: 'sandbox' },
   { path: ['grpc_port'], value: 8081, origin: 'sandbox' },
@@ -89,18 +44,39 @@ const SANDBOX: readonly Given[] = [
   { path: ['log_level'], value: 'warn', origin: 'sandbox' },
 ];
 
-withServing(program.command('sandbox'), 8081, 8080)
+const withData = (command: Command): Command =>
+  command
+    .option('--config <file>', 'settings in YAML or JSON')
+    .option('--data <directory>', 'data directory (default ./data)');
+
+type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
+
+const withServing = (command: Command, { grpcPort, httpPort, logLevel }: ServingDefaults): Command =>
+  withData(command)
+    .option('--grpc-port <n>', `port of gRPC; 0 takes a free one (default ${grpcPort})`)
+    .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
+    .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+    .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
+    .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
+
+const program = new Command('flightlog')
+  .description('Control plane of a workflow orchestration system whose only truth is an append-only log.')
+  .version(version)
+  .showHelpAfterError('(--help says more)');
+
+withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
   .description('serve with sample workflows and a simulated engine, without authentication')
   .option('--engine-rate <n>', 'events per second of the engine; 0 is as fast as it goes', wholeNumber, 50)
-  .action(async (options: { readonly engineRate: number }) => {
+  .addHelpText('after', settingsHelp(SANDBOX))
+  .action(async (options: SandboxFlags) => {
     const { runSandbox } = await import('./sandbox.js');
     await runSandbox(configurationOf(options, SANDBOX), options);
   });
 
-withServing(program.command('serve'), 81, 80)
-  .description('serve the interface over gRPC and REST')
-  .option('--insecure', 'without authentication')
-  .option('--allow-insecure-remote', 'let --insecure listen on other addresses than loopback')
+withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
+  .description('serve the interface over gRPC and REST; says in one line on standard output when it is ready')
+  .option('--insecure', 'serve without authentication, on this machine')
+  .addHelpText('after', settingsHelp([]))
   .action(async (options: Options) => {
     const { serve } = await import('./serve.js');
     await serve(configurationOf(options));
@@ -109,15 +85,17 @@ withServing(program.command('serve'), 81, 80)
 program
   .command('engine')
   .description('run executions as an engine would, without doing their work')
-  .option('--endpoint <host:port>', 'gRPC address of the control plane', '127.0.0.1:8081')
+  .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
   .option('--concurrency <n>', 'calls in flight', wholeNumber, 64)
   .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
   .option('--failure-probability <p>', 'chance that an attempt of a task fails, 0 to 1', probability, 0)
   .option('--seed <s>', 'one seed gives one run', 'flightlog')
-  .option('--gates <auto|wait>', 'open gates at once, or wait for signals', choice('auto', 'wait'), 'auto')
-  .option('--dynamic <directory>', 'compiled closures for dynamic nodes')
+  .addOption(
+    new Option('--gates <how>', 'open gates at once, or wait for signals').choices(['auto', 'wait']).default('auto'),
+  )
+  .option('--dynamic <directory>', 'compiled closures for dynamic nodes; two instances of their own task without')
   .option('--until-idle', 'end when nothing is left to run', false)
-  .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent', 'info')
+  .addOption(new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'))
   .action(async (options: EngineFlags) => {
     const { engine } = await import('./engine.js');
     await engine(options);
@@ -126,6 +104,7 @@ program
 const views = program.command('views').description('what is folded from the log');
 withData(views.command('rebuild'))
   .description('build all views from the log again, and verify them; the server must be stopped')
+  .addHelpText('after', dataHelp)
   .action(async (options: Options) => {
     const { rebuildViews } = await import('./views-rebuild.js');
     await rebuildViews(configurationOf(options));
@@ -134,11 +113,12 @@ withData(views.command('rebuild'))
 const log = program.command('log').description('the log itself');
 withData(log.command('cat'))
   .description('print events, one JSON object a line; works while a server runs')
-  .option('--stream <name>', 'of one stream only')
-  .option('--execution <project/domain/name>', 'of one execution only')
-  .option('--from <position>', 'from this position on', position, 0n)
+  .addOption(new Option('--stream <name>', 'of one stream only').conflicts('execution'))
+  .option('--execution <project/domain/name>', 'of one execution only', executionPath)
+  .option('--from <position>', 'from this position on (default: the first)', position)
   .option('--limit <n>', 'at most so many events', wholeNumber)
-  .option('--follow', 'go on as events are recorded', false)
+  .option('--follow', 'go on as events are recorded, until Ctrl-C', false)
+  .addHelpText('after', dataHelp)
   .action(async (options: LogCatFlags) => {
     const { logCat } = await import('./log-cat.js');
     await logCat(configurationOf(options), options);
@@ -147,7 +127,6 @@ withData(log.command('cat'))
 try {
   await program.parseAsync();
 } catch (error) {
-  const isTold = error instanceof CannotStart || error instanceof InvalidConfiguration || error instanceof Fault;
-  process.stderr.write(`flightlog: ${isTold ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.stderr.write(`${toldOf(error)}\n`);
   process.exit(1);
 }

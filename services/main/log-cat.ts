@@ -2,73 +2,89 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { EventLog } from '../kernel/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
-import { streamName, type StreamName } from '../kernel/stream.js';
+import type { PayloadStore } from '../kernel/payload-store.js';
+import { categoryOf, streamName, type StreamName } from '../kernel/stream.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
-import { CannotStart } from './ports.js';
 import { readable } from './readable.js';
+import { CannotGoOn } from './told.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = {
   readonly stream?: string;
+  /** `PROJECT/DOMAIN/NAME`. */
   readonly execution?: string;
-  readonly from: bigint;
+  readonly from?: bigint;
   readonly limit?: number;
   readonly follow: boolean;
 };
 
-const lineOf = (event: RecordedEvent): string => {
+/** What is printed, and where it is read. */
+type Cat = {
+  readonly log: EventLog;
+  readonly payloads: PayloadStore;
+  /** The one stream that is wanted. */
+  readonly stream: StreamName | undefined;
+  readonly from: bigint;
+  readonly limit: number;
+};
+
+const lineOf = async (event: RecordedEvent, payloads: PayloadStore): Promise<string> => {
   const metadata = metadataOf(event);
-  return JSON.stringify({
+  const line = {
     position: Number(event.position),
     stream: event.stream,
     revision: Number(event.revision),
     type: event.type,
     recordedAt: new Date(metadata.recordedAtMs).toISOString(),
     actor: metadata.actor,
-    data: readable(event.type, event.data),
-  });
+    data: await readable(event.type, event.data, payloads),
+  };
+  return `${JSON.stringify(line)}\n`;
 };
 
-const streamOf = ({ stream, execution }: LogCatFlags): StreamName | undefined => {
-  if (execution === undefined) return stream as StreamName | undefined;
-  const parts = execution.split('/');
-  if (parts.length !== 3) throw new CannotStart(`--execution must be PROJECT/DOMAIN/NAME, not ${execution}`);
-  return streamName('execution', parts);
-};
+const streamOf = ({ stream, execution }: LogCatFlags): StreamName | undefined =>
+  execution === undefined ? (stream as StreamName | undefined) : streamName('execution', execution.split('/'));
 
-/** Prints events until there are enough; answers whether there are. A closed pipe ends the process quietly. */
-const printer = (flags: LogCatFlags): ((events: readonly RecordedEvent[]) => Promise<boolean>) => {
-  const wanted = streamOf(flags);
-  let left = flags.limit ?? Number.POSITIVE_INFINITY;
-  process.stdout.on('error', () => process.exit(0));
+/** Prints the events that are wanted until there are enough; answers whether there are. */
+const printer = ({ payloads, stream, from, limit }: Cat): ((events: readonly RecordedEvent[]) => Promise<boolean>) => {
+  let left = limit;
+  const isWanted = (event: RecordedEvent): boolean =>
+    event.position >= from && (stream === undefined || event.stream === stream);
   return async (events) => {
-    const chosen = events.filter(
-      (event) => event.position >= flags.from && (wanted === undefined || event.stream === wanted),
-    );
-    const lines = chosen.slice(0, left).map((event) => `${lineOf(event)}\n`);
-    left -= lines.length;
-    if (lines.length > 0 && !process.stdout.write(lines.join(''))) await once(process.stdout, 'drain');
+    for (const event of events.filter(isWanted)) {
+      if (left <= 0) break;
+      if (!process.stdout.write(await lineOf(event, payloads))) await once(process.stdout, 'drain');
+      left -= 1;
+    }
     return left <= 0;
   };
 };
 
-const printAll = async (log: EventLog, flags: LogCatFlags): Promise<void> => {
-  const print = printer(flags);
-  const wanted = streamOf(flags);
-  if (wanted !== undefined) {
-    for await (const page of log.readStream(wanted)) if (await print(page)) return;
-    return;
+const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<void> => {
+  const print = printer({ log, ...cat });
+  let isThere = false;
+  for await (const page of log.readStream(stream)) {
+    isThere = true;
+    if (await print(page)) return;
   }
-  const after = flags.from > 0n ? flags.from - 1n : 0n;
-  for await (const page of log.readLog({ after })) if (await print(page.events)) return;
+  if (!isThere) throw new CannotGoOn(`nothing is recorded of ${stream}`);
 };
 
-const follow = async (log: EventLog, flags: LogCatFlags): Promise<void> => {
-  const print = printer(flags);
-  const after = flags.from > 0n ? flags.from - 1n : 0n;
+const afterOf = (from: bigint): bigint => (from > 0n ? from - 1n : 0n);
+
+const printLog = async (cat: Cat): Promise<void> => {
+  const print = printer(cat);
+  for await (const page of cat.log.readLog({ after: afterOf(cat.from) })) if (await print(page.events)) return;
+};
+
+const follow = async (cat: Cat): Promise<void> => {
+  const print = printer(cat);
+  const { log, stream, from } = cat;
+  const filter = stream === undefined ? {} : { filter: { categories: [categoryOf(stream)] } };
   await new Promise<void>((enough, fail) => {
-    const subscription = log.subscribe({ after }, async ({ events }) => {
+    const subscription = log.subscribe({ after: afterOf(from), ...filter }, async ({ events }) => {
       if (await print(events)) enough();
     });
     subscription.ended.catch(fail);
@@ -76,12 +92,26 @@ const follow = async (log: EventLog, flags: LogCatFlags): Promise<void> => {
   });
 };
 
-/** Prints the log, or a part of it, as one JSON object a line. */
-export const logCat = async (configuration: Configuration, flags: LogCatFlags): Promise<void> => {
-  const log = await sqliteLogReader({ directory: resolve(configuration.data) });
+/**
+ * Prints the log, or a part of it, as one JSON object a line. A reader that goes away ends the process quietly.
+ *
+ * @throws {CannotGoOn} when the stream that is wanted has no event, unless more may come.
+ * @throws {DataDirectoryUnusable} when there is no log.
+ */
+export const logCat = async ({ data }: Configuration, flags: LogCatFlags): Promise<void> => {
+  const directory = resolve(data);
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  const stream = streamOf(flags);
+  const { from = 0n, limit = Number.POSITIVE_INFINITY } = flags;
+  const cat: Cat = { log, payloads, stream, from, limit };
+  process.stdout.on('error', () => process.exit(0));
   try {
-    await (flags.follow ? follow(log, flags) : printAll(log, flags));
+    if (flags.follow) await follow(cat);
+    else if (stream === undefined) await printLog(cat);
+    else await printStream(cat, stream);
   } finally {
     await log.close();
+    await payloads.close();
   }
 };

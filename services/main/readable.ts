@@ -4,11 +4,13 @@ import {
   fromBinary,
   type JsonObject,
   type JsonValue,
+  type Message,
   toJson,
 } from '@bufbuild/protobuf';
 import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import {
   EngineReported_Entity,
   file_platformidl_eventlog_execution,
@@ -23,6 +25,7 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
+import type { Content, PayloadStore } from '../kernel/payload-store.js';
 
 const registry = createRegistry(
   file_platformidl_eventlog_execution,
@@ -62,14 +65,34 @@ const opened = (schema: DescMessage | undefined, value: JsonValue): JsonValue =>
   return toJson(schema, fromBinary(schema, Buffer.from(inline, 'base64')), { registry });
 };
 
-/** An event's data for people: in the interface's JSON, with the messages that it carries opened. */
-export const readable = (type: string, data: Uint8Array): JsonValue => {
-  const schema = registry.getMessage(`platformidl.eventlog.${type}`);
-  if (schema === undefined) return Buffer.from(data).toString('base64');
-  const json = toJson(schema, fromBinary(schema, data), { registry }) as JsonObject;
+/** What lies beside the event takes its place in it; what cannot be had stays a reference. */
+const bringIn = async (schema: DescMessage, message: Message, payloads: PayloadStore): Promise<void> => {
+  const fields = message as unknown as Readonly<Record<string, unknown>>;
+  for (const { message: type, localName } of schema.fields) {
+    const part = type?.typeName === ContentSchema.typeName ? (fields[localName] as Content | undefined) : undefined;
+    if (part?.content.case !== 'ref') continue;
+    const value = await payloads.get(part.content.value).catch(() => undefined);
+    if (value !== undefined) part.content = { case: 'inline', value };
+  }
+};
+
+const jsonOf = async (schema: DescMessage, data: Uint8Array, payloads: PayloadStore): Promise<JsonValue> => {
+  const message = fromBinary(schema, data);
+  await bringIn(schema, message, payloads);
+  const json = toJson(schema, message, { registry }) as JsonObject;
   const open = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
     field,
-    opened(field === 'compiled' ? COMPILED[type] : contentOf(field, json), value),
+    opened(field === 'compiled' ? COMPILED[schema.name] : contentOf(field, json), value),
   ];
   return Object.fromEntries(Object.entries(json).map(open));
+};
+
+/**
+ * An event's data for people: in the interface's JSON, with the messages that it carries opened, those beside the log
+ * included. Bytes that this release cannot read are shown as they are, in base64.
+ */
+export const readable = async (type: string, data: Uint8Array, payloads: PayloadStore): Promise<JsonValue> => {
+  const schema = registry.getMessage(`platformidl.eventlog.${type}`);
+  const asTheyAre = (): JsonValue => Buffer.from(data).toString('base64');
+  return schema === undefined ? asTheyAre() : jsonOf(schema, data, payloads).catch(asTheyAre);
 };

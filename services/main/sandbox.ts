@@ -1,67 +1,109 @@
-import type { Configuration } from './configuration.js';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { runEngine } from '../engine/engine.js';
+import type { EngineOptions } from '../engine/options.js';
+import { settings, type Configuration } from './configuration.js';
+import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
 import { registerSamples } from './samples.js';
 import { type Running, startServer } from './server.js';
 import { onStopSignals } from './stop-signals.js';
-import { runEngine } from '../engine/engine.js';
+
+/** The flags of `sandbox` that are no settings. */
+export type SandboxFlags = { readonly engineRate: number };
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-const greet = (server: Running): void => {
-  const { http } = server;
-  const api = `${http}/api/v1`;
-  say(`flightlog sandbox (no authentication, this machine only)
+const LAUNCH = {
+  project: 'flytesnacks',
+  domain: 'development',
+  spec: {
+    launchPlan: {
+      resourceType: 'LAUNCH_PLAN',
+      project: 'flytesnacks',
+      domain: 'development',
+      name: 'hello.hello',
+      version: 'v1',
+    },
+  },
+};
 
-  gRPC  ${server.grpc}
-  REST  ${api}
-  data  ${server.data}
-`);
-  say(`Try:
+const greet = ({ grpc, http, data }: Running): void => {
+  const executions = `${http}/api/v1/executions`;
+  const isUsual = data === resolve(settings.parse({}).data);
+  say(`flightlog sandbox: no authentication, for trying things out
 
-  curl -s '${api}/executions/flytesnacks/development?limit=5'
-  curl -s '${api}/executions/flytesnacks/development/churn-v1'
-  npx flightlog log cat --data ${server.data} --execution flytesnacks/development/churn-v1 --limit 5
+  gRPC  ${grpc}
+  REST  ${http}/api/v1
+  data  ${data}
+
+Three commands to try, in another terminal:
+
+  curl -s '${executions}/flytesnacks/development/churn-v1'
+
+  curl -s ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
+
+  npx flightlog log cat${isUsual ? '' : ` --data '${data}'`} --execution flytesnacks/development/churn-v1
 `);
 };
 
-const fill = async (server: Running): Promise<void> => {
-  if (server.isEmpty) {
-    const { registered, execution } = await registerSamples(server.grpc);
-    say(`registered ${registered} sample tasks, workflows and launch plans, and launched ${execution}`);
-  } else {
-    say(`found ${server.executions} executions; registered nothing again`);
+const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
+
+/** The samples go into an empty log alone: whoever comes back finds everything as it was. */
+const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
+  if (!isEmpty) {
+    say(`Found ${counted(executions)}; nothing was registered again.`);
+    return;
   }
+  const { registered, execution } = await registerSamples(grpc);
+  say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${execution}.`);
 };
 
-/** Serves with samples and a simulated engine until it is told to stop. */
-export const runSandbox = async (
-  configuration: Configuration,
-  { engineRate }: { readonly engineRate: number },
-): Promise<void> => {
+const startEngine = (
+  endpoint: string,
+  rate: number,
+  logger: Logger,
+): { stop: () => Promise<void>; ended: Promise<unknown> } => {
+  const stopping = new AbortController();
+  const options: EngineOptions = {
+    endpoint,
+    concurrency: 16,
+    rate,
+    failureProbability: 0,
+    seed: 'sandbox',
+    gates: 'auto',
+    untilIdle: false,
+  };
+  const ended = runEngine(options, { signal: stopping.signal, logger });
+  return {
+    ended,
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+};
+
+/**
+ * Serves with samples and a simulated engine until it is told to stop.
+ *
+ * @throws {CannotGoOn} when it may not listen there, or the log or the views fail for good.
+ */
+export const runSandbox = async (configuration: Configuration, { engineRate }: SandboxFlags): Promise<void> => {
+  assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
+  const stopped = onStopSignals();
   greet(server);
-  await fill(server);
-  say('a simulated engine runs what is launched; schedules do not fire and notifications are not sent yet');
-  say('Ctrl-C stops');
-  const stop = new AbortController();
-  const engine = runEngine(
-    {
-      endpoint: server.grpc,
-      concurrency: 16,
-      rate: engineRate,
-      failureProbability: 0,
-      seed: 'sandbox',
-      gates: 'auto',
-      untilIdle: false,
-    },
-    { signal: stop.signal, logger },
-  );
-  await Promise.race([onStopSignals(), engine]);
-  stop.abort();
-  await engine;
+  await Promise.race([fill(server), server.failed]);
+  const engine = startEngine(server.grpc, engineRate, logger);
+  say('A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.');
+  say('Ctrl-C stops.');
+  await Promise.race([stopped, engine.ended, server.failed]);
+  say('\nStopping; Ctrl-C again ends at once.');
+  await engine.stop();
   await server.close();
-  say('stopped; the data is kept');
+  say('Stopped. The data is kept.');
 };

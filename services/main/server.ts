@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { serveGrpc } from '../gateway/grpc.js';
@@ -17,6 +18,7 @@ import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
 import { assertPortIsFree } from './ports.js';
 import { allRoutes } from './routes.js';
+import { firstFailure } from './told.js';
 import { type RunningViews, startViews } from './views.js';
 
 const DRAIN_MS = 10_000;
@@ -34,8 +36,8 @@ export type Running = {
   readonly isEmpty: boolean;
   /** How many executions it found. */
   readonly executions: number;
-  /** Resolves when it cannot go on, with the reason. */
-  readonly failed: Promise<unknown>;
+  /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
+  readonly failed: Promise<never>;
   /** Stops taking calls, finishes those on their way, and closes what it opened. */
   readonly close: () => Promise<void>;
 };
@@ -50,7 +52,7 @@ const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promi
 /**
  * Starts the whole control plane in this process: the log and its writer thread, the views and theirs, the transports.
  *
- * @throws {CannotStart} when a port cannot be taken; nothing has been written then.
+ * @throws {CannotGoOn} when a port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
@@ -68,6 +70,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const views = await startViews({ directory, source: store.readerSource }, logger);
   await catchUp(views, await store.head(), logger);
   const readStore = servingReadStore({ directory });
+  const found = await readStore.count(executionsView.collection);
   const fresh = freshness(sessions.acknowledged, views);
   const executions = executionAggregate({ payloads });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
@@ -93,8 +96,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     data: directory,
     logId: store.logId,
     isEmpty,
-    executions: 0,
-    failed: Promise.race([views.failed, projects.ended, expiring.ended]).catch((error: unknown) => error),
+    executions: found,
+    failed: firstFailure([store.ended, views.failed, projects.ended, expiring.ended]),
     close: async () => {
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       await expiring.close();

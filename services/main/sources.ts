@@ -1,13 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
-import { type Given, InvalidConfiguration, settings } from './configuration.js';
+import { type Given, settings } from './configuration.js';
+import { InvalidConfiguration } from './told.js';
 
-/** Variables that begin like settings and are none: they belong to tests and benchmarks. */
-const NOT_SETTINGS = /^FLIGHTLOG_(?:TEST_|FAIL_POINT$|BENCH_)/u;
+/** Names the file of settings, as `--config` does. */
+const CONFIG = 'FLIGHTLOG_CONFIG';
 
-/** One setting: its path in the file, its variable, and what it is. */
-export type Setting = { readonly path: readonly string[]; readonly variable: string; readonly about: string };
+/** Variables that begin like settings and are none: the file of settings, and what tests and benchmarks use. */
+const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|TEST_|FAIL_POINT$|BENCH_)/u;
+
+/** One setting: its path in the file, its variable, what it is, and what it is where nobody says. */
+export type Setting = {
+  readonly path: readonly string[];
+  readonly variable: string;
+  readonly about: string;
+  readonly byDefault: unknown;
+};
 
 const unwrap = (schema: unknown): unknown => {
   let inner = schema;
@@ -21,7 +30,8 @@ const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
     const inner = unwrap(schema);
     const about = (schema as z.ZodType).description;
     if (about === undefined && inner instanceof z.ZodObject) return settingsIn(inner.shape, here);
-    return [{ path: here, variable: `FLIGHTLOG_${here.join('_').toUpperCase()}`, about: about ?? '' }];
+    const byDefault = schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.def.defaultValue : '';
+    return [{ path: here, variable: `FLIGHTLOG_${here.join('_').toUpperCase()}`, about: about ?? '', byDefault }];
   });
 
 /** All settings, in the order of the schema. */
@@ -32,22 +42,44 @@ const leaves = (value: unknown, path: readonly string[], origin: string): Given[
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];
 
+/** What is wrong, in one line: the parser shows the text below it. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error instanceof YAMLParseError ? (error.message.split('\n', 1)[0] ?? '').replace(/:$/u, '') : error.message;
+};
+
+/** @throws {InvalidConfiguration} when the text is not YAML, of which JSON is a part. */
+const parsed = (text: string, origin: string): unknown => {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new InvalidConfiguration(`${origin}: ${reasonOf(error)}`, { cause: error });
+  }
+};
+
+const textOf = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InvalidConfiguration(`${file}: ${reasonOf(error)}`, { cause: error });
+  }
+};
+
 /**
- * The settings in a YAML or JSON file.
+ * The settings in a YAML or JSON file; none where no file is named.
  *
  * @throws {InvalidConfiguration} when the file cannot be read or is not a mapping.
  */
-export const fromFile = (file: string): readonly Given[] => {
-  try {
-    const content: unknown = parse(readFileSync(file, 'utf8'));
-    if (content === null || content === undefined) return [];
-    if (typeof content === 'object' && !Array.isArray(content)) return leaves(content, [], file);
-  } catch (error) {
-    const why = error instanceof YAMLParseError ? error.message : (error as Error).message;
-    throw new InvalidConfiguration(`${file}: ${why}`, { cause: error });
-  }
+export const fromFile = (file: string | undefined): readonly Given[] => {
+  if (file === undefined) return [];
+  const content = parsed(textOf(file), file);
+  if (content === null || content === undefined) return [];
+  if (typeof content === 'object' && !Array.isArray(content)) return leaves(content, [], file);
   throw new InvalidConfiguration(`${file}: is not a mapping of settings`);
 };
+
+/** The file of settings that the environment names. */
+export const fileInEnvironment = (environment: NodeJS.ProcessEnv): string | undefined => environment[CONFIG];
 
 /** The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON. */
 export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[] =>
@@ -55,6 +87,6 @@ export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[
     if (text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable)) return [];
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
-    const value: unknown = /^\s*[[{]/u.test(text) ? parse(text) : text;
+    const value: unknown = /^\s*[[{]/u.test(text) ? parsed(text, variable) : text;
     return [{ path: setting.path, value, origin: variable }];
   });

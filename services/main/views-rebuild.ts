@@ -2,11 +2,13 @@ import { resolve } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
 import { type RebuildProgress, rebuildViews as rebuild } from '../../projections/kernel/rebuild.js';
 import { freshSqliteViews } from '../../projections/store/fresh-views.js';
+import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
 import { codecs, models } from './models.js';
+import { CannotGoOn } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 
@@ -34,17 +36,25 @@ const progressBar = (): { show: (progress: RebuildProgress) => void; stop: () =>
 
 const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
+/** A view that is not what the log makes of it is told in a line; anything else is a defect, and shows its stack. */
+const told = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error instanceof Fault || error.name !== 'Error') return error;
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
+};
+
 /**
  * Builds all views from the log beside those in use, verifies them, and puts them in their place. Prints what it did
  * as one JSON object.
  *
  * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
+ * @throws {CannotGoOn} when a view is not what the log makes of it; the views are as they were.
  */
 export const rebuildViews = async ({ data }: Configuration): Promise<void> => {
   const directory = resolve(data);
+  const log = await sqliteLogReader({ directory }); // first: where there is no log, nothing is written
   const lock = await lockDataDirectory(directory);
   const started = performance.now();
-  const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
   const bar = progressBar();
   try {
@@ -59,6 +69,8 @@ export const rebuildViews = async ({ data }: Configuration): Promise<void> => {
     const maxRssMb = Math.round(process.resourceUsage().maxRSS / 1_024);
     const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };
     process.stdout.write(`${JSON.stringify({ position: Number(position), ...rebuilt, ...took })}\n`);
+  } catch (error) {
+    throw told(error);
   } finally {
     bar.stop();
     await log.close();

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { progressViews, type Views } from '../../projections/kernel/views.js';
 import type { LogReaderSource } from '../store/sqlite-log-reader.js';
+import { CannotGoOn } from './told.js';
 import type { ViewsThreadData, ViewsThreadMessage } from './views-thread.js';
 
 /** The views of this process, kept on a thread of their own. */
@@ -36,7 +37,11 @@ export const startViews = async (
     ({ lagMs, parked } = message);
     views.advance(message.position);
   };
-  const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+  const failed = new Promise<never>((_, reject) => {
+    worker.once('error', (error) =>
+      reject(new CannotGoOn(`the views have failed: ${error.message}`, { cause: error })),
+    );
+  });
   worker.on('message', hear);
   await Promise.race([once(worker, 'message'), failed]);
   return {

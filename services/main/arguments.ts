@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+
+/** What the text after a flag has to be; each throws for the command line to say it. */
+export const wholeNumber = (text: string): number => {
+  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+};
+
+export const position = (text: string): bigint => {
+  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number.');
+  return BigInt(text);
+};
+
+export const probability = (text: string): number => {
+  const value = Number(text);
+  if (text === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('It must be between 0 and 1.');
+  return value;
+};
+
+export const hostAndPort = (text: string): string => {
+  if (!/^.+:\d{1,5}$/u.test(text)) throw new InvalidArgumentError('It must be HOST:PORT.');
+  return text;
+};
+
+export const executionPath = (text: string): string => {
+  if (!/^[^/]+\/[^/]+\/[^/]+$/u.test(text)) throw new InvalidArgumentError('It must be PROJECT/DOMAIN/NAME.');
+  return text;
+};

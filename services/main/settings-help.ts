@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Given } from './configuration.js';
+import { allSettings, type Setting } from './sources.js';
+
+const UNSAID: readonly unknown[] = ['', false, {}, []];
+
+/** A default as it would stand in the file; nothing where it says no more than the setting's absence. */
+const written = (value: unknown): string => {
+  if (UNSAID.some((each) => isDeepStrictEqual(each, value))) return '';
+  return ` (default ${typeof value === 'string' ? value : JSON.stringify(value)})`;
+};
+
+const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly Given[]): string => {
+  const key = path.join('.');
+  const own = defaults.find((each) => each.path.join('.') === key);
+  return `  ${key.padEnd(34)}${variable.padEnd(44)}${about}${written(own === undefined ? byDefault : own.value)}`;
+};
+
+/** The table of all settings, below the flags of a command that has these defaults of its own. */
+export const settingsHelp = (defaults: readonly Given[]): string => `
+Every setting can stand in the file that --config or FLIGHTLOG_CONFIG names (YAML or JSON), or in the environment;
+flags win over the environment, and the environment over the file:
+
+${allSettings.map((setting) => line(setting, defaults)).join('\n')}
+`;
+
+/** What is said below the flags of a command that needs the data directory alone. */
+export const dataHelp = `
+The data directory can also come from FLIGHTLOG_DATA, or from \`data\` in the file that --config or FLIGHTLOG_CONFIG
+names.
+`;
