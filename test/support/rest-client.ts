@@ -30,6 +30,9 @@ export type RestAnswer = {
 /** How messages are written: as JSON, or as the bytes that they are. */
 export type RestBody = 'json' | 'octets';
 
+/** An answer holds what a request of the greatest depth has brought, some levels further in. */
+export const ANSWER_DEPTH = 200;
+
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
@@ -97,8 +100,11 @@ const isOctets = (headers: Headers): boolean => headers.get('content-type') === 
 
 const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick<RestAnswer, 'bytes' | 'headers'>) =>
   isOctets(headers)
-    ? fromBinary(schema, bytes)
-    : fromJson(schema, JSON.parse(Buffer.from(bytes).toString() || '{}') as JsonValue, { registry });
+    ? fromBinary(schema, bytes, { recursionLimit: ANSWER_DEPTH })
+    : fromJson(schema, JSON.parse(Buffer.from(bytes).toString() || '{}') as JsonValue, {
+        registry,
+        recursionLimit: ANSWER_DEPTH,
+      });
 
 /** The status in the body of an error. */
 export const statusOf = (answer: Pick<RestAnswer, 'bytes' | 'headers'>): Status => bodyOf(StatusSchema, answer);

@@ -11,7 +11,7 @@ import type { Any } from '@bufbuild/protobuf/wkt';
 
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { grpcClient } from './grpc-client.js';
-import { restClient, type RestBody, statusOf } from './rest-client.js';
+import { ANSWER_DEPTH, restClient, type RestBody, statusOf } from './rest-client.js';
 import type { Ready } from './server-process.js';
 
 /** The answer to a request, whichever way it came. */
@@ -73,7 +73,7 @@ const transport = (
     call: async (method, request) => {
       const answer = await sendTyped(method, request);
       if (answer.code !== 'OK') throw new Refused(answer);
-      return fromBinary(method.output, answer.bytes);
+      return fromBinary(method.output, answer.bytes, { recursionLimit: ANSWER_DEPTH });
     },
     refused: sendTyped,
     close,
