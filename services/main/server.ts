@@ -85,7 +85,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   });
 
   const routes = routeTable(joined);
-  const hosting = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
+  let isReady = true;
+  const transport = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
+  const hosting = { ...transport, isReady: () => isReady };
   const grpc = await serveGrpc({ ...hosting, port: grpcPort });
   const http = await serveHttp({ ...hosting, port: httpPort });
   const name = host.includes(':') ? `[${host}]` : host;
@@ -99,6 +101,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     executions: found,
     failed: firstFailure([store.ended, views.failed, projects.ended, expiring.ended]),
     close: async () => {
+      isReady = false;
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       await expiring.close();
       await projects.close();

@@ -15,6 +15,19 @@ export interface RunningViews extends Views {
   close(): Promise<void>;
 }
 
+const NOTABLE_LAG_MS = 5_000;
+const WARN_EVERY_MS = 10_000;
+
+/** Says that the views are behind, in time, and not too often. */
+const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
+  let quietUntil = 0;
+  return (lagMs) => {
+    if (lagMs < NOTABLE_LAG_MS || Date.now() < quietUntil) return;
+    quietUntil = Date.now() + WARN_EVERY_MS;
+    logger.warn({ lagMs }, 'the views are behind the log');
+  };
+};
+
 /** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
 export const startViews = async (
   { directory, source }: { readonly directory: string; readonly source: LogReaderSource },
@@ -26,6 +39,7 @@ export const startViews = async (
     const timer = setTimeout(run, afterMs);
     return () => clearTimeout(timer);
   });
+  const sayWhenBehind = lagWarning(logger);
   let lagMs = 0;
   let parked = 0;
   const hear = (message: ViewsThreadMessage): void => {
@@ -36,6 +50,7 @@ export const startViews = async (
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
     ({ lagMs, parked } = message);
     views.advance(message.position);
+    sayWhenBehind(lagMs);
   };
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
