@@ -1,22 +1,15 @@
 import { connect } from 'node:http2';
 
-import { create, type DescField, fromBinary, type JsonObject, type JsonValue, toBinary } from '@bufbuild/protobuf';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
-import {
-  NodeExecution_Phase as NodePhase,
-  TaskExecution_Phase as TaskPhase,
-} from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
-import { helloRequest, launchHello, literal } from '../support/hello.js';
-import { HELLO_TASK, nodeReport, taskReport } from '../support/reports.js';
-import { overRest } from '../support/transports.js';
+import { helloRequest, literal } from '../support/hello.js';
 import { type RestAnswer, type RestClient, restClient } from '../support/rest-client.js';
 
 const CREATE = '/platformidl.service.AdminService/CreateExecution';
@@ -68,14 +61,6 @@ afterAll(async () => {
   await plane.close();
 });
 
-/** Asks, and makes sure that the log stays as it was. */
-const unchanged = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
-  const before = await plane.head();
-  const answer = await ask();
-  expect(await plane.head()).toBe(before);
-  return answer;
-};
-
 const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<RestAnswer> =>
   rest.request('POST', '/api/v1/executions', body, headers);
 
@@ -88,7 +73,7 @@ describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text
     ['text that is not UTF-8', CREATE, Buffer.from([0x0a, 0x02, 0xc3, 0x28]), /project is not valid UTF-8/u],
     ['another wire type', CREATE, Buffer.from([0x08, 0x01]), /project has wire type 0 in place of 2/u],
   ] as const)('%s', async (_what, path, bytes, text) => {
-    const { code, message } = await unchanged(() => grpc.raw(path, bytes));
+    const { code, message } = await plane.unchanged(() => grpc.raw(path, bytes));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(text)]);
   });
 });
@@ -117,19 +102,21 @@ describe('bodies over REST that are no message are INVALID_ARGUMENT, and the tex
     ['protobuf as JSON', recorded, JSON_TYPE, /malformed JSON/u],
     ['protobuf as anything', recorded, { 'content-type': 'text/plain' }, /malformed JSON/u],
   ] as const)('%s', async (_what, body, headers, text) => {
-    const { http, code, message } = await unchanged(() => post(body, headers));
+    const { http, code, message } = await plane.unchanged(() => post(body, headers));
     expect([http, code, message]).toEqual([400, 'INVALID_ARGUMENT', expect.stringMatching(text)]);
   });
 
   it('an event that is truncated', async () => {
-    const { code, message } = await unchanged(() => rest.request('POST', '/api/v1/events/nodes', '{"event":{"id"'));
+    const { code, message } = await plane.unchanged(() =>
+      rest.request('POST', '/api/v1/events/nodes', '{"event":{"id"'),
+    );
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/malformed JSON/u)]);
   });
 
   it('an event of a phase that is none', async () => {
     const executionId = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
     const body = JSON.stringify({ event: { executionId, phase: 99, occurredAt: '2026-01-01T00:00:00Z' } });
-    const { code, message } = await unchanged(() => rest.request('POST', '/api/v1/events/workflows', body));
+    const { code, message } = await plane.unchanged(() => rest.request('POST', '/api/v1/events/workflows', body));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/phase/u)]);
   });
 
@@ -137,92 +124,10 @@ describe('bodies over REST that are no message are INVALID_ARGUMENT, and the tex
     for (const name of ['flyteidl', 'platformidl']) {
       const launchConditions = { '@type': `type.googleapis.com/${name}.core.Identifier`, name: 'x' };
       const body = { ...launchPlan, spec: { ...launchPlan.spec, entityMetadata: { launchConditions } } };
-      const answer = await unchanged(() => rest.request('POST', '/api/v1/launch_plans', JSON.stringify(body)));
+      const answer = await plane.unchanged(() => rest.request('POST', '/api/v1/launch_plans', JSON.stringify(body)));
       expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/launch.?condition/iu)]);
     }
   });
-});
-
-describe('an event that is nested two thousand deep is refused at once', () => {
-  const DEPTH = 2_000;
-  /** Bytes inside a length-delimited field of this number. */
-  const within = (field: number, bytes: Uint8Array): Uint8Array =>
-    new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
-  const levels = (...fields: number[]): Uint8Array => {
-    let bytes: Uint8Array = new Uint8Array();
-    for (let level = 0; level < DEPTH; level++) for (const field of fields) bytes = within(field, bytes);
-    return bytes;
-  };
-  const literals = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 2))]));
-  const struct = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 6))]));
-  const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
-  const EVENTS = [
-    ['workflows', 'output_data', createWorkflowEvent, literals],
-    ['nodes', 'output_data', createNodeEvent, literals],
-    ['nodes', 'input_data', createNodeEvent, literals],
-    ['tasks', 'output_data', createTaskEvent, literals],
-    ['tasks', 'custom_info', createTaskEvent, struct],
-  ] as const;
-
-  it.each(EVENTS)('in bytes: of %s, %s', async (path, name, rpc, deepest) => {
-    const [, { number, message }] = rpc.input.fields as [DescField, DescField];
-    const bytes = within(number, within(message!.fields.find((field) => field.name === name)!.number, deepest));
-    const startedAt = performance.now();
-    for (const { code, message: text } of [
-      await unchanged(() => grpc.raw(`/platformidl.service.AdminService/${rpc.name}`, bytes)),
-      await unchanged(() => rest.request('POST', `/api/v1/events/${path}`, bytes, OCTETS)),
-    ])
-      expect([code, text]).toEqual([
-        'INVALID_ARGUMENT',
-        expect.stringMatching(`event.${name}.*nested deeper than 100`),
-      ]);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
-
-  it.each([
-    ['workflows', 'outputData', nestedLiteral(DEPTH)],
-    ['tasks', 'outputData', nestedLiteral(DEPTH)],
-    ['nodes', 'inputData', nestedLiteral(DEPTH)],
-    ['tasks', 'customInfo', `{"x":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}}`],
-  ])('in JSON: of %s, %s', async (path, name, deepest) => {
-    const startedAt = performance.now();
-    const ask = () => rest.request('POST', `/api/v1/events/${path}`, `{"event":{"${name}":${deepest}}}`);
-    const { code, message } = await unchanged(ask);
-    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(`event.${name}.*depth of 100`)]);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
-});
-
-it('shows the deepest that it takes, wherever it is shown', async () => {
-  const id = await launchHello(plane.grpc, 'deepest');
-  const nodeId = { executionId: id, nodeId: 'n0' };
-  const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK, retryAttempt: 0 };
-  const { createNodeEvent, createTaskEvent } = AdminService.method;
-  const nested = (depth: number): JsonObject => {
-    let list: JsonValue = 'bottom';
-    for (let level = 0; level < depth; level++) list = [list];
-    return { list };
-  };
-  let deepest = create(LiteralSchema, literal('bottom'));
-  // The request, its event, the map; then the literals: two messages for each level, a hundred in all.
-  for (let level = 0; level < 47; level++)
-    deepest = create(LiteralSchema, { value: { case: 'collection', value: { literals: [deepest] } } });
-  const data = { literals: { deepest } };
-  const inputs = { inputValue: { case: 'inputData', value: data } } as const;
-  await plane.grpc.call(createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...inputs }));
-  await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(48) }));
-  await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, customInfo: { more: 1 } }));
-  const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(49) });
-  expect((await plane.grpc.refused(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
-  const { ready } = plane.server();
-  for (const way of [plane.grpc, plane.rest, overRest(ready, 'octets')]) {
-    const { fullInputs } = await way.call(AdminService.method.getNodeExecutionData, { id: nodeId });
-    expect(fullInputs!.literals['deepest']).toEqual(deepest);
-    const { closure } = await way.call(AdminService.method.getTaskExecution, { id: taskId });
-    expect(closure!.customInfo).toEqual({ ...nested(48), more: 1 });
-    const { taskExecutions } = await way.call(AdminService.method.listTaskExecutions, { nodeExecutionId: nodeId });
-    expect(taskExecutions.map((each) => each.closure!.customInfo)).toEqual([closure!.customInfo]);
-  }
 });
 
 describe('a path that no RPC has', () => {
@@ -234,11 +139,11 @@ describe('a path that no RPC has', () => {
     ['DELETE /api/v1/projects', 501, 'UNIMPLEMENTED', 'Method Not Allowed'],
   ])('over REST: %s is %i', async (asked, http, code, message) => {
     const [verb = '', path = ''] = asked.split(' ');
-    expect(await unchanged(() => rest.request(verb, path))).toMatchObject({ http, code, message });
+    expect(await plane.unchanged(() => rest.request(verb, path))).toMatchObject({ http, code, message });
   });
 
   it('over REST: that cannot be decoded is INVALID_ARGUMENT', async () => {
-    const answer = await unchanged(() => rest.request('GET', '/api/v1/projects/%ff'));
+    const answer = await plane.unchanged(() => rest.request('GET', '/api/v1/projects/%ff'));
     expect(answer).toMatchObject({
       http: 400,
       code: 'INVALID_ARGUMENT',
@@ -249,7 +154,7 @@ describe('a path that no RPC has', () => {
   it.each(['/platformidl.service.AdminService/LaunchRocket', '/somebody.else/GetExecution'])(
     'over gRPC: %s is UNIMPLEMENTED',
     async (path) => {
-      expect(await unchanged(() => grpc.raw(path, recorded))).toMatchObject({ code: 'UNIMPLEMENTED' });
+      expect(await plane.unchanged(() => grpc.raw(path, recorded))).toMatchObject({ code: 'UNIMPLEMENTED' });
     },
   );
 });
@@ -306,14 +211,14 @@ describe('a content type that is not the message’s', () => {
     });
 
   it.each(['application/json', 'text/html'])('is refused over gRPC with 415: %s', async (contentType) => {
-    expect(await unchanged(() => http2(contentType))).toBe(415);
+    expect(await plane.unchanged(() => http2(contentType))).toBe(415);
   });
 
   it('is JSON over REST, whatever it says, unless it is bytes', async () => {
     const request = fromBinary(ExecutionCreateRequestSchema, recorded);
     const asJson = JSON.stringify({ project: request.project, domain: request.domain, name: 'UPPER', spec: {} });
     for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=utf-8']) {
-      const { http, message } = await unchanged(() => post(asJson, { 'content-type': type }));
+      const { http, message } = await plane.unchanged(() => post(asJson, { 'content-type': type }));
       expect([http, message]).toEqual([400, expect.stringMatching(/invalid name format: UPPER/u)]);
     }
   });
@@ -338,7 +243,7 @@ describe('a list that cannot be, over REST', () => {
     ['filters=eq(phase,RUNNING)+eq(mode,0)', /invalid value for filters|invalid filter|mode|phase/u],
   ])('is INVALID_ARGUMENT: ?%s', async (query, text) => {
     const path = `/api/v1/executions/flytesnacks/development?${query}`;
-    const { http, code, message } = await unchanged(() => rest.request('GET', path));
+    const { http, code, message } = await plane.unchanged(() => rest.request('GET', path));
     expect([http, code, message]).toEqual([400, 'INVALID_ARGUMENT', expect.stringMatching(text)]);
   });
 });

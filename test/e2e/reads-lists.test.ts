@@ -9,7 +9,6 @@ import {
   NodeExecution_Phase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
@@ -50,7 +49,7 @@ const launchAll = async (transport: Transport): Promise<void> => {
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  await register(plane.grpc, withNeeds('01-hello', '12-big', '14-pipeline'));
+  await register(plane.grpc, withNeeds('01-hello', '12-big'));
   const big = fixtureFolder('12-big').entries.find(({ kind }) => kind === 'execution')!;
   expect((await plane.grpc.send(big.method, big.bytes)).code).toBe('OK');
   await plane.run();
@@ -220,92 +219,5 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(tasks.taskExecutions).toEqual([]);
     const children = { workflowExecutionId: executionId, uniqueParentId: 'n0' };
     expect(await transport.refused(method.listNodeExecutions, children)).toMatchObject({ code: 'NOT_FOUND' });
-  });
-
-  const entries = withNeeds('01-hello', '12-big', '14-pipeline').flatMap((folder) => folder.entries);
-  const registered = (kind: string, key: (id: { name?: string; version?: string }) => string): string[] =>
-    entries.filter((entry) => entry.kind === kind).map(({ id }) => key(id));
-  const versionKey = ({ name, version }: { name?: string; version?: string }): string => `${name}@${version}`;
-
-  it.each([3, 1_000])('of versions has all that is registered, in pages of %i', async (limit) => {
-    const page = { id: DEVELOPMENT, limit };
-    const tasks = await allPages(async (token) => {
-      const { tasks: elements, token: next } = await transport.call(method.listTasks, { ...page, token });
-      return { elements, token: next };
-    });
-    const workflows = await allPages(async (token) => {
-      const { workflows: elements, token: next } = await transport.call(method.listWorkflows, { ...page, token });
-      return { elements, token: next };
-    });
-    const plans = await allPages(async (token) => {
-      const { launchPlans: elements, token: next } = await transport.call(method.listLaunchPlans, { ...page, token });
-      return { elements, token: next };
-    });
-    expect(tasks.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('task', versionKey).sort());
-    expect(workflows.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('workflow', versionKey).sort());
-    expect(plans.map(({ id }) => versionKey(id!)).sort()).toEqual(registered('launch_plan', versionKey).sort());
-  });
-
-  it('of names has each once, in order, in pages', async () => {
-    const names = (kind: string) => [...new Set(registered(kind, ({ name }) => name!))].sort();
-    for (const [rpc, kind] of [
-      [method.listTaskIds, 'task'],
-      [method.listWorkflowIds, 'workflow'],
-      [method.listLaunchPlanIds, 'launch_plan'],
-    ] as const) {
-      const ids = await allPages(async (token) => {
-        const { entities, token: next } = await transport.call(rpc, { ...DEVELOPMENT, limit: 2, token });
-        return { elements: entities, token: next };
-      });
-      expect(ids.map(({ name }) => name)).toEqual(names(kind));
-    }
-    const { entities } = await transport.call(method.listTaskIds, { ...DEVELOPMENT, filters: 'contains(name,hello)' });
-    expect(entities.map(({ name }) => name)).toEqual(['hello.greet']);
-  });
-
-  it('of one name has its versions, the newest first', async () => {
-    const id = { ...DEVELOPMENT, name: 'pipeline.churn' };
-    const { workflows } = await transport.call(method.listWorkflows, { id });
-    expect(workflows.map((each) => each.id!.version)).toEqual(['v2', 'v1']);
-    const sortBy = { key: 'version', direction: Direction.ASCENDING };
-    const sorted = await transport.call(method.listWorkflows, { id, sortBy, filters: 'value_in(version,v1;v2)' });
-    expect(sorted.workflows.map((each) => each.id!.version)).toEqual(['v1', 'v2']);
-  });
-
-  it('of active launch plans has the version of each name that was activated last', async () => {
-    const names = ['pipeline.churn', 'pipeline.search'];
-    for (const name of names) {
-      for (const version of ['v1', 'v2']) {
-        const id = { ...DEVELOPMENT, name, version };
-        await transport.call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
-      }
-    }
-    const { launchPlans } = await transport.call(method.listActiveLaunchPlans, DEVELOPMENT);
-    const active = launchPlans.map(({ id }) => versionKey(id!)).sort();
-    expect(active).toEqual(names.map((name) => `${name}@v2`));
-    const filters = 'eq(state,1)';
-    const filtered = await transport.call(method.listLaunchPlans, { id: DEVELOPMENT, filters });
-    expect(filtered.launchPlans.map(({ id }) => versionKey(id!)).sort()).toEqual(active);
-    for (const name of names) {
-      const got = await transport.call(method.getActiveLaunchPlan, { id: { ...DEVELOPMENT, name } });
-      expect([got.id!.version, got.closure!.state]).toEqual(['v2', LaunchPlanState.ACTIVE]);
-    }
-    const inactive = { id: { ...DEVELOPMENT, name: 'hello.hello' } };
-    expect(await transport.refused(method.getActiveLaunchPlan, inactive)).toMatchObject({ code: 'NOT_FOUND' });
-  });
-
-  it('of projects has all of them, without an end, with their domains', async () => {
-    const { projects, token } = await transport.call(method.listProjects, {});
-    expect(projects.map(({ id }) => id)).toContain('flytesnacks');
-    expect(token).toBe('');
-    const domains = ['development', 'staging', 'production'];
-    for (const project of projects) expect(project.domains.map(({ id }) => id)).toEqual(domains);
-    const { projects: one } = await transport.call(method.listProjects, {
-      filters: 'eq(identifier,flytesnacks)',
-      limit: 1,
-    });
-    expect(one.map(({ id }) => id)).toEqual(['flytesnacks']);
-    const { domains: known } = await transport.call(method.getDomains, {});
-    expect(known.map(({ id }) => id)).toEqual(domains);
   });
 });

@@ -19,6 +19,8 @@ export type ControlPlane = Transports & {
   readonly directory: string;
   /** The position of the last event: what changes nothing leaves it where it is. */
   readonly head: () => Promise<bigint>;
+  /** Asks, and throws when something was recorded meanwhile. */
+  readonly unchanged: <Result>(ask: () => Promise<Result>) => Promise<Result>;
   readonly events: () => Promise<readonly RecordedEvent[]>;
   /** Runs a simulated engine until nothing is left to run, or the signal. */
   readonly run: (options?: Partial<EngineOptions>, signal?: AbortSignal) => Promise<EngineSummary>;
@@ -64,12 +66,20 @@ export const startControlPlane = async (
 ): Promise<ControlPlane> => {
   const server = await startServerProcess({ data: directory, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
   const grpc = overGrpc(server.ready);
+  const head = (): Promise<bigint> => reading(directory, (log) => log.head());
   return {
     grpc,
     rest: overRest(server.ready),
     server: () => server,
     directory,
-    head: () => reading(directory, (log) => log.head()),
+    head,
+    unchanged: async (ask) => {
+      const before = await head();
+      const result = await ask();
+      const after = await head();
+      if (after !== before) throw new Error(`the log went from ${before} to ${after}`);
+      return result;
+    },
     events: () =>
       reading(directory, async (log) => {
         const events: RecordedEvent[] = [];

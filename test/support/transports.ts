@@ -26,7 +26,7 @@ export type Answer = {
 };
 
 /** A status other than OK. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly answer: Answer;
 
   constructor(answer: Answer) {

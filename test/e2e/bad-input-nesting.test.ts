@@ -1,0 +1,120 @@
+import { create, type DescField, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { launchHello, literal } from '../support/hello.js';
+import { HELLO_TASK, nodeReport, taskReport } from '../support/reports.js';
+import { overRest } from '../support/transports.js';
+import { type RestClient, restClient } from '../support/rest-client.js';
+
+const OCTETS = { 'content-type': 'application/octet-stream' };
+
+/** A list in a list in a list, as JSON of a map of literals. */
+const nestedLiteral = (depth: number): string =>
+  `{"literals":{"times":${'{"collection":{"literals":['.repeat(depth)}${']}}'.repeat(depth)}}}`;
+
+let plane: ControlPlane;
+let grpc: GrpcClient;
+let rest: RestClient;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  grpc = grpcClient(plane.server().ready.grpc);
+  rest = restClient(plane.server().ready.http);
+});
+afterAll(async () => {
+  grpc.close();
+  await plane.close();
+});
+
+describe('an event that is nested two thousand deep is refused at once', () => {
+  const DEPTH = 2_000;
+  /** Bytes inside a length-delimited field of this number. */
+  const within = (field: number, bytes: Uint8Array): Uint8Array =>
+    new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
+  const levels = (...fields: number[]): Uint8Array => {
+    let bytes: Uint8Array = new Uint8Array();
+    for (let level = 0; level < DEPTH; level++) for (const field of fields) bytes = within(field, bytes);
+    return bytes;
+  };
+  const literals = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 2))]));
+  const struct = within(1, Buffer.concat([within(1, Buffer.from('deep')), within(2, levels(1, 6))]));
+  const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
+  const EVENTS = [
+    ['workflows', 'output_data', createWorkflowEvent, literals],
+    ['nodes', 'output_data', createNodeEvent, literals],
+    ['nodes', 'input_data', createNodeEvent, literals],
+    ['tasks', 'output_data', createTaskEvent, literals],
+    ['tasks', 'custom_info', createTaskEvent, struct],
+  ] as const;
+
+  it.each(EVENTS)('in bytes: of %s, %s', async (path, name, rpc, deepest) => {
+    const [, { number, message }] = rpc.input.fields as [DescField, DescField];
+    const bytes = within(number, within(message!.fields.find((field) => field.name === name)!.number, deepest));
+    const startedAt = performance.now();
+    for (const { code, message: text } of [
+      await plane.unchanged(() => grpc.raw(`/platformidl.service.AdminService/${rpc.name}`, bytes)),
+      await plane.unchanged(() => rest.request('POST', `/api/v1/events/${path}`, bytes, OCTETS)),
+    ])
+      expect([code, text]).toEqual([
+        'INVALID_ARGUMENT',
+        expect.stringMatching(`event.${name}.*nested deeper than 100`),
+      ]);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ['workflows', 'outputData', nestedLiteral(DEPTH)],
+    ['tasks', 'outputData', nestedLiteral(DEPTH)],
+    ['nodes', 'inputData', nestedLiteral(DEPTH)],
+    ['tasks', 'customInfo', `{"x":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}}`],
+  ])('in JSON: of %s, %s', async (path, name, deepest) => {
+    const startedAt = performance.now();
+    const ask = () => rest.request('POST', `/api/v1/events/${path}`, `{"event":{"${name}":${deepest}}}`);
+    const { code, message } = await plane.unchanged(ask);
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(`event.${name}.*depth of 100`)]);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
+
+it('shows the deepest that it takes, wherever it is shown', async () => {
+  const id = await launchHello(plane.grpc, 'deepest');
+  const nodeId = { executionId: id, nodeId: 'n0' };
+  const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK, retryAttempt: 0 };
+  const { createNodeEvent, createTaskEvent } = AdminService.method;
+  const nested = (depth: number): JsonObject => {
+    let list: JsonValue = 'bottom';
+    for (let level = 0; level < depth; level++) list = [list];
+    return { list };
+  };
+  let deepest = create(LiteralSchema, literal('bottom'));
+  // The request, its event, the map; then the literals: two messages for each level, a hundred in all.
+  for (let level = 0; level < 47; level++)
+    deepest = create(LiteralSchema, { value: { case: 'collection', value: { literals: [deepest] } } });
+  const data = { literals: { deepest } };
+  const inputs = { inputValue: { case: 'inputData', value: data } } as const;
+  await plane.grpc.call(createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...inputs }));
+  await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(48) }));
+  await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, customInfo: { more: 1 } }));
+  const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(49) });
+  expect((await plane.grpc.refused(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
+  const { ready } = plane.server();
+  for (const way of [plane.grpc, plane.rest, overRest(ready, 'octets')]) {
+    const { fullInputs } = await way.call(AdminService.method.getNodeExecutionData, { id: nodeId });
+    expect(fullInputs!.literals['deepest']).toEqual(deepest);
+    const { closure } = await way.call(AdminService.method.getTaskExecution, { id: taskId });
+    expect(closure!.customInfo).toEqual({ ...nested(48), more: 1 });
+    const { taskExecutions } = await way.call(AdminService.method.listTaskExecutions, { nodeExecutionId: nodeId });
+    expect(taskExecutions.map((each) => each.closure!.customInfo)).toEqual([closure!.customInfo]);
+  }
+});
