@@ -1,5 +1,6 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
 import type { Collection, FieldValue, StoredDocument } from '../kernel/read-store.js';
+import { originalText, originalValue, storedText, storedValue } from './stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -21,9 +22,9 @@ const documentOf = (fields: readonly string[], row: readonly Cell[]): StoredDocu
   const [key, position] = row;
   const [answer, element, state] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
   return {
-    key: key as string,
+    key: originalText(key as string),
     position: position as bigint,
-    fields: Object.fromEntries(fields.map((field, i) => [field, fieldOf(row[i + 2])])),
+    fields: Object.fromEntries(fields.map((field, i) => [field, originalValue(fieldOf(row[i + 2]))])),
     answer,
     ...(element && { element }),
     ...(state && { state }),
@@ -60,8 +61,9 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
   );
   const update = updates(db, table);
   return (document) => {
-    const { key, position } = document;
-    const values = fields.map((field) => document.fields[field] ?? null);
+    const { position } = document;
+    const key = storedText(document.key);
+    const values = fields.map((field) => storedValue(document.fields[field] ?? null));
     const row = find.get(key) as Cell[] | undefined;
     if (!row) {
       insert.run(key, position, ...values, ...encodingsOf(document));
@@ -85,10 +87,11 @@ export const documentStatements = (db: Database, collection: Collection): Docume
   const many = db.prepare(`${select} IN (SELECT value FROM json_each(?))`, rows);
   return {
     get: (key) => {
-      const row = one.get(key) as Cell[] | undefined;
+      const row = one.get(storedText(key)) as Cell[] | undefined;
       return row && documentOf(fields, row);
     },
-    getMany: (keys) => (many.all(JSON.stringify(keys)) as Cell[][]).map((row) => documentOf(fields, row)),
+    getMany: (keys) =>
+      (many.all(JSON.stringify(keys.map(storedText))) as Cell[][]).map((row) => documentOf(fields, row)),
     put: writer(db, collection),
   };
 };

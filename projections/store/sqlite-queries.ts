@@ -2,6 +2,7 @@ import type { DatabaseSync } from '@photostructure/sqlite';
 import type { Collection, Cursor, FieldValue, Found, Query } from '../kernel/read-store.js';
 import { planOf } from './query-plan.js';
 import { nextValueSql, pageSql, partsAfter, type Sql } from './query-sql.js';
+import { originalText, originalValue, storedQuery } from './stored-text.js';
 import { timeLimit } from './time-limit.js';
 
 type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
@@ -33,7 +34,7 @@ const foundOf = (rows: readonly PageRow[], limit: number): Found => {
   const elements = page.map(([element]) => element);
   const last = page.at(-1);
   if (rows.length <= limit || !last) return { elements };
-  const next: Cursor = { value: last[1], key: last[2] };
+  const next: Cursor = { value: originalValue(last[1]), key: originalText(last[2]) };
   return { elements, next };
 };
 
@@ -62,15 +63,15 @@ export const sqliteQueries = (db: InstanceType<typeof DatabaseSync>, limitMs: nu
     let after = query.after;
     while (values.length <= skip + query.limit) {
       const [row] = all(nextValueSql(collection, plan, { ...query, ...(after && { after }) })) as [FieldValue][];
-      if (!row) return { values: values.slice(skip), hasMore: false };
+      if (!row) return { values: values.slice(skip).map(originalValue), hasMore: false };
       values.push(row[0]);
       after = { value: row[0], key: '' };
     }
-    return { values: values.slice(skip, -1), hasMore: true };
+    return { values: values.slice(skip, -1).map(originalValue), hasMore: true };
   };
 
   return {
-    find: (collection, query) => withinTime(() => find(collection, query)),
-    findDistinct: (collection, query) => withinTime(() => findDistinct(collection, query)),
+    find: (collection, query) => withinTime(() => find(collection, storedQuery(query))),
+    findDistinct: (collection, query) => withinTime(() => findDistinct(collection, storedQuery(query))),
   };
 };

@@ -88,6 +88,24 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'whole/ü')).toEqual(document);
     });
 
+    it('keeps texts with characters that end a text elsewhere', async () => {
+      const names = ['a', 'a\0', 'a\0b', 'a\u0001', 'a\u00010', 'a\u00011', 'a\u0002'];
+      await put(names.map((each) => run(`nul/${each}`, { project: 'nul', name: each })));
+      expect((await store.get(runs, 'nul/a\0b'))?.fields['name']).toBe('a\0b');
+      expect((await store.getMany(runs, ['nul/a\0', 'nul/a'])).map(({ key }) => key).sort()).toEqual([
+        'nul/a',
+        'nul/a\0',
+      ]);
+      expect(await keysWhere('nul', { field: 'name', is: '=', value: 'a' })).toEqual(['nul/a']);
+      expect(await keysWhere('nul', { field: 'name', is: 'in', values: ['a\0', 'a\u00010'] })).toHaveLength(2);
+      expect(await keysWhere('nul', { field: 'name', is: 'contains', value: '\0' })).toHaveLength(2);
+      const byName = query('nul', { orderBy: { field: 'name', direction: 'ascending' }, limit: 3 });
+      const first = await reader.find(runs, byName);
+      const rest = await keys({ ...byName, limit: 10, ...(first.next && { after: first.next }) });
+      expect(rest).toEqual(names.slice(3).map((each) => `nul/${each}`));
+      expect((await reader.findDistinct(runs, { ...byName, limit: 10 })).values).toEqual(names);
+    });
+
     it('leaves out the encodings that a document does not have', async () => {
       await put([run('bare', { project: 'p' })]);
       const bare = await reader.get(runs, 'bare');
