@@ -108,7 +108,8 @@ const note = (reported: Reported, report: EngineReport): void => {
 };
 
 const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
-  const key = `${id.project}\n${id.domain}\n${id.name}\n${id.version}`;
+  // No character is left to part them by: names are what clients say they are.
+  const key = JSON.stringify([id.project, id.domain, id.name, id.version]);
   const known = state.taskIds.get(key);
   if (known === undefined) state.taskIds.set(key, id);
   return known ?? id;

@@ -137,6 +137,15 @@ describe('a task event', () => {
     ]);
   });
 
+  it('is of the task that it names, whatever characters the names have', async () => {
+    const named = (name: string, version: string) => task('RUNNING', { taskId: { ...taskId, name, version } });
+    const run = openStream(creation, node('RUNNING'));
+    expect(await run.answer(named('a\nb', 'c'))).toBe('OK');
+    expect(await run.answer(named('a', 'b\nc'))).toBe('OK');
+    expect(await run.answer(named('a', 'b\nc'))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+  });
+
   it('of another cluster is refused', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), node('RUNNING'));
     expect(await run.answer(task('QUEUED', { producer: 'west' }))).toBe('incompatible-cluster');
