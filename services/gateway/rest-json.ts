@@ -7,6 +7,7 @@ import {
   fromJsonString,
   type JsonObject,
   type JsonValue,
+  type JsonWriteOptions,
   mergeFromJson,
   type MessageShape,
   toJson,
@@ -15,6 +16,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../kernel/rpc.js';
 import { jsonFaultPath } from './json-fault.js';
+import { representable } from './json-representable.js';
 import { services } from './routes.js';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
@@ -100,8 +102,21 @@ const withNulls = (type: DescMessage, json: JsonValue, spelling: Spelling): Json
   return to;
 };
 
+/** Nearly all messages have a JSON form, so they are not looked through for what has none. */
+const jsonOf = (
+  type: DescMessage,
+  message: MessageShape<DescMessage>,
+  options: Partial<JsonWriteOptions>,
+): JsonValue => {
+  try {
+    return toJson(type, message, options);
+  } catch {
+    return toJson(type, representable(type, message), options);
+  }
+};
+
 /** Writes a message as JSON with everything that is not set, in the spelling of the interface or of JSON. */
 export const writeJson = (type: DescMessage, message: MessageShape<DescMessage>, spelling: Spelling): string => {
-  const json = toJson(type, message, { registry, alwaysEmitImplicit: true, useProtoFieldName: spelling === 'name' });
+  const json = jsonOf(type, message, { registry, alwaysEmitImplicit: true, useProtoFieldName: spelling === 'name' });
   return JSON.stringify(withNulls(type, json, spelling));
 };

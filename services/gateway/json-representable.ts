@@ -1,0 +1,78 @@
+import { clone, type DescField, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
+import {
+  type Duration,
+  DurationSchema,
+  NullValue,
+  type Timestamp,
+  TimestampSchema,
+  type Value,
+  ValueSchema,
+} from '@bufbuild/protobuf/wkt';
+
+// The ranges that the types themselves are given: https://protobuf.dev/reference/protobuf/google.protobuf/
+const YEAR_1 = -62_135_596_800n;
+const YEAR_9999 = 253_402_300_799n;
+const LONGEST = 315_576_000_000n;
+const MAX_NANOS = 999_999_999;
+
+const within = <Number extends number | bigint>(value: Number, low: Number, high: Number): Number => {
+  if (value < low) return low;
+  return value > high ? high : value;
+};
+
+const bringTimestampIn = (at: Timestamp): void => {
+  at.seconds = within(at.seconds, YEAR_1, YEAR_9999);
+  at.nanos = within(at.nanos, 0, MAX_NANOS);
+};
+
+const bringDurationIn = (span: Duration): void => {
+  span.seconds = within(span.seconds, -LONGEST, LONGEST);
+  const [low, high] = span.seconds < 0n ? [-MAX_NANOS, 0] : [span.seconds === 0n ? -MAX_NANOS : 0, MAX_NANOS];
+  span.nanos = within(span.nanos, low, high);
+};
+
+/** As the JSON of a double has it: `"NaN"`, `"Infinity"`. */
+const spellOut = (value: Value): void => {
+  const { kind } = value;
+  if (kind.case === undefined) value.kind = { case: 'nullValue', value: NullValue.NULL_VALUE };
+  else if (kind.case === 'numberValue' && !Number.isFinite(kind.value))
+    value.kind = { case: 'stringValue', value: String(kind.value) };
+};
+
+const bringIn = ({ desc, message }: ReflectMessage): void => {
+  if (desc.typeName === TimestampSchema.typeName) bringTimestampIn(message as Timestamp);
+  else if (desc.typeName === DurationSchema.typeName) bringDurationIn(message as Duration);
+  else if (desc.typeName === ValueSchema.typeName) spellOut(message as Value);
+};
+
+/** What is handed out may be a copy, so it is put back. */
+const inField = (message: ReflectMessage, field: DescField): void => {
+  if (field.fieldKind === 'message') {
+    const inner = message.get(field);
+    inside(inner);
+    message.set(field, inner);
+  } else if (field.fieldKind === 'list' && field.listKind === 'message') {
+    for (const each of message.get(field)) inside(each as ReflectMessage);
+  } else if (field.fieldKind === 'map' && field.mapKind === 'message') {
+    for (const each of message.get(field).values()) inside(each as ReflectMessage);
+  }
+};
+
+const inside = (message: ReflectMessage): void => {
+  bringIn(message);
+  for (const field of message.fields) if (message.isSet(field)) inField(message, field);
+};
+
+/**
+ * A copy of a message with what JSON has no form for brought to the nearest that it has: times out of range, numbers
+ * that are none. What was recorded as bytes is shown, whatever it is; those who read bytes get it as it is.
+ */
+export const representable = <Type extends DescMessage>(
+  type: Type,
+  message: MessageShape<Type>,
+): MessageShape<Type> => {
+  const copy = clone(type, message);
+  inside(reflect(type, copy));
+  return copy;
+};
