@@ -4,7 +4,10 @@ import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 
 /** Recorded requests of a public client: what the sandbox registers, and what the tests send. */
 const FIXTURES = new URL('../../../test/fixtures/', import.meta.url);
-const LAUNCHED = { folder: '14-pipeline', file: 'execute-01.create_request.pb' };
+const LAUNCHED = '14-pipeline/execute-01.create_request.pb';
+
+/** What is launched, as it stands in a path. */
+export const SAMPLE_EXECUTION = 'flytesnacks/development/churn-v1';
 
 type Entry = { readonly kind: string; readonly rpc: string; readonly file: string };
 type Manifest = { readonly entries: readonly Entry[] };
@@ -28,11 +31,8 @@ const send = async (client: Client, rpc: string, path: string): Promise<void> =>
   });
 };
 
-/** What was registered and launched. */
-export type Samples = { readonly registered: number; readonly execution: string };
-
-/** Registers the sample tasks, workflows and launch plans, and launches one execution. */
-export const registerSamples = async (address: string): Promise<Samples> => {
+/** Registers the sample tasks, workflows and launch plans, launches one execution, and answers how many were sent. */
+export const registerSamples = async (address: string): Promise<number> => {
   const client = new Client(address, credentials.createInsecure());
   let registered = 0;
   try {
@@ -43,9 +43,9 @@ export const registerSamples = async (address: string): Promise<Samples> => {
         registered += kind === 'launch_plan_update' ? 0 : 1;
       }
     }
-    await send(client, '/platformidl.service.AdminService/CreateExecution', `${LAUNCHED.folder}/${LAUNCHED.file}`);
+    await send(client, '/platformidl.service.AdminService/CreateExecution', LAUNCHED);
   } finally {
     client.close();
   }
-  return { registered, execution: 'flytesnacks/development/churn-v1' };
+  return registered;
 };

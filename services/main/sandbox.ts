@@ -5,7 +5,7 @@ import type { EngineOptions } from '../engine/options.js';
 import { settings, type Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
-import { registerSamples } from './samples.js';
+import { registerSamples, SAMPLE_EXECUTION } from './samples.js';
 import { type Running, startServer } from './server.js';
 import { onStopSignals } from './stop-signals.js';
 
@@ -30,23 +30,28 @@ const LAUNCH = {
   },
 };
 
-const greet = ({ grpc, http, data }: Running): void => {
-  const executions = `${http}/api/v1/executions`;
-  const isUsual = data === resolve(settings.parse({}).data);
+const greet = ({ grpc, http, data }: Running): void =>
   say(`flightlog sandbox: no authentication, for trying things out
 
   gRPC  ${grpc}
   REST  ${http}/api/v1
   data  ${data}
+`);
 
+const suggest = ({ http, data }: Running, execution: string): void => {
+  const executions = `${http}/api/v1/executions`;
+  const isUsual = data === resolve(settings.parse({}).data);
+  say(`
 Three commands to try, in another terminal:
 
-  curl -s '${executions}/flytesnacks/development/churn-v1'
+  curl -s ${executions}/${execution}
 
   curl -s ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
 
-  npx flightlog log cat${isUsual ? '' : ` --data '${data}'`} --execution flytesnacks/development/churn-v1
-`);
+  npx flightlog log cat${isUsual ? '' : ` --data '${data}'`} --execution ${execution}
+
+A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.
+Ctrl-C stops.`);
 };
 
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
@@ -57,8 +62,8 @@ const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
     say(`Found ${counted(executions)}; nothing was registered again.`);
     return;
   }
-  const { registered, execution } = await registerSamples(grpc);
-  say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${execution}.`);
+  const registered = await registerSamples(grpc);
+  say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
 };
 
 const startEngine = (
@@ -99,8 +104,7 @@ export const runSandbox = async (configuration: Configuration, { engineRate }: S
   greet(server);
   await Promise.race([fill(server), server.failed]);
   const engine = startEngine(server.grpc, engineRate, logger);
-  say('A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.');
-  say('Ctrl-C stops.');
+  suggest(server, SAMPLE_EXECUTION);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');
   await engine.stop();

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+/** The checkout that the tests are compiled in. */
+export const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What a process has come to. */
+export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** A process whose output is gathered. */
+export type Running = {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly ended: Promise<Ended>;
+  /** Resolves as soon as standard output has this; rejects when the process ends without. */
+  readonly said: (text: string | RegExp) => Promise<void>;
+};
+
+export type CommandOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
+
+/** Starts any command. */
+export const start = (command: string, args: readonly string[], { cwd, env }: CommandOptions = {}): Running => {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({ code, stdout, stderr }));
+  const said = (text: string | RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (typeof text === 'string' ? stdout.includes(text) : text.test(stdout)) resolve();
+      };
+      child.stdout.on('data', look);
+      look();
+      void ended.then(({ code }) =>
+        reject(new Error(`it ended with ${code} without saying ${text}: ${stdout}${stderr}`)),
+      );
+    });
+  return { child, stdout: () => stdout, stderr: () => stderr, ended, said };
+};
+
+/** Starts the command line as its users do. */
+export const flightlog = (args: readonly string[], options?: CommandOptions): Running =>
+  start(process.execPath, [`${CHECKOUT}/flightlog.js`, ...args], options);
+
+/** A port that nobody listens on. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+};
