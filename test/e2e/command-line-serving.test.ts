@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CHECKOUT, type Ended, flightlog, type Running, start } from '../support/command.js';
+import type { Ready } from '../support/server-process.js';
+import { until } from '../support/until.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-serving-'));
+const data = join(folder, 'data');
+const ANY_PORTS = ['--grpc-port', '0', '--http-port', '0'];
+
+const startServe = async (directory = data): Promise<{ server: Running; ready: Ready }> => {
+  const server = flightlog(['serve', '--insecure', '--data', directory, ...ANY_PORTS]);
+  await server.said('\n');
+  return { server, ready: JSON.parse(server.stdout()) as Ready };
+};
+
+const stop = ({ child, ended }: Running): Promise<Ended> => {
+  child.kill('SIGTERM');
+  return ended;
+};
+
+const registerProject = async (http: string, id: string): Promise<void> => {
+  const body = JSON.stringify({ project: { id, name: `the ${id}` } });
+  const headers = { 'content-type': 'application/json' };
+  const { status } = await fetch(`${http}/api/v1/projects`, { method: 'POST', headers, body });
+  expect(status).toBe(200);
+};
+
+type Line = { readonly position: number; readonly stream: string; readonly data: unknown };
+
+const cat = async (...args: readonly string[]): Promise<readonly Line[]> => {
+  const { code, stdout, stderr } = await flightlog(['log', 'cat', '--data', data, ...args]).ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+};
+
+const streams = (lines: readonly Line[]): readonly string[] => lines.map(({ stream }) => stream);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('while a server runs', () => {
+  let server: Running;
+  let ready: Ready;
+
+  beforeAll(async () => {
+    ({ server, ready } = await startServe());
+    for (const id of ['one', 'two', 'three']) await registerProject(ready.http, id);
+  });
+  afterAll(() => stop(server));
+
+  it('has said in one line where it is, and logs nothing there', () => {
+    expect(server.stdout().trim().split('\n')).toHaveLength(1);
+    expect(ready).toEqual({
+      ready: true,
+      grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/u) as string,
+      http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/u) as string,
+      data,
+      logId: expect.stringMatching(/^[\w-]{36}$/u) as string,
+      executions: 0,
+    });
+  });
+
+  it.each(['serve --insecure', 'sandbox', 'views rebuild'])('nobody else may write there: %s', async (command) => {
+    const ports = command === 'views rebuild' ? [] : ANY_PORTS;
+    expect(await flightlog([...command.split(' '), '--data', data, ...ports]).ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `flightlog: data directory ${data} is in use by process ${server.child.pid}\n`,
+    });
+  });
+
+  it('the log can be read: whole, from a position on, so many events', async () => {
+    const lines = await cat();
+    expect(streams(lines)).toEqual(['project-one', 'project-two', 'project-three']);
+    expect(lines[1]).toEqual({
+      position: 2,
+      stream: 'project-two',
+      revision: 0,
+      type: 'ProjectRegistered',
+      recordedAt: expect.stringMatching(/^\d{4}-.*Z$/u) as string,
+      actor: '',
+      data: { project: { id: 'two', name: 'the two' } },
+    });
+    expect(streams(await cat('--from', '2'))).toEqual(['project-two', 'project-three']);
+    expect(streams(await cat('--from', '2', '--limit', '1'))).toEqual(['project-two']);
+    expect(await cat('--limit', '0')).toEqual([]);
+  });
+
+  it('one stream can be read, and one of which nothing is recorded is named', async () => {
+    expect(streams(await cat('--stream', 'project-two'))).toEqual(['project-two']);
+    expect(await cat('--stream', 'project-two', '--from', '3')).toEqual([]);
+    const { code, stderr } = await flightlog(['log', 'cat', '--data', data, '--execution', 'p/d/n']).ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: nothing is recorded of execution-p:d:n\n' });
+  });
+
+  it('the log can be followed: events are printed as they are recorded', async () => {
+    const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '3']);
+    const others = flightlog(['log', 'cat', '--data', data, '--follow', '--stream', 'project-five', '--limit', '1']);
+    await following.said('project-three');
+    await registerProject(ready.http, 'four');
+    await following.said('project-four');
+    expect(following.stdout()).not.toContain('project-two');
+    await registerProject(ready.http, 'five');
+    expect((await others.ended).stdout).toContain('project-five');
+    following.child.kill('SIGINT');
+    expect((await following.ended).code).toBe(0);
+  });
+
+  it('a reader of the log may go away', async () => {
+    const command = `node flightlog.js log cat --data '${data}' | head -1`;
+    const { stdout, stderr } = await start('sh', ['-c', command], { cwd: CHECKOUT }).ended;
+    expect(stdout.split('\n')).toHaveLength(2);
+    expect(stderr).toBe('');
+  });
+});
+
+describe('a server that is told to stop', () => {
+  it('takes no new calls, answers those on their way, and ends with 0', async () => {
+    const { server, ready } = await startServe();
+    const body = JSON.stringify({ project: { id: 'late', name: 'late' } });
+    const { hostname, port } = new URL(ready.http);
+    const sending = connect(Number(port), hostname);
+    let answer = '';
+    sending.setEncoding('utf8').on('data', (text: string) => (answer += text));
+    const head = `POST /api/v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json`;
+    sending.write(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+    await fetch(`${ready.http}/healthcheck`); // by then the server has the connection before
+    server.child.kill('SIGTERM');
+    await until(
+      () => Promise.resolve(server.stderr()),
+      (log) => log.includes('"msg":"stopping"'),
+    );
+    await until(
+      () =>
+        fetch(`${ready.http}/healthcheck`).then(
+          () => 'taken',
+          () => 'refused',
+        ),
+      (outcome) => outcome === 'refused',
+    );
+    sending.write(body.slice(5));
+    expect((await server.ended).code).toBe(0);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /u);
+    expect(streams(await cat()).at(-1)).toBe('project-late');
+  });
+});
+
+describe('views', () => {
+  it('are built again while no server runs, with one line about it and a bar on a terminal only', async () => {
+    const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data]).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ position: 6, events: 6, verifiedStreams: 6 });
+    const { server, ready } = await startServe();
+    const { projects } = (await (await fetch(`${ready.http}/api/v1/projects`)).json()) as { projects: unknown[] };
+    expect(projects).toHaveLength(6);
+    expect((await stop(server)).code).toBe(0);
+  });
+
+  it('that fail for good end the server with the reason; the next one folds them from the log again', async () => {
+    const { server, ready } = await startServe();
+    const views = new DatabaseSync(join(data, 'views.db'));
+    views.exec('UPDATE checkpoints SET position = position + 1000');
+    views.close();
+    await registerProject(ready.http, 'seven');
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/flightlog: cannot go on: the views have failed: somebody else has moved the checkpoint/u);
+    const next = await startServe();
+    const { projects } = (await (await fetch(`${next.ready.http}/api/v1/projects`)).json()) as { projects: unknown[] };
+    expect(projects).toHaveLength(7);
+    expect((await stop(next.server)).code).toBe(0);
+  });
+});
+
+describe('an engine', () => {
+  it('says that nobody answers, goes on trying, and ends when it is told to', async () => {
+    const engine = flightlog(['engine', '--endpoint', '127.0.0.1:9', '--until-idle']);
+    await until(
+      () => Promise.resolve(engine.stderr()),
+      (log) => log.includes('no control plane answers yet'),
+    );
+    const { code, stdout } = await stop(engine);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ endedBecause: 'stopped', events: { sent: 0 } });
+  });
+
+  it('ends by itself when nothing is left to run', async () => {
+    const { server, ready } = await startServe();
+    const { code, stdout } = await flightlog(['engine', '--endpoint', ready.grpc, '--until-idle']).ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ endedBecause: 'idle', held: [], dropped: {} });
+    await stop(server);
+  });
+});

@@ -1,0 +1,224 @@
+import { mkdirSync, mkdtempSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { type Ended, flightlog } from '../support/command.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-command-'));
+const data = join(folder, 'none');
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  flightlog(args, { env, cwd: folder }).ended;
+
+const serve = (...args: readonly string[]): readonly string[] => ['serve', '--insecure', '--data', data, ...args];
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+/** Ends with this on standard error and nothing else, and has written nothing. */
+const refuses = async (args: readonly string[], lines: readonly string[], env = {}): Promise<void> => {
+  expect(await run(args, env)).toEqual({ code: 1, stdout: '', stderr: lines.map((line) => `${line}\n`).join('') });
+  expect(existsSync(data)).toBe(false);
+};
+
+const COMMANDS = [[], ['sandbox'], ['serve'], ['engine'], ['views'], ['views', 'rebuild'], ['log'], ['log', 'cat']];
+
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  sandbox: ['config', 'data', 'grpc-port', 'http-port', 'host', 'log-level', 'allow-insecure-remote', 'engine-rate'],
+  serve: ['config', 'data', 'grpc-port', 'http-port', 'host', 'log-level', 'allow-insecure-remote', 'insecure'],
+  engine: [
+    ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic', 'until-idle'],
+    'log-level',
+  ],
+  'views rebuild': ['config', 'data'],
+  'log cat': ['config', 'data', 'stream', 'execution', 'from', 'limit', 'follow'],
+};
+
+describe('the help of each command', () => {
+  it.each(COMMANDS.map((command) => ({ command })))('answers for flightlog $command', async ({ command }) => {
+    const { code, stdout, stderr } = await run([...command, '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: flightlog/u);
+  });
+
+  it.each(Object.entries(FLAGS))('names every flag of flightlog %s', async (command, flags) => {
+    const { stdout } = await run([...command.split(' '), '--help']);
+    const named = [...stdout.matchAll(/^ {2}(?:-h, )?--([a-z-]+)/gmu)].map(([, flag]) => flag);
+    expect(named).toEqual([...flags, 'help']);
+  });
+
+  it('has every setting with its variable and its default', async () => {
+    const { stdout } = await run(['serve', '--help']);
+    expect(stdout).toMatch(/^ {2}grpc_port +FLIGHTLOG_GRPC_PORT +port of gRPC.* \(default 81\)$/mu);
+    expect(stdout).toMatch(/^ {2}abort\.timeout +FLIGHTLOG_ABORT_TIMEOUT .* \(default 10m\)$/mu);
+    expect((await run(['sandbox', '--help'])).stdout).toMatch(/FLIGHTLOG_GRPC_PORT .* \(default 8081\)$/mu);
+  });
+
+  it('is shown where no command is given', async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Usage: flightlog/u);
+  });
+
+  it('is pointed to after a flag or command that there is not', async () => {
+    await refuses(serve('--tls', '1'), [`error: unknown option '--tls'`, '(--help says more)']);
+    await refuses(['start'], [`error: unknown command 'start'`, '(--help says more)']);
+  });
+});
+
+describe('a configuration that is not valid ends in a line for each key, and nothing is written', () => {
+  it('from flags', () =>
+    refuses(serve('--grpc-port', '99999', '--log-level', 'loud'), [
+      'flightlog: grpc_port (from --grpc-port): must be a port, 0 to 65535',
+      'flightlog: log_level (from --log-level): must be one of trace, debug, info, warn, error, fatal, silent',
+    ]));
+
+  it('from the environment', () =>
+    refuses(
+      serve(),
+      [
+        'flightlog: grpc_port (from FLIGHTLOG_GRPC_PORT): must be a port, 0 to 65535',
+        'flightlog: projects (from FLIGHTLOG_PROJECTS): must be a list',
+        'flightlog: abort.timeout (from FLIGHTLOG_ABORT_TIMEOUT): must be a duration such as 90s, 10m or 1h30m, not "soon"',
+      ],
+      { FLIGHTLOG_GRPC_PORT: '-1', FLIGHTLOG_PROJECTS: 'one', FLIGHTLOG_ABORT_TIMEOUT: 'soon' },
+    ));
+
+  it('from a variable that is no setting, or no YAML', async () => {
+    await refuses(serve(), ['flightlog: FLIGHTLOG_PORT: is not a setting'], { FLIGHTLOG_PORT: '1' });
+    await refuses(serve(), ['flightlog: FLIGHTLOG_DOMAINS: Flow sequence must end with a ] at line 1, column 3'], {
+      FLIGHTLOG_DOMAINS: '[a',
+    });
+  });
+
+  it('from a file, however it is named', async () => {
+    const wrong = file('wrong.yaml', 'host: ""\nabort: { timeout: 5 }\nprojects: [1]\nregistration: { nodes: 1 }\n');
+    const lines = [
+      `flightlog: host (from ${wrong}): must not be empty`,
+      `flightlog: projects.0 (from ${wrong}): must be an id, or a mapping of id, name and description`,
+      `flightlog: abort.timeout (from ${wrong}): must be a duration such as 90s, 10m or 1h30m`,
+      `flightlog: registration.nodes (from ${wrong}): is not a setting`,
+    ];
+    await refuses(serve('--config', wrong), lines);
+    await refuses(serve(), lines, { FLIGHTLOG_CONFIG: wrong });
+  });
+
+  it('from a file that is none, no YAML, or no mapping', async () => {
+    const list = file('list.yaml', '- 1\n');
+    const half = file('half.yaml', 'a: [\n');
+    await refuses(serve('--config', list), [`flightlog: ${list}: is not a mapping of settings`]);
+    await refuses(serve('--config', half), [
+      `flightlog: ${half}: Flow sequence in block collection must be sufficiently indented and end with a ] at line 2, column 1`,
+    ]);
+    await refuses(serve('--config', '/none.yaml'), [
+      `flightlog: /none.yaml: ENOENT: no such file or directory, open '/none.yaml'`,
+    ]);
+  });
+});
+
+describe('where it may not listen, it says so, and nothing is written', () => {
+  it('without authentication, unless that is said', () =>
+    refuses(
+      ['serve', '--data', data],
+      ['flightlog: there is no authentication yet: start with --insecure to serve without it, on this machine'],
+    ));
+
+  it.each(['serve', 'sandbox'])('to others than this machine: %s', (command) =>
+    refuses(
+      [command, ...(command === 'serve' ? ['--insecure'] : []), '--data', data, '--host', '0.0.0.0'],
+      ['flightlog: without authentication, 0.0.0.0 lets anybody in: add --allow-insecure-remote if that is meant'],
+    ),
+  );
+
+  it('on a port that is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const line = `port 127.0.0.1:${port} is in use`;
+    await refuses(serve('--grpc-port', String(port), '--http-port', '0'), [`flightlog: gRPC ${line}`]);
+    await refuses(serve('--http-port', String(port), '--grpc-port', '0'), [`flightlog: REST ${line}`]);
+    other.close();
+  });
+
+  it('on one port for both transports', () =>
+    refuses(serve('--grpc-port', '7001', '--http-port', '7001'), [
+      'flightlog: http_port (from --http-port): must not be the port of gRPC too',
+    ]));
+
+  it('on an address that the machine does not have', () =>
+    refuses(serve('--host', '192.0.2.1', '--allow-insecure-remote', '--grpc-port', '0', '--http-port', '0'), [
+      'flightlog: gRPC port 192.0.2.1:0 is on an address that this machine does not have',
+    ]));
+});
+
+describe('what is not there or cannot be used', () => {
+  it('is no log to print or to build views from', async () => {
+    const line = `flightlog: log ${join(data, 'log.db')} cannot be used: it is not there`;
+    await refuses(['log', 'cat', '--data', data], [line]);
+    await refuses(['views', 'rebuild', '--data', data], [line]);
+  });
+
+  it('is a data directory that is a file', async () => {
+    const path = file('a-file', '');
+    const { code, stderr } = await run(['serve', '--insecure', '--grpc-port', '0', '--http-port', '0', '--data', path]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `flightlog: data directory ${path} cannot be used: it is a file\n`,
+    });
+  });
+
+  it('is a damaged log, which stays as it is', async () => {
+    const directory = join(folder, 'damaged');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'log.db'), 'no log at all '.repeat(1_000));
+    const args = ['--insecure', '--grpc-port', '0', '--http-port', '0', '--data', directory];
+    const { code, stderr } = await run(['serve', ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^flightlog: log .*log\.db cannot be used: it is damaged: this is not a log.*\n$/u);
+    expect(readdirSync(directory)).not.toContain('views.db');
+  });
+});
+
+describe('flags are held to their form', () => {
+  const wrong: readonly (readonly [string, string])[] = [
+    [
+      'log cat --from x',
+      `error: option '--from <position>' argument 'x' is invalid. It must be a position, a whole number.`,
+    ],
+    ['log cat --limit -1', `error: option '--limit <n>' argument '-1' is invalid. It must be a whole number.`],
+    [
+      'log cat --execution a/b',
+      `error: option '--execution <project/domain/name>' argument 'a/b' is invalid. It must be PROJECT/DOMAIN/NAME.`,
+    ],
+    [
+      'log cat --stream a-b --execution a/b/c',
+      `error: option '--stream <name>' cannot be used with option '--execution <project/domain/name>'`,
+    ],
+    [
+      'engine --endpoint here',
+      `error: option '--endpoint <host:port>' argument 'here' is invalid. It must be HOST:PORT.`,
+    ],
+    ['engine --rate fast', `error: option '--rate <n>' argument 'fast' is invalid. It must be a whole number.`],
+    [
+      'engine --failure-probability 2',
+      `error: option '--failure-probability <p>' argument '2' is invalid. It must be between 0 and 1.`,
+    ],
+    [
+      'engine --gates open',
+      `error: option '--gates <how>' argument 'open' is invalid. Allowed choices are auto, wait.`,
+    ],
+    [
+      'sandbox --engine-rate x',
+      `error: option '--engine-rate <n>' argument 'x' is invalid. It must be a whole number.`,
+    ],
+  ];
+
+  it.each(wrong)('%s', (args, line) => refuses(args.split(' '), [line, '(--help says more)']));
+});

@@ -1,0 +1,82 @@
+import { connect } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { flightlog, type Running } from '../support/command.js';
+import { until } from '../support/until.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));
+const data = join(folder, 'with a space');
+
+const startSandbox = async (): Promise<Running> => {
+  const sandbox = flightlog(['sandbox', '--data', data, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0']);
+  await sandbox.said('Ctrl-C stops.');
+  return sandbox;
+};
+
+const api = (sandbox: Running): string => /REST\s+(\S+)/u.exec(sandbox.stdout())?.[1] ?? '';
+
+const get = async (url: string): Promise<Record<string, unknown>> =>
+  (await (await fetch(url)).json()) as Record<string, unknown>;
+
+const phaseOf = async (sandbox: Running): Promise<unknown> => {
+  const { closure } = await get(`${api(sandbox)}/executions/flytesnacks/development/churn-v1`);
+  return (closure as { phase: string }).phase;
+};
+
+const countOf = async (sandbox: Running, collection: string): Promise<number> => {
+  const { [collection]: listed } = await get(`${api(sandbox)}/${collection}/flytesnacks/development?limit=1000`);
+  return (listed as unknown[]).length;
+};
+
+describe('the sandbox', () => {
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('registers samples in an empty log, launches one, runs it to its end, and stops cleanly', async () => {
+    const sandbox = await startSandbox();
+    expect(sandbox.stdout()).toContain(`  data  ${data}\n`);
+    expect(sandbox.stdout()).toMatch(/^Registered \d+ sample .* launched flytesnacks\/development\/churn-v1\.$/mu);
+    expect(sandbox.stdout()).toContain(`npx flightlog log cat --data '${data}' --execution`);
+    await until(
+      () => phaseOf(sandbox),
+      (phase) => phase === 'SUCCEEDED',
+    );
+    sandbox.child.kill('SIGINT');
+    const { code, stdout, stderr } = await sandbox.ended;
+    expect(stdout).toMatch(/Stopped\. The data is kept\.\n$/u);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('has everything when it starts again, registers nothing, and says how many executions it found', async () => {
+    const sandbox = await startSandbox();
+    expect(sandbox.stdout()).toContain('\nFound 1 execution; nothing was registered again.\n');
+    expect(sandbox.stdout()).not.toContain('Registered');
+    expect(await phaseOf(sandbox)).toBe('SUCCEEDED');
+    const tasks = await countOf(sandbox, 'tasks');
+    sandbox.child.kill('SIGTERM');
+    expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });
+
+    const again = await startSandbox();
+    expect(await countOf(again, 'tasks')).toBe(tasks);
+    again.child.kill('SIGINT');
+    expect((await again.ended).code).toBe(0);
+  });
+
+  it('waits for who is still sending when it is stopped, and ends at once when it is told again', async () => {
+    const sandbox = await startSandbox();
+    const { hostname, port } = new URL(api(sandbox));
+    const sending = connect(Number(port), hostname);
+    await once(sending, 'connect');
+    sending.on('error', () => undefined);
+    sending.write('POST /api/v1/projects HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{');
+    await phaseOf(sandbox); // the server has taken the connection before this one
+    sandbox.child.kill('SIGINT');
+    await sandbox.said('Ctrl-C again ends at once');
+    sandbox.child.kill('SIGINT');
+    expect((await sandbox.ended).code).toBe(130);
+    sending.destroy();
+  });
+});
