@@ -43,6 +43,14 @@ const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
   });
 };
 
+/** While the server closes, who was answered is let go of: a connection that is kept would be waited for. */
+const letGoWhenClosing = (app: FastifyInstance): void => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (!app.server.listening) reply.header('connection', 'close');
+    done();
+  });
+};
+
 const open = (hosting: Hosting): FastifyInstance => {
   const app = fastify({
     bodyLimit: hosting.maxMessageBytes,
@@ -52,6 +60,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     rewriteUrl: () => '/',
   });
   takeBodiesAsTheyAre(app);
+  letGoWhenClosing(app);
   const bindings = bindingTable(readBindings(hosting.routes));
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const probe = probes[request.originalUrl.split('?', 1)[0] ?? ''];
