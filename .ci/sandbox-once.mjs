@@ -1,19 +1,24 @@
-// Starts the sandbox on the Node that runs this, waits until its execution has succeeded, and stops it.
+// Starts the sandbox with the command given, waits until its execution has succeeded, and stops it as Ctrl-C does.
+// Fails when anything is written to standard error: a warning would be the first thing that people see.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const data = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));
-const args = ['flightlog.js', 'sandbox', '--data', data, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
-const sandbox = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+const [command, ...args] = process.argv.slice(2);
+const flags = ['--data', data, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
+// A group of its own, since a terminal sends Ctrl-C to all processes of a command.
+const sandbox = spawn(command, [...args, ...flags], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+const closed = once(sandbox, 'close');
 let output = '';
+let warnings = '';
 sandbox.stdout.setEncoding('utf8').on('data', (text) => (output += text));
+sandbox.stderr.setEncoding('utf8').on('data', (text) => (warnings += text));
 
-const executionUrl = () => /(http:\S+\/executions\/flytesnacks\/development\/churn-v1)/u.exec(output)?.[1];
 const phase = async () => {
-  const url = executionUrl();
+  const url = /(http:\S+\/executions\/flytesnacks\/development\/churn-v1)/u.exec(output)?.[1];
   const response = url === undefined ? undefined : await fetch(url).catch(() => undefined);
   return response?.ok ? (await response.json()).closure.phase : undefined;
 };
@@ -24,7 +29,11 @@ while (last !== 'SUCCEEDED' && Date.now() < deadline && sandbox.exitCode === nul
   await new Promise((resolve) => setTimeout(resolve, 200));
   last = await phase();
 }
-sandbox.kill('SIGINT');
-const [code] = sandbox.exitCode === null ? await once(sandbox, 'exit') : [sandbox.exitCode];
-console.log(`Node ${process.versions.node}: churn-v1 is ${last}, the sandbox ended with ${code}`);
-process.exit(last === 'SUCCEEDED' && code === 0 ? 0 : 1);
+if (sandbox.exitCode === null) process.kill(-sandbox.pid, 'SIGINT');
+await closed;
+rmSync(data, { recursive: true });
+
+const isClean = output.trimEnd().endsWith('Stopped. The data is kept.') && warnings === '';
+console.log(`churn-v1 is ${last}; the sandbox ${isClean ? 'has stopped cleanly' : 'has not stopped cleanly'}`);
+if (!isClean) console.log(output, warnings);
+process.exit(last === 'SUCCEEDED' && isClean ? 0 : 1);
