@@ -34,6 +34,6 @@ await closed;
 rmSync(data, { recursive: true });
 
 const isClean = output.trimEnd().endsWith('Stopped. The data is kept.') && warnings === '';
-console.log(`churn-v1 is ${last}; the sandbox ${isClean ? 'has stopped cleanly' : 'has not stopped cleanly'}`);
-if (!isClean) console.log(output, warnings);
+process.stdout.write(`churn-v1 is ${last}; the sandbox has ${isClean ? '' : 'not '}stopped cleanly\n`);
+if (!isClean) process.stdout.write(output + warnings);
 process.exit(last === 'SUCCEEDED' && isClean ? 0 : 1);
