@@ -3,7 +3,10 @@ import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/proto
 import { CorruptEvent } from '../../services/kernel/fault.js';
 import type { Content } from '../../services/kernel/payload-store.js';
 
-const decoded = new WeakMap<Content, unknown>();
+/** Where a part keeps its message: it goes with the part, and costs the collector nothing that a weak map does. */
+const MESSAGE = Symbol('message');
+
+type Part = Content & { [MESSAGE]?: unknown };
 
 /**
  * The bytes of a part of an event that has been brought in.
@@ -31,9 +34,6 @@ const decode = <Desc extends DescMessage>(schema: Desc, part: Content): MessageS
  * @throws {CorruptEvent} when the bytes are not that message, or not there.
  */
 export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> => {
-  const known = decoded.get(part) as MessageShape<Desc> | undefined;
-  if (known !== undefined) return known;
-  const message = decode(schema, part);
-  decoded.set(part, message);
-  return message;
+  const holder: Part = part;
+  return (holder[MESSAGE] ??= decode(schema, part)) as MessageShape<Desc>;
 };

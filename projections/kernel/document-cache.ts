@@ -23,9 +23,9 @@ const sizeOf = ({ answer, element, state }: Omit<StoredDocument, 'key' | 'positi
 export type DocumentCache = {
   /** Brings in what is not there yet. */
   load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
-  /** One that was loaded, as the most recently used. */
+  /** One that was loaded, or that there is none of yet. */
   hold(model: ReadModel<unknown>, key: string): Held;
-  /** Notes the size of a stored form. */
+  /** Notes the size of a stored form; the document is the most recently used then. */
   stored(held: Held, form: Omit<StoredDocument, 'key' | 'position'>): void;
   /** Lets go of the least recently used above the size. */
   trim(): void;
@@ -65,17 +65,14 @@ export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache
         add({ model, key, document: model.load(found), position, bytes: sizeOf(found) });
       }
     },
-    hold: (model, key) => {
-      const held = entriesOf(model).get(key);
-      if (!held) return add({ model, key, document: undefined, position: -1n, bytes: 0 });
-      order.delete(held);
-      order.add(held);
-      return held;
-    },
+    hold: (model, key) =>
+      entriesOf(model).get(key) ?? add({ model, key, document: undefined, position: -1n, bytes: 0 }),
     stored: (held, form) => {
       const size = sizeOf(form);
       bytes += size - held.bytes;
       held.bytes = size;
+      order.delete(held);
+      order.add(held);
     },
     trim: () => {
       for (const held of order) {

@@ -58,8 +58,14 @@ const entryOf = (
   followers: readonly ReadModel<unknown>[],
   bytes: number,
 ): Entry => {
-  const touched = followers.map((model) => ({ model, keys: model.touches(seen) }));
-  return { event, seen, touched, width: touched.reduce((sum, { keys }) => sum + keys.length, 0), bytes };
+  const touched: Touched[] = [];
+  let width = 0;
+  for (const model of followers) {
+    const keys = model.touches(seen);
+    if (keys.length > 0) touched.push({ model, keys });
+    width += keys.length;
+  }
+  return { event, seen, touched, width, bytes };
 };
 
 const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string, readonly ReadModel<unknown>[]> => {

@@ -6,25 +6,33 @@ import type { Collection, ReadStore, StoredDocument } from './read-store.js';
 /** A document that has changed, as it is to be written. */
 export type Change = { readonly collection: Collection; readonly document: StoredDocument };
 
-/** An event that a view cannot take: the place of it among the entries, and why. */
+/** An event that a view cannot take: the position of it, and why. */
 export class PoisonEntry extends Error {
-  readonly index: number;
+  readonly position: bigint;
 
-  constructor(index: number, cause: unknown) {
+  constructor(position: bigint, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'PoisonEntry';
-    this.index = index;
+    this.position = position;
   }
 }
 
 /** Folds events into documents. */
 export type Folding = {
   /**
-   * What the entries make of the documents that they touch, each document once.
+   * Folds entries into the documents that they touch.
    *
    * @throws {PoisonEntry} for the first entry that fails, after which the folding must be forgotten.
    */
-  fold(entries: readonly Entry[]): Promise<readonly Change[]>;
+  fold(entries: readonly Entry[]): Promise<void>;
+  /** What is to be written: how many documents have changed, through how many bytes of events. */
+  pending(): { readonly documents: number; readonly bytes: number };
+  /**
+   * What is to be written, each document once; nothing is pending afterwards.
+   *
+   * @throws {PoisonEntry} for a document that cannot be stored, after which the folding must be forgotten.
+   */
+  changes(): readonly Change[];
   /** Lets go of documents that were not touched lately; to be called when the changes are written. */
   trim(): void;
   /** Forgets every document in hand: what is stored counts. */
@@ -33,28 +41,32 @@ export type Folding = {
 
 const keysByModel = (entries: readonly Entry[]): Map<ReadModel<unknown>, Set<string>> => {
   const keys = new Map<ReadModel<unknown>, Set<string>>();
-  for (const each of entries.flatMap(({ touched }) => touched)) {
-    const known = keys.get(each.model) ?? new Set();
-    keys.set(each.model, known);
-    for (const key of each.keys) known.add(key);
+  for (const { touched } of entries) {
+    for (const each of touched) {
+      const known = keys.get(each.model) ?? new Set();
+      keys.set(each.model, known);
+      for (const key of each.keys) known.add(key);
+    }
   }
   return keys;
 };
 
-const attempt = <Result>(index: number, work: () => Result): Result => {
+const attempt = <Result>(position: bigint, work: () => Result): Result => {
   try {
     return work();
   } catch (error) {
     if (!isPoison(error)) throw error;
-    throw new PoisonEntry(index, error);
+    throw new PoisonEntry(position, error);
   }
 };
 
 /** Makes a folding over a store, with so many bytes of stored forms in hand. */
 export const folding = (store: ReadStore, maxBytes: number): Folding => {
   const cache = documentCache(store, maxBytes);
+  const changed = new Set<Held>();
+  let bytes = 0;
 
-  const foldOne = ({ seen, touched, poison }: Entry, changed: Set<Held>): void => {
+  const foldOne = ({ seen, touched, poison }: Entry): void => {
     if (!seen) throw poison;
     for (const { model, keys } of touched) {
       for (const key of keys) {
@@ -74,24 +86,30 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
     return { collection: model.collection, document: { key, position, ...form } };
   };
 
+  const nothingPends = (): void => {
+    changed.clear();
+    bytes = 0;
+  };
+
   return {
     fold: async (entries) => {
       for (const [model, keys] of keysByModel(entries)) await cache.load(model, [...keys]);
-      const changed = new Set<Held>();
-      entries.forEach((entry, index) => attempt(index, () => foldOne(entry, changed)));
+      for (const entry of entries) {
+        attempt(entry.event.position, () => foldOne(entry));
+        bytes += entry.bytes;
+      }
+    },
+    pending: () => ({ documents: changed.size, bytes }),
+    changes: () => {
       // What cannot be stored is blamed on the last event that it has seen; the one before is tried without it.
-      const lastOf = (held: Held): number => entries.findIndex(({ event }) => event.position === held.position);
-      return [...changed].map((held) => {
-        try {
-          return changeOf(held);
-        } catch (error) {
-          return attempt(lastOf(held), () => {
-            throw error;
-          });
-        }
-      });
+      const changes = [...changed].map((held) => attempt(held.position, () => changeOf(held)));
+      nothingPends();
+      return changes;
     },
     trim: () => cache.trim(),
-    forget: () => cache.clear(),
+    forget: () => {
+      nothingPends();
+      cache.clear();
+    },
   };
 };

@@ -14,14 +14,24 @@ export type ProjectorOptions = EventSources & {
   /** `park`: a stream that fails is set aside. `stop`: it fails the projector. */
   readonly onPoison: 'park' | 'stop';
   readonly limits?: PartLimits;
+  /**
+   * Parts are written together once they have so much; by default each by itself. Not for one that parks, which needs
+   * at hand what it goes around a failure with.
+   */
+  readonly gathers?: Gathered;
   /** How many bytes of stored documents are kept decoded between writes. */
   readonly cacheBytes?: number;
 };
+
+/** Changed documents, and bytes of the events that changed them. */
+export type Gathered = Pick<PartLimits, 'documents' | 'bytes'>;
 
 /** Takes events into the views, part by part. One call at a time. */
 export type Projector = {
   /** Takes events, in order, and moves the checkpoint to a position that is not below the last of them. */
   take(events: readonly RecordedEvent[], to: bigint): Promise<void>;
+  /** Writes what has been gathered, with the checkpoint. */
+  flush(to: bigint): Promise<void>;
   /** Takes the rest of a parked stream, page by page, up to the checkpoint; answers whether it came through. */
   resume(stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean>;
   position(): bigint;
@@ -31,25 +41,36 @@ export type Projector = {
 /** Decoded, this is some ten times as much. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 
-const failed = ({ event }: Entry, { message, cause }: PoisonEntry): Error =>
-  new Error(
-    `the views cannot take ${event.type} at position ${event.position.toString()} of stream ${event.stream}: ${message}`,
-    { cause },
-  );
+const NOTHING: Gathered = { documents: 0, bytes: 0 };
 
-type TakePart = (entries: readonly Entry[], to: bigint) => Promise<void>;
+/** The failure of a projector that stops; of what was gathered before, nothing but the position is at hand. */
+const failed = (entries: readonly Entry[], { position, message, cause }: PoisonEntry): Error => {
+  const event = entries.find((each) => each.event.position === position)?.event;
+  const what = event ? `${event.type} at position ${position} of stream ${event.stream}` : `position ${position}`;
+  return new Error(`the views cannot take ${what}: ${message}`, { cause });
+};
+
+type PartTaker = Pick<Projector, 'flush'> & {
+  readonly takePart: (entries: readonly Entry[], to: bigint) => Promise<void>;
+};
 
 /** Folds and writes entries together, and goes around those that fail. */
 const partTaker = (
   views: ViewWriter,
   documents: Folding,
-  options: Pick<ProjectorOptions, 'onPoison' | 'limits'>,
-): TakePart => {
-  const { onPoison, limits = PART_LIMITS } = options;
+  options: Pick<ProjectorOptions, 'onPoison' | 'limits' | 'gathers'>,
+): PartTaker => {
+  const { onPoison, limits = PART_LIMITS, gathers = NOTHING } = options;
+
+  const write = async (to: bigint): Promise<void> => {
+    await views.write(documents.changes(), to);
+    documents.trim();
+  };
 
   const foldAndWrite = async (entries: readonly Entry[], to: bigint): Promise<void> => {
-    await views.write(await documents.fold(entries), to);
-    documents.trim();
+    await documents.fold(entries);
+    const pending = documents.pending();
+    if (pending.documents >= gathers.documents || pending.bytes >= gathers.bytes) await write(to);
   };
 
   // An event that touches ten thousand documents is written in pieces, and the checkpoint passes it with the last.
@@ -72,18 +93,26 @@ const partTaker = (
   };
 
   const takeAround = async (entries: readonly Entry[], poison: PoisonEntry, to: bigint): Promise<void> => {
-    const entry = entries[poison.index];
-    if (!entry) throw poison;
-    if (onPoison === 'stop') throw failed(entry, poison);
-    const before = entries.slice(0, poison.index);
+    const index = entries.findIndex(({ event }) => event.position === poison.position);
+    const entry = entries[index];
+    if (onPoison === 'stop' || !entry) throw failed(entries, poison);
+    const before = entries.slice(0, index);
     const last = before.at(-1);
     if (last) await takePart(before, last.event.position);
     if (!views.isParked(entry.event)) await views.park(entry.event, poison.message);
-    const rest = entries.slice(poison.index + 1).filter(({ event }) => !views.isParked(event));
+    const rest = entries.slice(index + 1).filter(({ event }) => !views.isParked(event));
     await takePart(rest, to);
   };
 
-  return takePart;
+  const flush = async (to: bigint): Promise<void> => {
+    try {
+      await write(to);
+    } catch (error) {
+      throw error instanceof PoisonEntry ? failed([], error) : error;
+    }
+  };
+
+  return { takePart, flush };
 };
 
 /** Starts from the checkpoint that the store has, which must be of this log or none. */
@@ -91,7 +120,8 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const { readStore, logId, limits = PART_LIMITS } = options;
   const views = await viewWriter(readStore, logId, checkpointName(options));
   const read = eventReader(options);
-  const takePart = partTaker(views, folding(readStore, options.cacheBytes ?? CACHE_BYTES), options);
+  const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
+  const { takePart, flush } = partTaker(views, documents, options);
 
   const take = async (events: readonly RecordedEvent[], to: bigint): Promise<void> => {
     let part = emptyPart(limits);
@@ -124,5 +154,5 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
     return true;
   };
 
-  return { take, resume, position: () => views.position(), parked: () => views.parked() };
+  return { take, flush, resume, position: () => views.position(), parked: () => views.parked() };
 };

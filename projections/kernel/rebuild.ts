@@ -1,9 +1,7 @@
 import type { EventLog } from '../../services/kernel/event-store.js';
-import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import type { PartLimits } from './parts.js';
-import { projector } from './projector.js';
+import { type Gathered, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 import { streamSample } from './stream-sample.js';
 import { verifier } from './verify.js';
@@ -44,45 +42,34 @@ export type Rebuilt = {
 };
 
 /**
- * Nobody waits for a commit here, so more is taken together than live: a document that many events touch is then
+ * Nobody waits for a commit here, so more is written together than live: a document that many events touch is then
  * encoded and written once for all of them.
  */
-const LIMITS: PartLimits = { events: 4_000, documents: 8_000, bytes: 16 * 1024 * 1024 };
+const GATHERED: Gathered = { documents: 4_000, bytes: 16 * 1024 * 1024 };
 const CACHE_BYTES = 16 * 1024 * 1024;
 
 const VERIFIED_STREAMS = 20_000;
-
-async function* gathered(log: EventLog): AsyncGenerator<{ events: readonly RecordedEvent[]; position: bigint }> {
-  let events: RecordedEvent[] = [];
-  let bytes = 0;
-  let position = 0n;
-  for await (const page of log.readLog({ after: 0n })) {
-    events.push(...page.events);
-    bytes += page.events.reduce((sum, { data }) => sum + data.length, 0);
-    position = page.position;
-    if (events.length < LIMITS.events && bytes < LIMITS.bytes) continue;
-    yield { events, position };
-    events = [];
-    bytes = 0;
-  }
-  yield { events, position };
-}
 
 const build = async (options: RebuildOptions, onStream: (stream: StreamName) => void): Promise<Rebuilt> => {
   const { log, fresh, onProgress } = options;
   await fresh.store.prepare(options.models.map(({ collection }) => collection));
   const { logId } = log;
-  const how = { onPoison: 'stop', limits: LIMITS, cacheBytes: CACHE_BYTES } as const;
+  const how = { onPoison: 'stop', gathers: GATHERED, cacheBytes: CACHE_BYTES } as const;
   const target = await projector({ ...options, ...how, readStore: fresh.store, logId });
   const total = Number(await log.head());
   let count = 0;
-  for await (const { events, position } of gathered(log)) {
+  let last = 0n;
+  const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
+  for await (const { events, position } of log.readLog({ after: 0n })) {
     await target.take(events, position);
     for (const { revision, stream } of events) if (revision === 0n) onStream(stream);
     count += events.length;
-    onProgress({ phase: 'build', done: Number(position), total, count });
+    last = position;
+    report();
   }
-  return { position: target.position(), events: count, verifiedStreams: 0 };
+  await target.flush(last);
+  report();
+  return { position: last, events: count, verifiedStreams: 0 };
 };
 
 const verify = async (options: RebuildOptions, streams: readonly StreamName[], upTo: bigint): Promise<void> => {

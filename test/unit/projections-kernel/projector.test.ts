@@ -97,6 +97,31 @@ describe('a projector', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
+  it('comes to the same documents however much it gathers before it writes', async () => {
+    const gathers = fc.record({ documents: fc.integer({ min: 1, max: 8 }), bytes: fc.constantFrom(300, 1e6) });
+    const limits = { events: 5, documents: 4, bytes: 1e6 };
+    const property = fc.asyncProperty(writes, gathers, fc.constantFrom(0, 1_000), async (written, much, cacheBytes) => {
+      const events = recorded(written);
+      const store = await newStore();
+      const target = await start(store, { onPoison: 'stop', gathers: much, limits, cacheBytes });
+      for (const batch of cut(events, [7])) await target.take(batch, batch.at(-1)!.position);
+      await target.flush(BigInt(events.length));
+      expect(await views(store)).toEqual(await oneByOne(events));
+      expect(target.position()).toBe(BigInt(events.length));
+      await store.close();
+    });
+    await fc.assert(property, { numRuns: 40 });
+  });
+
+  it('writes nothing of what it gathers before there is enough', async () => {
+    const store = await newStore();
+    const target = await start(store, { onPoison: 'stop', gathers: { documents: 5, bytes: 1e6 } });
+    await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n);
+    expect([await views(store), target.position()]).toEqual([[], 0n]);
+    await target.flush(2n);
+    expect((await views(store)).map(({ position }) => position)).toEqual([2n, 2n]);
+  });
+
   it('changes nothing when it sees events again', async () => {
     const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', parts: ['a', 'b'] }]);
     const store = await newStore();
@@ -258,5 +283,12 @@ describe('a stream that a view cannot take', () => {
     await expect(target.take(withPoison('Refused'), 6n)).rejects.toThrow(
       'the views cannot take Refused at position 3 of stream tally-bad: this tally is refused',
     );
+  });
+
+  it('stops one that gathers, when it writes', async () => {
+    const gathers = { documents: 100, bytes: 1e6 };
+    const target = await start(await newStore(), { onPoison: 'stop', gathers });
+    await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n);
+    await expect(target.flush(2n)).rejects.toThrow('the views cannot take position 2: no such sum');
   });
 });
