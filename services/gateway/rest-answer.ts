@@ -96,7 +96,7 @@ export const answerRequest = async (
   if (done.endpoint) hosting.onAnswered?.(done.endpoint, code, performance.now() - startedAt);
 };
 
-/** What a request that never became one is answered, by the code that the web framework gives its errors. */
+/** What a request that never became one is answered, by the code that web framework and platform give their errors. */
 export const requestFault = (error: unknown, maxBytes: number): unknown => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
@@ -106,6 +106,8 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
+    case 'ECONNRESET': // in the middle of the body; nobody reads this
+      return new RpcError('CANCELLED', 'the caller has gone');
     default:
       return error;
   }

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -454,6 +458,21 @@ describe('without authentication', () => {
     '/api/v1/me',
   ])('%s is answered, with nothing in it', async (path) => {
     expect((await toy.get(path)).status).toBe(200);
+  });
+});
+
+describe('a caller', () => {
+  it('that goes while it is still sending is no bug of ours', async () => {
+    const logs: Logged[] = [];
+    const own = await overHttp(routes, logs);
+    const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('POST /api/v1/executions HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{');
+    await once(socket, 'data');
+    socket.resetAndDestroy();
+    await own.close();
+    await nextTurn(); // the request hears of it after its connection
+    expect(logs).toEqual([]);
   });
 });
 
