@@ -45,6 +45,7 @@ export const append = <S, C, E, R>(
   const encoded = encode(live, turn, events);
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision += BigInt(events.length);
+  live.isPresumed = false;
   live.inFlight.push(entry);
   services.store.append(stream, expected, encoded).then(
     (appended) => settle(live, entry, { appended }, onFailure),

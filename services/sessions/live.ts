@@ -49,6 +49,8 @@ export type Live<State, Command, Event, Refusal> = {
   readonly onDurable: (appended: Appended) => void;
   /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
   folded: { state: State; revision: bigint } | undefined;
+  /** The stream was taken for one that does not exist, without a look at it. */
+  isPresumed: boolean;
   /** Of the last durable event; 0n before the first. */
   position: bigint;
   recordedAtMs: number;

@@ -25,6 +25,7 @@ export const openSession = <State, Command, Event, Refusal>(
   const live: Live<State, Command, Event, Refusal> = {
     ...start,
     folded: undefined,
+    isPresumed: false,
     position: 0n,
     recordedAtMs: 0,
     isBusy: false,
@@ -68,12 +69,18 @@ const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state:
   return isFirst ? { state: aggregate.decider.initial(), revision: -1n } : undefined;
 };
 
+const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<{ state: S; revision: bigint }> => {
+  const presumed = beginning(live);
+  live.isPresumed = presumed !== undefined;
+  return presumed ?? fold(live);
+};
+
 /** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
 const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
-      live.folded ??= beginning(live) ?? (await fold(live));
+      live.folded ??= await begun(live);
       const turn = live.queue.shift();
       const waiting = turn === undefined ? undefined : takeTurn(live, turn, live.folded.state);
       if (waiting !== undefined) await waiting;
@@ -110,8 +117,16 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
     return undefined;
   }
   const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
+  if (large.length > 0 && live.isPresumed) return lookFirst(live, turn);
   if (large.length > 0) return moveThenAppend(live, turn, { events, refusal }, large);
   append(live, turn, { events, refusal }, (again) => startAgain(live, again));
+  return undefined;
+};
+
+/** Nothing is stored for a stream that may be another's. */
+const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): undefined => {
+  live.folded = undefined;
+  live.queue.unshift({ ...turn, attempts: turn.attempts + 1 });
   return undefined;
 };
 

@@ -189,6 +189,32 @@ describe('a live stream', () => {
     expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
   });
 
+  it('stores nothing for a command that begins a stream which is there', async () => {
+    await add();
+    const first: typeof purse = {
+      ...purse,
+      begins: () => true,
+      decider: {
+        ...purse.decider,
+        decide: (state, command) =>
+          state.coins > 0 ? { kind: 'refused', refusal: { kind: 'full' } } : decide(state, command),
+      },
+    };
+    let puts = 0;
+    const counting = {
+      ...payloads,
+      put: (...given: Parameters<typeof payloads.put>) => (puts++, payloads.put(...given)),
+    };
+    const cold = openSessions({ store, payloads: counting, now: () => 1_000 });
+    const write = { kind: 'write', bytes: new Uint8Array(100_000) } as const;
+    expect(await cold.handle(first, stream, write, context())).toEqual({ kind: 'refused', refusal: { kind: 'full' } });
+    expect(puts).toBe(0);
+    expect(await cold.handle(first, streamName('purse', [randomUUID()]), write, context())).toMatchObject({
+      revision: 0n,
+    });
+    expect(puts).toBe(1);
+  });
+
   it('looks back when the state does not say', async () => {
     const adding = Promise.all([add(), add(), add()]);
     const counting = sessions.handle(purse, stream, { kind: 'count' }, context());
