@@ -117,17 +117,16 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
     return undefined;
   }
   const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
-  if (large.length > 0 && live.isPresumed) return lookFirst(live, turn);
-  if (large.length > 0) return moveThenAppend(live, turn, { events, refusal }, large);
-  append(live, turn, { events, refusal }, (again) => startAgain(live, again));
+  if (large.length > 0 && !live.isPresumed) return moveThenAppend(live, turn, { events, refusal }, large);
+  if (large.length > 0) lookFirst(live, turn);
+  else append(live, turn, { events, refusal }, (again) => startAgain(live, again));
   return undefined;
 };
 
 /** Nothing is stored for a stream that may be another's. */
-const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): undefined => {
+const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): void => {
   live.folded = undefined;
   live.queue.unshift({ ...turn, attempts: turn.attempts + 1 });
-  return undefined;
 };
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
