@@ -56,15 +56,16 @@ const endOf = (writer: Worker): Promise<unknown> =>
   });
 
 /**
- * Sends the appends of one turn of the event loop as one message, and hands out the answers, which come in the order of
- * the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
+ * Sends appends to the writer, one message at a time: those of one turn of the event loop together, and all that come
+ * while a commit is on its way with the next. Under load the commits so get larger, and fewer. Hands out the answers,
+ * which come in the order of the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
  */
 export const appendQueue = (writer: Worker): AppendQueue => {
   let turn: WaitingAppend[] = [];
   let sent: WaitingAppend[] = [];
   let end: Error | undefined;
 
-  const flush = (): void => {
+  const send = (): void => {
     if (turn.length === 0) return;
     const packed = packAppends(turn.map(({ append }) => append));
     writer.postMessage(packed, [packed.buffer]);
@@ -72,10 +73,15 @@ export const appendQueue = (writer: Worker): AppendQueue => {
     turn = [];
   };
 
+  const flush = (): void => {
+    if (sent.length === 0) send();
+  };
+
   const answered = (answer: Answer): void => {
     const count = answer.type === 'failed' ? answer.count : answer.places.length / 2;
     const waiting = sent.slice(0, count);
     sent = sent.slice(count);
+    flush();
     settle(waiting, answer);
   };
 
@@ -111,11 +117,11 @@ export const appendQueue = (writer: Worker): AppendQueue => {
         waiting.reject(end);
         return;
       }
-      if (turn.length === 0) setImmediate(flush);
+      if (turn.length === 0 && sent.length === 0) setImmediate(flush);
       turn.push(waiting);
     },
     close: () => {
-      flush();
+      send();
       if (!end) writer.postMessage('close');
       end ??= new StoreUnavailable('the log is closed');
       return ended.catch(() => undefined);
