@@ -73,9 +73,7 @@ export const appendQueue = (writer: Worker): AppendQueue => {
     turn = [];
   };
 
-  const flush = (): void => {
-    if (sent.length === 0) send();
-  };
+  const flush = (): void => (sent.length === 0 ? send() : undefined);
 
   const answered = (answer: Answer): void => {
     const count = answer.type === 'failed' ? answer.count : answer.places.length / 2;
