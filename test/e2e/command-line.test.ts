@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { type Ended, flightlog } from '../support/command.js';
+import { CHECKOUT, type Ended, flightlog, start } from '../support/command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-command-'));
 const data = join(folder, 'none');
@@ -183,6 +183,19 @@ describe('what is not there or cannot be used', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^flightlog: log .*log\.db cannot be used: it is damaged: this is not a log.*\n$/u);
     expect(readdirSync(directory)).not.toContain('views.db');
+  });
+});
+
+describe('a Node that is too old', () => {
+  it('is told in one line, and nothing is written', async () => {
+    const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } })';
+    const args = ['--import', `data:text/javascript,${older}`, `${CHECKOUT}/flightlog.js`, ...serve()];
+    expect(await start(process.execPath, args).ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'flightlog needs Node 20.19 or newer; this is 18.20.8\n',
+    });
+    expect(existsSync(data)).toBe(false);
   });
 });
 
