@@ -169,7 +169,8 @@ describe('views', () => {
     const views = new DatabaseSync(join(data, 'views.db'));
     views.exec('UPDATE checkpoints SET position = position + 1000');
     views.close();
-    await registerProject(ready.http, 'seven');
+    // Recorded it is; whether the answer comes before the end is chance.
+    await registerProject(ready.http, 'seven').catch(() => undefined);
     const { code, stderr } = await server.ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/flightlog: cannot go on: the views have failed: somebody else has moved the checkpoint/u);
