@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { parseQuantity } from '../compiler/quantity.js';
-import { isProjectId, PROJECT_ID_RULE } from '../project/project-id.js';
 import { InvalidConfiguration } from './told.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -33,29 +31,22 @@ const named = z.union([id.transform((name) => ({ id: name, name })), z.strictObj
   error: 'must be an id, or a mapping of id and name',
 });
 
-const projectId = z.string().refine(isProjectId);
-
 const project = z.union(
   [
-    projectId.transform((name) => ({ id: name, name, description: `${name} description` })),
+    id.transform((name) => ({ id: name, name, description: `${name} description` })),
     z
-      .strictObject({ id: projectId, name: z.string().optional(), description: z.string().optional() })
+      .strictObject({ id, name: z.string().optional(), description: z.string().optional() })
       .transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description })),
   ],
-  { error: `must be an id (${PROJECT_ID_RULE}), or a mapping of id, name and description` },
+  { error: 'must be an id, or a mapping of id, name and description' },
 );
 
-const quantity = z.coerce
-  .string()
-  .refine((text) => parseQuantity(text) !== undefined, { error: 'must be a quantity such as 500m or 1Gi' })
-  .optional();
-
 const resources = z.strictObject({
-  cpu: quantity,
-  memory: quantity,
-  gpu: quantity,
-  storage: quantity,
-  ephemeral_storage: quantity,
+  cpu: z.coerce.string().optional(),
+  memory: z.coerce.string().optional(),
+  gpu: z.coerce.string().optional(),
+  storage: z.coerce.string().optional(),
+  ephemeral_storage: z.coerce.string().optional(),
 });
 
 const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });

@@ -18,7 +18,6 @@ import type { Sessions } from '../kernel/sessions.js';
 import type { ProjectCommand } from './commands.js';
 import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';
-import { isProjectId, PROJECT_ID_RULE } from './project-id.js';
 
 /** What was built, as GetVersion says it. */
 export type BuildInfo = { readonly build: string; readonly version: string; readonly buildTime: string };
@@ -31,6 +30,8 @@ export type ProjectServices = {
 
 const MAX_NAME_BYTES = 64;
 const MAX_DESCRIPTION_BYTES = 300;
+/** The id is part of the names of Kubernetes objects. */
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
 
 const assertLength = (field: string, text: string, max: number): void => {
   if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} characters`);
@@ -38,7 +39,10 @@ const assertLength = (field: string, text: string, max: number): void => {
 
 const assertId = (id: string): void => {
   if (id === '') throw missing('project_id');
-  if (!isProjectId(id)) throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${PROJECT_ID_RULE}`);
+  if (!DNS_LABEL.test(id)) {
+    const why = "at most 63 lower-case letters, digits and '-', which neither begins nor ends it";
+    throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${why}`);
+  }
 };
 
 /** What the checks of a registration and an update have in common, in the order of the interface. */
