@@ -6,6 +6,12 @@ export const wholeNumber = (text: string): number => {
   return Number(text);
 };
 
+export const oneOrMore = (text: string): number => {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
+  return value;
+};
+
 export const position = (text: string): bigint => {
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number.');
   return BigInt(text);

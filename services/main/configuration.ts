@@ -1,55 +1,6 @@
 import { z } from 'zod';
+import { count, domains, duration, flag, port, projects, resources, scope } from './setting-kinds.js';
 import { InvalidConfiguration } from './told.js';
-
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** A duration as people write it, such as `90s`, `10m` or `1h30m`, in milliseconds. */
-const duration = z.string({ error: 'must be a duration such as 90s, 10m or 1h30m' }).transform((text, context) => {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
-  if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
-    return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0);
-  }
-  context.addIssue({
-    code: 'custom',
-    message: `must be a duration such as 90s, 10m or 1h30m, not ${JSON.stringify(text)}`,
-  });
-  return z.NEVER;
-});
-
-const whole = (max: number, error: string): z.ZodType<number> =>
-  z
-    .union([z.number(), z.string().regex(/^\d+$/u).transform(Number)], { error })
-    .pipe(z.int({ error }).min(0, { error }).max(max, { error }));
-
-const port = whole(65_535, 'must be a port, 0 to 65535');
-const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
-const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
-
-const id = z.string().min(1);
-
-const named = z.union([id.transform((name) => ({ id: name, name })), z.strictObject({ id, name: id })], {
-  error: 'must be an id, or a mapping of id and name',
-});
-
-const project = z.union(
-  [
-    id.transform((name) => ({ id: name, name, description: `${name} description` })),
-    z
-      .strictObject({ id, name: z.string().optional(), description: z.string().optional() })
-      .transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description })),
-  ],
-  { error: 'must be an id, or a mapping of id, name and description' },
-);
-
-const resources = z.strictObject({
-  cpu: z.coerce.string().optional(),
-  memory: z.coerce.string().optional(),
-  gpu: z.coerce.string().optional(),
-  storage: z.coerce.string().optional(),
-  ephemeral_storage: z.coerce.string().optional(),
-});
-
-const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
 /** From the most to the least that is written. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -67,12 +18,8 @@ export const settings = z
       .describe('least severe log that is written'),
     insecure: flag.default(false).describe('serve without authentication'),
     allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
-    domains: z
-      .array(named)
-      .min(1)
-      .prefault(['development', 'staging', 'production'])
-      .describe('domains of every project'),
-    projects: z.array(project).default([]).describe('projects that are registered in an empty log'),
+    domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
+    projects: projects.default([]).describe('projects that are registered in an empty log'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { runEngine } from '../engine/engine.js';
 import { openLogger } from './logger.js';
 import { onStopSignals } from './stop-signals.js';
+import { CannotGoOn } from './told.js';
 
 /** The flags of `engine`. */
 export type EngineFlags = {
@@ -15,6 +17,10 @@ export type EngineFlags = {
   readonly dynamic?: string;
   readonly untilIdle: boolean;
   readonly logLevel: string;
+};
+
+const assertFolder = (folder: string): void => {
+  if (!existsSync(folder)) throw new CannotGoOn(`--dynamic ${folder}: there is no such directory`);
 };
 
 const PATIENCE_MS = 3_000;
@@ -31,6 +37,7 @@ const sayWhenAway = (endpoint: string, logger: Logger): void => {
 
 /** Runs executions until it is told to stop, or nothing is left to run; prints what it did as one JSON object. */
 export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Promise<void> => {
+  if (dynamic !== undefined) assertFolder(dynamic);
   const logger = openLogger(logLevel);
   const stop = new AbortController();
   void onStopSignals().then(() => stop.abort());

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { executionPath, hostAndPort, position, probability, wholeNumber } from './arguments.js';
+import { executionPath, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
 import { type Configuration, configure, type Given, LOG_LEVELS } from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { LogCatFlags } from './log-cat.js';
@@ -86,7 +86,7 @@ program
   .command('engine')
   .description('run executions as an engine would, without doing their work')
   .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
-  .option('--concurrency <n>', 'calls in flight', wholeNumber, 64)
+  .option('--concurrency <n>', 'calls in flight', oneOrMore, 64)
   .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
   .option('--failure-probability <p>', 'chance that an attempt of a task fails, 0 to 1', probability, 0)
   .option('--seed <s>', 'one seed gives one run', 'flightlog')

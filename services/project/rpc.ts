@@ -18,6 +18,7 @@ import type { Sessions } from '../kernel/sessions.js';
 import type { ProjectCommand } from './commands.js';
 import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';
+import { isProjectId, MAX_PROJECT_DESCRIPTION_BYTES, MAX_PROJECT_NAME_BYTES, PROJECT_ID_RULE } from './rules.js';
 
 /** What was built, as GetVersion says it. */
 export type BuildInfo = { readonly build: string; readonly version: string; readonly buildTime: string };
@@ -28,21 +29,13 @@ export type ProjectServices = {
   readonly build: BuildInfo;
 };
 
-const MAX_NAME_BYTES = 64;
-const MAX_DESCRIPTION_BYTES = 300;
-/** The id is part of the names of Kubernetes objects. */
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
-
 const assertLength = (field: string, text: string, max: number): void => {
   if (Buffer.byteLength(text) > max) throw new RpcError('INVALID_ARGUMENT', `${field} cannot exceed ${max} characters`);
 };
 
 const assertId = (id: string): void => {
   if (id === '') throw missing('project_id');
-  if (!DNS_LABEL.test(id)) {
-    const why = "at most 63 lower-case letters, digits and '-', which neither begins nor ends it";
-    throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${why}`);
-  }
+  if (!isProjectId(id)) throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${PROJECT_ID_RULE}`);
 };
 
 /** What the checks of a registration and an update have in common, in the order of the interface. */
@@ -50,8 +43,8 @@ const assertProject = ({ id, name, description, labels, domains, state }: Projec
   if (id === '') throw missing('project_id');
   assertLabels(labels);
   assertId(id);
-  assertLength('project_name', name, MAX_NAME_BYTES);
-  assertLength('project_description', description, MAX_DESCRIPTION_BYTES);
+  assertLength('project_name', name, MAX_PROJECT_NAME_BYTES);
+  assertLength('project_description', description, MAX_PROJECT_DESCRIPTION_BYTES);
   if (domains.length > 0)
     throw new RpcError('INVALID_ARGUMENT', 'domains are system-wide and cannot be set for one project');
   if (!Object.hasOwn(State, state)) throw invalid('state', `${state} is not a project state`);

@@ -110,6 +110,16 @@ describe('a configuration that is not valid ends in a line for each key, and not
     await refuses(serve(), lines, { FLIGHTLOG_CONFIG: wrong });
   });
 
+  it('from a file whose values cannot be used', async () => {
+    const text = 'domains: [one, one]\nprojects: [Bad_Id]\ntask_resources: { limits: { cpu: lots } }\n';
+    const useless = file('useless.yaml', text);
+    await refuses(serve('--config', useless), [
+      `flightlog: domains (from ${useless}): must not have one domain twice`,
+      `flightlog: projects.0.id (from ${useless}): must be at most 63 lower-case letters, digits and '-', which neither begins nor ends it`,
+      `flightlog: task_resources.limits.cpu (from ${useless}): must be a quantity such as 500m or 1Gi`,
+    ]);
+  });
+
   it('from a file that is none, no YAML, or no mapping', async () => {
     const list = file('list.yaml', '- 1\n');
     const half = file('half.yaml', 'a: [\n');

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { parseQuantity } from '../compiler/quantity.js';
+import {
+  isProjectId,
+  MAX_PROJECT_DESCRIPTION_BYTES,
+  MAX_PROJECT_NAME_BYTES,
+  PROJECT_ID_RULE,
+} from '../project/rules.js';
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration as people write it, such as `90s`, `10m` or `1h30m`, in milliseconds. */
+export const duration = z
+  .string({ error: 'must be a duration such as 90s, 10m or 1h30m' })
+  .transform((text, context) => {
+    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
+    if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
+      return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0);
+    }
+    context.addIssue({
+      code: 'custom',
+      message: `must be a duration such as 90s, 10m or 1h30m, not ${JSON.stringify(text)}`,
+    });
+    return z.NEVER;
+  });
+
+const whole = (max: number, error: string): z.ZodType<number> =>
+  z
+    .union([z.number(), z.string().regex(/^\d+$/u).transform(Number)], { error })
+    .pipe(z.int({ error }).min(0, { error }).max(max, { error }));
+
+export const port = whole(65_535, 'must be a port, 0 to 65535');
+export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
+export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
+
+const id = z.string().min(1);
+
+/** Whether no two elements have one id. */
+const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>
+  new Set(elements.map((element) => element.id)).size === elements.length;
+
+/** A mapping, or the id alone. */
+const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
+  const error: z.core.$ZodErrorMap = ({ code }) =>
+    code === 'invalid_type' ? `must be an id, or a mapping of ${keys}` : undefined;
+  return z.preprocess((value) => (typeof value === 'string' ? { id: value } : value), z.strictObject(shape, { error }));
+};
+
+const domain = withId({ id, name: id.optional() }, 'id and name').transform(({ id: own, name = own }) => ({
+  id: own,
+  name,
+}));
+
+/** The domains, each once. */
+export const domains = z.array(domain).min(1).refine(areDistinct, { error: 'must not have one domain twice' });
+
+const projectId = z.string().refine(isProjectId, { error: `must be ${PROJECT_ID_RULE}` });
+
+const atMost = (max: number): z.ZodString =>
+  z.string().refine((text) => Buffer.byteLength(text) <= max, { error: `must have at most ${max} bytes` });
+
+const project = withId(
+  {
+    id: projectId,
+    name: atMost(MAX_PROJECT_NAME_BYTES).min(1).optional(),
+    description: atMost(MAX_PROJECT_DESCRIPTION_BYTES).optional(),
+  },
+  'id, name and description',
+).transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description }));
+
+/** The projects, each once. */
+export const projects = z.array(project).refine(areDistinct, { error: 'must not have one project twice' });
+
+const isAmount = (text: string): boolean => {
+  const quantity = parseQuantity(text);
+  return quantity !== undefined && quantity.numerator >= 0n;
+};
+
+const quantity = z.coerce.string().refine(isAmount, { error: 'must be a quantity such as 500m or 1Gi' }).optional();
+
+export const resources = z.strictObject({
+  cpu: quantity,
+  memory: quantity,
+  gpu: quantity,
+  storage: quantity,
+  ephemeral_storage: quantity,
+});
+
+export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });

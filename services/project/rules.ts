@@ -1,0 +1,10 @@
+/** The id is part of the names of Kubernetes objects. */
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
+
+/** What an id has to be, for people. */
+export const PROJECT_ID_RULE = "at most 63 lower-case letters, digits and '-', which neither begins nor ends it";
+
+export const isProjectId = (id: string): boolean => DNS_LABEL.test(id);
+
+export const MAX_PROJECT_NAME_BYTES = 64;
+export const MAX_PROJECT_DESCRIPTION_BYTES = 300;

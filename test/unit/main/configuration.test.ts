@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+
+import { configure } from '../../../services/main/configuration.js';
+
+const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
+
+describe('the configuration', () => {
+  it('has a default for everything', () => {
+    expect(configure([])).toMatchObject({ grpc_port: 81, http_port: 80, insecure: false, abort: { timeout: 600_000 } });
+  });
+
+  it('takes the last of what is given, and reads text as what it stands for', () => {
+    const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
+    expect(configure(both).grpc_port).toBe(8);
+    expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
+  });
+
+  it.each([
+    ['grpc_port', 'x', 'must be a port'],
+    ['abort.timeout', 'soon', 'must be a duration'],
+    ['domains', [], 'must not be empty'],
+    ['domains', ['development', 'development'], 'must not have one domain twice'],
+    ['projects', ['one', { id: 'one' }], 'must not have one project twice'],
+    ['projects.0', 1, 'must be an id, or a mapping of id, name and description'],
+    ['projects.0.id', 'Bad_Id', 'must be at most 63 lower-case letters'],
+    ['projects.0.id', { id: '-a', name: 'a' }, 'must be at most 63 lower-case letters'],
+    ['projects.0.name', { id: 'a', name: 'é'.repeat(33) }, 'must have at most 64 bytes'],
+    ['projects.0.name', { id: 'a', name: '' }, 'must not be empty'],
+    ['projects.0.description', { id: 'a', description: 'x'.repeat(301) }, 'must have at most 300 bytes'],
+    ['task_resources.limits.cpu', 'lots', 'must be a quantity'],
+    ['task_resources.defaults.memory', '-1Gi', 'must be a quantity'],
+    ['nope', 1, 'is not a setting'],
+  ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
+    const [path = '', element] = key.split('.0');
+    const whole = element === undefined ? value : [value];
+    expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
+  });
+});
