@@ -4,7 +4,7 @@ import type { ResourceListRequest } from '../../proto/gen/platformidl/admin/comm
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
 import type { Past } from '../kernel/past.js';
@@ -25,15 +25,10 @@ export type ExecutionReads = { readonly store: ReadStore; readonly freshness: Fr
 const LIST = { elements: 1, token: 2 };
 const ACTIVE = 0;
 
-const found = async (
-  { store, freshness }: ExecutionReads,
-  sent: ExecutionId | undefined,
-  call: Call,
-): Promise<StoredDocument> => {
+const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call: Call): Promise<StoredDocument> => {
   const id = executionIdOf(sent);
   const stream = executionStream(id);
-  await freshness.waitForStream(call, stream);
-  const document = await store.get(executionCollection, stream);
+  const document = await latestDocument(reads, call, executionCollection, { stream, key: stream });
   if (document === undefined) throw absentRun('execution', executionText(id));
   return document;
 };

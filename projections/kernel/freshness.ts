@@ -1,6 +1,8 @@
 import { type Call, RpcError } from '../../services/kernel/rpc.js';
 import type { Acknowledged } from '../../services/kernel/sessions.js';
 import type { StreamName } from '../../services/kernel/stream.js';
+import type { Collection, ReadStore, StoredDocument } from './read-store.js';
+import type { UnseenEvents } from './unseen.js';
 import type { Views } from './views.js';
 
 /** How long a read waits for what this process has acknowledged. */
@@ -8,10 +10,28 @@ const ACKNOWLEDGED_WAIT_MS = 500;
 /** How long a read waits for the position that its caller asks for. */
 const MIN_POSITION_WAIT_MS = 2_000;
 
+/**
+ * The documents that the view of a collection lacks, as the events of their stream have made them: that of a key, or
+ * all whose keys begin so.
+ */
+export type Unseen = (
+  collection: Collection,
+  wanted: { readonly key: string } | { readonly under: string },
+) => Promise<readonly StoredDocument[]>;
+
 /** What a read does before it looks: it waits for what its caller must see, and says on which position it stands. */
 export interface Freshness {
   /**
-   * For a Get: waits for the last acknowledged event of the entity's stream.
+   * For a Get of what one stream feeds: waits for the last acknowledged event of the stream, and answers how to come
+   * by what the view lacks when it has not come that far. What that names is looked up in the view only when it names
+   * nothing.
+   *
+   * @throws {RpcError} UNAVAILABLE when the views have not come to the caller's own position.
+   */
+  unseen(call: Call, stream: StreamName): Promise<Unseen>;
+
+  /**
+   * For a Get of what several streams feed: waits for the last acknowledged event of one of them.
    *
    * @throws {RpcError} UNAVAILABLE when the views have not come that far, or not to the caller's own position.
    */
@@ -34,8 +54,16 @@ const minPositionSeen = async (views: Views, call: Call): Promise<void> => {
   if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS))) throw behind(call.minPosition);
 };
 
+const nothing: Unseen = () => Promise.resolve([]);
+
 /** Reads of one's own writes: decision 26. */
-export const freshness = (acknowledged: Acknowledged, views: Views): Freshness => ({
+export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents): Freshness => ({
+  unseen: async (call, stream) => {
+    await minPositionSeen(views, call);
+    const isSeen = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS);
+    call.answeredAt(views.position());
+    return isSeen ? nothing : ({ name: collection }, wanted) => events.fold({ stream, collection, ...wanted });
+  },
   waitForStream: async (call, stream) => {
     await minPositionSeen(views, call);
     const position = acknowledged.ofStream(stream) ?? 0n;
@@ -48,3 +76,15 @@ export const freshness = (acknowledged: Acknowledged, views: Views): Freshness =
     call.answeredAt(views.position());
   },
 });
+
+/** The document of a key that one stream feeds, with every event of the stream that this process has acknowledged. */
+export const latestDocument = async (
+  { store, freshness: fresh }: { readonly store: ReadStore; readonly freshness: Freshness },
+  call: Call,
+  collection: Collection,
+  { stream, key }: { readonly stream: StreamName; readonly key: string },
+): Promise<StoredDocument | undefined> => {
+  const unseen = await fresh.unseen(call, stream);
+  const [document] = await unseen(collection, { key });
+  return document ?? store.get(collection, key);
+};

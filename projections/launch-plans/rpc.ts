@@ -1,18 +1,23 @@
-import { create } from '@bufbuild/protobuf';
+import { create, fromBinary } from '@bufbuild/protobuf';
 
 import {
   type NamedEntityIdentifier,
   NamedEntityIdentifierListSchema,
 } from '../../proto/gen/platformidl/admin/common_pb.js';
-import { type ActiveLaunchPlanListRequest, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  type ActiveLaunchPlanListRequest,
+  LaunchPlanSchema,
+  LaunchPlanState,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
+import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import type { ListPage } from '../kernel/list-query.js';
-import type { Condition, ReadStore } from '../kernel/read-store.js';
+import type { Condition, ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { listVersionNames, listVersions, type VersionList } from '../kernel/version-list.js';
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
 import { launchPlanKey } from './projection.js';
@@ -24,20 +29,28 @@ const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTI
 
 const message = ({ elements, token }: ListPage): Uint8Array => listMessage(LIST, elements, token);
 
-const found = async (
-  { store, freshness }: LaunchPlanReads,
-  sent: SentIdentifier | undefined,
-  call: Call,
-): Promise<Uint8Array> => {
+const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('LAUNCH_PLAN', withResourceType('LAUNCH_PLAN', sent));
   const stream = launchPlanStream(id);
-  await freshness.waitForStream(call, stream);
-  const document = await store.get(launchPlanCollection, launchPlanKey(stream, id.version));
+  const key = launchPlanKey(stream, id.version);
+  const document = await latestDocument(reads, call, launchPlanCollection, { stream, key });
   if (document === undefined) throw absent('LAUNCH_PLAN', id);
   return document.answer;
 };
 
 const PARTS = ['project', 'domain', 'name'] as const;
+
+/** The active version: one that the view does not know as active yet, or that of the view, unless it is active no more. */
+const activeIn = (
+  changed: readonly StoredDocument[],
+  inView: Uint8Array | undefined,
+  stream: StreamName,
+): Uint8Array | undefined => {
+  const active = changed.find(({ fields }) => fields['state'] === LaunchPlanState.ACTIVE);
+  if (active !== undefined || inView === undefined) return active?.answer;
+  const version = fromBinary(LaunchPlanSchema, inView).id?.version ?? '';
+  return changed.some(({ key }) => key === launchPlanKey(stream, version)) ? undefined : inView;
+};
 
 const foundActive = async (
   { store, freshness }: LaunchPlanReads,
@@ -47,14 +60,16 @@ const foundActive = async (
   if (id === undefined) throw missing('id');
   const empty = PARTS.find((part) => id[part] === '');
   if (empty !== undefined) throw missing(empty);
-  await freshness.waitForStream(call, launchPlanStream(id));
+  const stream = launchPlanStream(id);
+  const unseen = await freshness.unseen(call, stream);
+  const changed = await unseen(launchPlanCollection, { under: stream });
   const where = PARTS.map((field): Condition => ({ field, is: '=', value: id[field] }));
   const { elements } = await store.find(launchPlanCollection, {
     where: [...where, ACTIVE],
     orderBy: { field: 'recorded', direction: 'descending' },
     limit: 1,
   });
-  const [active] = elements;
+  const active = activeIn(changed, elements[0], stream);
   if (active !== undefined) return active;
   const text = PARTS.map((part) => id[part]).join(':');
   throw new RpcError('NOT_FOUND', `No active launch plan could be found: ${text}`);

@@ -13,7 +13,7 @@ import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import type { Past } from '../kernel/past.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
@@ -24,14 +24,14 @@ import { listNodes } from './list.js';
 export type NodeExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
 
 const found = async (
-  { store, freshness }: NodeExecutionReads,
+  reads: NodeExecutionReads,
   sent: NodeExecutionIdentifier | undefined,
   call: Call,
 ): Promise<StoredDocument> => {
   const id = nodeIdOf(sent);
   const stream = executionStream(id.executionId);
-  await freshness.waitForStream(call, stream);
-  const document = await store.get(nodeExecutionCollection, nodeExecutionKey(stream, id.nodeId));
+  const key = nodeExecutionKey(stream, id.nodeId);
+  const document = await latestDocument(reads, call, nodeExecutionCollection, { stream, key });
   if (document === undefined) throw absentRun('node execution', nodeText(id));
   return document;
 };

@@ -8,7 +8,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { PROJECT_CATEGORY, projectStream } from '../../services/project/events.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
 import type { ReadStore } from '../kernel/read-store.js';
@@ -37,8 +37,7 @@ const domainsOf = ({ domains }: ProjectReads): Uint8Array =>
 const found = async (reads: ProjectReads, id: string, call: Call): Promise<Uint8Array> => {
   if (!id) throw missing('project_id');
   const stream = projectStream(id);
-  await reads.freshness.waitForStream(call, stream);
-  const document = await reads.store.get(projectCollection, stream);
+  const document = await latestDocument(reads, call, projectCollection, { stream, key: stream });
   if (document === undefined) throw new RpcError('NOT_FOUND', `project [${id}] not found`);
   return joined(document.answer, domainsOf(reads));
 };

@@ -1,10 +1,14 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { equals, fromBinary } from '@bufbuild/protobuf';
 
 import { TaskExecutionSchema } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
-import type { Identifier, TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  type Identifier,
+  IdentifierSchema,
+  type TaskExecutionIdentifier,
+} from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import type { Freshness } from '../kernel/freshness.js';
+import type { Freshness, Unseen } from '../kernel/freshness.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import {
   absentRun,
@@ -28,18 +32,26 @@ const taskIdOf = (sent: Identifier): TaskId => {
 };
 
 /** The one task of a node at an attempt, for identifiers that do not name it. */
-const onlyTask = async (store: ReadStore, node: NodeId, retryAttempt: number): Promise<TaskId | undefined> => {
+const onlyTask = async (
+  store: ReadStore,
+  unseen: Unseen,
+  { executionId, nodeId }: NodeId,
+  retryAttempt: number,
+): Promise<TaskId | undefined> => {
+  const node = nodeExecutionKey(executionStream(executionId), nodeId);
+  const changed = await unseen(taskExecutionCollection, { under: `${node}/` });
   const { elements } = await store.find(taskExecutionCollection, {
     where: [
-      { field: 'node', is: '=', value: nodeExecutionKey(executionStream(node.executionId), node.nodeId) },
+      { field: 'node', is: '=', value: node },
       { field: 'retry_attempt', is: '=', value: retryAttempt },
     ],
     orderBy: { field: 'created_at', direction: 'ascending' },
     limit: 2,
   });
-  const [only, other] = elements;
-  if (only === undefined || other !== undefined) return undefined;
-  return fromBinary(TaskExecutionSchema, only).id?.taskId;
+  const answers = changed.filter(({ fields }) => fields['retry_attempt'] === retryAttempt).map(({ answer }) => answer);
+  const ids = [...elements, ...answers].flatMap((each) => fromBinary(TaskExecutionSchema, each).id?.taskId ?? []);
+  const [only] = ids;
+  return only !== undefined && ids.every((id) => equals(IdentifierSchema, id, only)) ? only : undefined;
 };
 
 const attemptText = ({ node, taskId: { project, domain, name, version }, retryAttempt }: Attempt): string => {
@@ -63,15 +75,16 @@ export const foundTask = async (
   const node = nodeIdOf(sent.nodeExecutionId, 'node_execution_id');
   const named = sent.taskId && taskIdOf(sent.taskId);
   const stream = executionStream(node.executionId);
-  await freshness.waitForStream(call, stream);
+  const unseen = await freshness.unseen(call, stream);
   const { retryAttempt } = sent;
-  const taskId = named ?? (await onlyTask(store, node, retryAttempt));
+  const taskId = named ?? (await onlyTask(store, unseen, node, retryAttempt));
   if (taskId === undefined) {
     const why = `the node has not exactly one task at attempt ${retryAttempt}`;
     throw new RpcError('INVALID_ARGUMENT', `missing task_id: ${why}`);
   }
   const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
-  const document = await store.get(taskExecutionCollection, key);
+  const [changed] = await unseen(taskExecutionCollection, { key });
+  const document = changed ?? (await store.get(taskExecutionCollection, key));
   if (document === undefined) throw absentRun('task execution', attemptText({ node, taskId, retryAttempt }));
   return document;
 };

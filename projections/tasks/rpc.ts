@@ -5,7 +5,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import type { ReadStore } from '../kernel/read-store.js';
 import { listVersionNames, listVersions } from '../kernel/version-list.js';
@@ -15,15 +15,10 @@ export type TaskReads = { readonly store: ReadStore; readonly freshness: Freshne
 
 const LIST = { elements: 1, token: 2 };
 
-const found = async (
-  { store, freshness }: TaskReads,
-  sent: SentIdentifier | undefined,
-  call: Call,
-): Promise<Uint8Array> => {
+const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('TASK', withResourceType('TASK', sent));
   const stream = taskStream(id);
-  await freshness.waitForStream(call, stream);
-  const document = await store.get(taskCollection, stream);
+  const document = await latestDocument(reads, call, taskCollection, { stream, key: stream });
   if (document === undefined) throw absent('TASK', id);
   return document.answer;
 };

@@ -19,6 +19,7 @@ import type { Configuration } from './configuration.js';
 import { assertPortIsFree } from './ports.js';
 import { allRoutes } from './routes.js';
 import { firstFailure } from './told.js';
+import { unseenFolder } from './unseen.js';
 import { type RunningViews, startViews } from './views.js';
 
 const DRAIN_MS = 10_000;
@@ -71,7 +72,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   await catchUp(views, await store.head(), logger);
   const readStore = servingReadStore({ directory });
   const found = await readStore.count(executionsView.collection);
-  const fresh = freshness(sessions.acknowledged, views);
+  const unseen = unseenFolder({ directory, source: store.readerSource });
+  const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const { routes: joined, projects } = allRoutes(parts);
@@ -105,6 +107,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       await expiring.close();
       await projects.close();
+      await unseen.close();
       await views.close();
       await readStore.close();
       await payloads.close();

@@ -63,7 +63,11 @@ export const documentsAfter = <Document>(
   return stored;
 };
 
-const alwaysFresh: Freshness = { waitForStream: () => Promise.resolve(), waitForPrefix: () => Promise.resolve() };
+const alwaysFresh: Freshness = {
+  unseen: () => Promise.resolve(() => Promise.resolve([])),
+  waitForStream: () => Promise.resolve(),
+  waitForPrefix: () => Promise.resolve(),
+};
 
 const call: Call = {
   principal: '',

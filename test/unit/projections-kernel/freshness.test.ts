@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { freshness } from '../../../projections/kernel/freshness.js';
+import type { UnseenEvents, Wanted } from '../../../projections/kernel/unseen.js';
 import { progressViews } from '../../../projections/kernel/views.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
@@ -23,14 +24,21 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint) => {
     isCancelled: () => false,
     answeredAt: (position) => answered.push(position),
   };
-  const fresh = freshness({ ofStream: () => acknowledged, ofPrefix: () => acknowledged }, views);
+  const folded: Wanted[] = [];
+  const unseen: UnseenEvents = {
+    fold: (wanted) => {
+      folded.push(wanted);
+      return Promise.resolve([]);
+    },
+  };
+  const fresh = freshness({ ofStream: () => acknowledged, ofPrefix: () => acknowledged }, views, unseen);
   const pass = async (ms: number) => {
     for (let i = 0; i < 5; i += 1) await Promise.resolve();
     nowMs += ms;
     for (const each of timers) if (each.atMs <= nowMs && timers.delete(each)) each.run();
     for (let i = 0; i < 5; i += 1) await Promise.resolve();
   };
-  return { views, call, fresh, answered, pass, timers };
+  return { views, call, fresh, answered, pass, timers, folded };
 };
 
 describe('a read', () => {
@@ -54,7 +62,22 @@ describe('a read', () => {
     expect(timers.size).toBe(0);
   });
 
-  it('of one entity is UNAVAILABLE when the view does not come in time', async () => {
+  it('of what one stream feeds has the unseen folded when the view does not come in time', async () => {
+    const { views, call, fresh, answered, pass, folded } = fixture(5n);
+    const reading = fresh.unseen(call, stream);
+    views.advance(4n);
+    await pass(500);
+    const unseen = await reading;
+    expect(answered).toEqual([4n]);
+    const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
+    await unseen(collection, { key: 'k' });
+    expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
+    views.advance(5n);
+    expect(await (await fresh.unseen(call, stream))(collection, { key: 'k' })).toEqual([]);
+    expect(folded).toHaveLength(1);
+  });
+
+  it('of what several streams feed is UNAVAILABLE when the view does not come in time', async () => {
     const { call, fresh, answered, pass } = fixture(5n);
     const get = expect(fresh.waitForStream(call, stream)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await pass(500);

@@ -1,0 +1,25 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { unseenEvents, type Wanted } from '../../projections/kernel/unseen.js';
+import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
+import { sqliteLogReader } from '../store/sqlite-log-reader.js';
+import { codecs, models } from './models.js';
+import { answerTo, type Asked } from './thread-caller.js';
+import type { ViewsThreadData } from './views-thread.js';
+
+// Folds what the views have not seen, over connections of its own.
+const { directory, source } = workerData as ViewsThreadData;
+const events = unseenEvents({
+  log: await sqliteLogReader({ directory, source }),
+  readStore: sqliteReadStore({ directory, mode: 'read-only' }),
+  payloads: filePayloadStore({ directory }),
+  models,
+  codecs,
+  now: Date.now,
+  limitMs: 10_000,
+});
+let last = Promise.resolve();
+
+parentPort?.on('message', (asked: Asked<Wanted>) => {
+  last = last.then(async () => parentPort?.postMessage(await answerTo(asked, (wanted) => events.fold(wanted))));
+});

@@ -1,0 +1,160 @@
+import { rmSync } from 'node:fs';
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { WorkflowExecutionGetRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
+
+const { method } = AdminService;
+
+/** The view thread stops for good at this commit: after what is set up, before what is written. */
+const HELD = { FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1:hold' };
+
+let plane: ControlPlane;
+let open: ExecutionId;
+
+const entryOf = <Desc extends DescMessage>(kind: string, schema: Desc) =>
+  fromBinary(schema, fixtureFolder('01-hello').entries.find((entry) => entry.kind === kind)!.bytes);
+
+beforeAll(async () => {
+  const first = await startControlPlane();
+  await register(first.grpc, withNeeds('01-hello'));
+  open = await launchHello(first.grpc, 'half-seen');
+  await first.grpc.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.RUNNING }));
+  for (const node of ['n0', 'n1'])
+    await first.grpc.call(method.createNodeEvent, nodeReport(open, node, { phase: NodePhase.RUNNING }));
+  await first.grpc.call(method.createTaskEvent, taskReport(open, 'n0', { phase: TaskPhase.RUNNING }));
+  expect((await first.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.RUNNING);
+  await first.kill();
+  plane = await startControlPlane(HELD, first.directory);
+});
+afterAll(async () => {
+  await plane.kill();
+  rmSync(plane.directory, { recursive: true });
+});
+
+/** The position that a read of now stands on, which a held view never leaves. */
+const viewPosition = async (): Promise<string> => {
+  const request = create(WorkflowExecutionGetRequestSchema, { id: open });
+  const answer = await plane.grpc.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request));
+  return answer.position!;
+};
+
+const nodePhase = async (nodeId: string): Promise<NodePhase> =>
+  (await plane.grpc.call(method.getNodeExecution, { id: { executionId: open, nodeId } })).closure!.phase;
+
+const seconds = (time: Timestamp | undefined): bigint => time!.seconds;
+
+describe('while the views stand still', () => {
+  it('an execution that the views have half is answered as it is, with its nodes, its tasks and their data', async () => {
+    const before = await viewPosition();
+    const { grpc, rest } = plane;
+    await grpc.call(
+      method.createNodeEvent,
+      nodeReport(open, 'n1', {
+        phase: NodePhase.SUCCEEDED,
+        outputResult: { case: 'outputData', value: { literals: {} } },
+      }),
+    );
+    await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED })).catch(() => undefined);
+    await grpc.call(method.createNodeEvent, nodeReport(open, 'n2', { phase: NodePhase.QUEUED }));
+    await grpc.call(method.createTaskEvent, taskReport(open, 'n2', { phase: TaskPhase.QUEUED }));
+    await grpc.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.FAILED }));
+
+    for (const transport of [grpc, rest]) {
+      const { closure } = await transport.call(method.getExecution, { id: open });
+      expect([closure!.phase, seconds(closure!.startedAt) < seconds(closure!.updatedAt)]).toEqual([Phase.FAILED, true]);
+    }
+    expect([await nodePhase('n0'), await nodePhase('n1'), await nodePhase('n2')]).toEqual([
+      NodePhase.ABORTED,
+      NodePhase.SUCCEEDED,
+      NodePhase.ABORTED,
+    ]);
+    const { fullOutputs } = await grpc.call(method.getNodeExecutionData, { id: { executionId: open, nodeId: 'n1' } });
+    expect(fullOutputs).toMatchObject({ literals: {} });
+    const { fullInputs } = await grpc.call(method.getExecutionData, { id: open });
+    expect(Object.keys(fullInputs!.literals).length).toBeGreaterThan(0);
+    for (const nodeId of ['n0', 'n2']) {
+      for (const taskId of [HELLO_TASK, undefined]) {
+        const id = { nodeExecutionId: { executionId: open, nodeId }, ...(taskId && { taskId }), retryAttempt: 0 };
+        const task = await grpc.call(method.getTaskExecution, { id });
+        expect([task.id!.taskId!.name, task.closure!.phase]).toEqual([HELLO_TASK.name, TaskPhase.ABORTED]);
+      }
+    }
+    // All of that was folded: the views have not moved.
+    expect(await viewPosition()).toBe(before);
+  });
+
+  it('an execution that the views do not have is answered as it is', async () => {
+    const id = await launchHello(plane.grpc, 'never-seen');
+    expect((await plane.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
+    await plane.grpc.call(method.terminateExecution, { id, cause: 'enough' });
+    expect((await plane.grpc.call(method.getExecution, { id })).closure).toMatchObject({
+      phase: Phase.ABORTING,
+      outputResult: { case: 'abortMetadata', value: { cause: 'enough' } },
+    });
+  });
+
+  it('versions of tasks, workflows and launch plans are answered, and which one is active', async () => {
+    const { grpc } = plane;
+    const again = <Desc extends DescMessage & { readonly typeName: string }>(
+      request: MessageInitShape<Desc> & { readonly id?: { readonly version: string } | undefined },
+      version: string,
+    ) => ({ ...request, id: { ...request.id, version } }) as never;
+    const task = entryOf('task', TaskCreateRequestSchema);
+    const workflow = entryOf('workflow', WorkflowCreateRequestSchema);
+    const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
+    await grpc.call(method.createTask, again<typeof TaskCreateRequestSchema>(task, 'v2'));
+    await grpc.call(method.createWorkflow, again<typeof WorkflowCreateRequestSchema>(workflow, 'v2'));
+    for (const version of ['v2', 'v3'])
+      await grpc.call(method.createLaunchPlan, again<typeof LaunchPlanCreateRequestSchema>(plan, version));
+    expect((await grpc.call(method.getTask, { id: { ...task.id!, version: 'v2' } })).id!.version).toBe('v2');
+    expect((await grpc.call(method.getWorkflow, { id: { ...workflow.id!, version: 'v2' } })).id!.version).toBe('v2');
+    const id = { project: plan.id!.project, domain: plan.id!.domain, name: plan.id!.name };
+    for (const version of ['v2', 'v3']) {
+      await grpc.call(method.updateLaunchPlan, { id: { ...plan.id!, version }, state: LaunchPlanState.ACTIVE });
+      expect((await grpc.call(method.getActiveLaunchPlan, { id })).id!.version).toBe(version);
+    }
+    await grpc.call(method.updateLaunchPlan, {
+      id: { ...plan.id!, version: 'v3' },
+      state: LaunchPlanState.INACTIVE,
+    });
+    await expect(grpc.call(method.getActiveLaunchPlan, { id })).rejects.toThrow('NOT_FOUND');
+    expect((await grpc.call(method.getLaunchPlan, { id: { ...plan.id!, version: 'v3' } })).closure!.state).toBe(
+      LaunchPlanState.INACTIVE,
+    );
+  });
+
+  it('a read that names a position is UNAVAILABLE after a while', async () => {
+    const { position } = await plane.grpc.refused(method.terminateExecution, { id: open, cause: 'no' });
+    expect(position).toBeUndefined();
+    const id = await launchHello(plane.grpc, 'positioned');
+    const request = toBinary(WorkflowExecutionGetRequestSchema, create(WorkflowExecutionGetRequestSchema, { id }));
+    const head = await plane.head();
+    const headers = { 'flightlog-min-position': `${plane.server().ready.logId}.${head}` };
+    expect(await plane.grpc.send('GetExecution', request, headers)).toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
+
+it('all of it is there when the process was killed meanwhile', async () => {
+  const { directory } = plane;
+  await plane.kill();
+  plane = await startControlPlane({}, directory);
+  expect((await plane.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.FAILED);
+  expect([await nodePhase('n0'), await nodePhase('n1')]).toEqual([NodePhase.ABORTED, NodePhase.SUCCEEDED]);
+  const { closure } = await plane.grpc.call(method.getExecution, { id: { ...open, name: 'never-seen' } });
+  expect(closure!.phase).toBe(Phase.ABORTING);
+});
