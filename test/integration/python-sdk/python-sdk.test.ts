@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CHECKOUT, start } from '../../support/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+
+const FOLDER = join(CHECKOUT, 'test/integration/python-sdk');
+const LIMIT_MS = 300_000;
+
+type Said = { readonly step: string; readonly ok: boolean; readonly error?: string; readonly trace?: string };
+
+/** The interpreter of the environment that `environment` has made, when it has what is asked for now. */
+const interpreter = (): string | undefined => {
+  const { FLIGHTLOG_TEST_PYTHON_ENV: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const environment = place ?? join(cache, 'flightlog/python-sdk');
+  const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+  const isCurrent = read(join(environment, 'has.txt')) === read(join(FOLDER, 'requirements.txt'));
+  return isCurrent ? join(environment, 'bin/python') : undefined;
+};
+
+/** What the program does, in its order. */
+const stepsOf = (program: string): readonly string[] =>
+  Array.from(program.matchAll(/^@step\("([^"]+)"\)$/gmu), ([, does = '']) => does);
+
+const python = interpreter();
+const isRequired = process.env['FLIGHTLOG_REQUIRE_PYTHON_SDK'] === '1';
+const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
+
+it.skipIf(!isRequired)('has the Python SDK where it is required', () => {
+  expect(python, 'test/integration/python-sdk/environment makes it').toBeDefined();
+});
+
+describe.skipIf(python === undefined)('the published Python SDK, against a control plane with an engine', () => {
+  let plane: ControlPlane;
+  const stop = new AbortController();
+  let engine: Promise<unknown>;
+  const said = new Map<string, Said>();
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    engine = plane.run({ untilIdle: false, gates: 'wait' }, stop.signal);
+    const program = start(python!, [join(FOLDER, 'client.py'), plane.server().ready.grpc], {
+      cwd: plane.directory,
+      env: { PYTHONDONTWRITEBYTECODE: '1' },
+    });
+    const { code, stdout, stderr } = await program.ended;
+    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    for (const line of stdout.trim().split('\n')) {
+      const each = JSON.parse(line) as Said;
+      said.set(each.step, each);
+    }
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    stop.abort();
+    await engine;
+    await plane.close();
+  });
+
+  it.for(steps)('%s', (step, { skip }) => {
+    const outcome = said.get(step);
+    const trace = outcome?.trace ?? '';
+    skip(/UNIMPLEMENTED[^]*is not built/u.test(trace), 'the control plane does not have this');
+    expect(outcome?.ok, trace).toBe(true);
+  });
+});
