@@ -18,6 +18,8 @@ export interface ReadModel<Document> {
   readonly collection: Collection;
   /** The types of the events that it follows. */
   readonly follows: readonly string[];
+  /** False for a model with documents that several streams feed, so that the fold of one stream does not tell them. */
+  readonly isFedByOneStream?: false;
   /** The keys of the documents that the event touches, each once; many for the end of an execution. */
   touches(event: SeenEvent): readonly string[];
   /** What the event makes of one document. May change the document that it is given; `undefined` leaves it absent. */

@@ -77,9 +77,10 @@ export type Verifier = (stream: StreamName, upTo: bigint) => Promise<void>;
 /** Makes a verifier of what a store has. */
 export const verifier = (options: VerifyOptions): Verifier => {
   const read = eventReader(options);
+  const models = options.models.filter(({ isFedByOneStream = true }) => isFedByOneStream);
   return async (stream, upTo) => {
     // The whole stream in memory: neither batches nor stored states come in between.
-    const documents = new Map(options.models.map((model) => [model, new Map<string, Folded>()]));
+    const documents = new Map(models.map((model) => [model, new Map<string, Folded>()]));
     for await (const page of options.log.readStream(stream)) {
       for (const event of page.filter(({ position }) => position <= upTo)) {
         const entry = await read(event);

@@ -11,6 +11,11 @@ const NAMES = new Map<number, string>([
 /** A kind of thing that is registered in versions. */
 export type Kind = keyof typeof RESOURCE_TYPES;
 
+/** The kinds by their number in `core.ResourceType`. */
+export const KINDS: ReadonlyMap<number, Kind> = new Map(
+  (Object.keys(RESOURCE_TYPES) as Kind[]).map((kind) => [RESOURCE_TYPES[kind], kind]),
+);
+
 /** One version of a registered thing. The shape of `core.Identifier`, without what is never stored. */
 export type Version = {
   readonly resourceType: (typeof RESOURCE_TYPES)[Kind];

@@ -1,6 +1,7 @@
 import { executions } from '../../projections/executions/projection.js';
 import type { ReadModel } from '../../projections/kernel/read-model.js';
 import { launchPlans } from '../../projections/launch-plans/projection.js';
+import { namedEntities } from '../../projections/named-entities/projection.js';
 import { nodeExecutions } from '../../projections/node-executions/projection.js';
 import { projects } from '../../projections/projects/projection.js';
 import { taskExecutions } from '../../projections/task-executions/projection.js';
@@ -9,6 +10,7 @@ import { workflows } from '../../projections/workflows/projection.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
+import { namedEntityCodec } from '../named-entity/events.js';
 import { projectCodec } from '../project/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
@@ -21,6 +23,7 @@ export const models: readonly ReadModel<unknown>[] = [
   tasks,
   workflows,
   launchPlans,
+  namedEntities,
   projects,
 ];
 
@@ -31,4 +34,5 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['workflow', workflowCodec],
   ['launchPlan', launchPlanCodec],
   ['project', projectCodec],
+  ['namedEntity', namedEntityCodec],
 ]);

@@ -17,6 +17,7 @@ import {
   OpenEntitiesSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { file_platformidl_eventlog_launch_plan } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_named_entity } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { file_platformidl_eventlog_project } from '../../proto/gen/platformidl/eventlog/project_pb.js';
 import { file_platformidl_eventlog_task } from '../../proto/gen/platformidl/eventlog/task_pb.js';
 import { file_platformidl_eventlog_workflow } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
@@ -30,6 +31,7 @@ import type { Content, PayloadStore } from '../kernel/payload-store.js';
 const registry = createRegistry(
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,
+  file_platformidl_eventlog_named_entity,
   file_platformidl_eventlog_project,
   file_platformidl_eventlog_task,
   file_platformidl_eventlog_workflow,

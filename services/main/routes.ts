@@ -4,6 +4,8 @@ import { executionsRoutes } from '../../projections/executions/rpc.js';
 import type { Freshness } from '../../projections/kernel/freshness.js';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
 import { launchPlansRoutes } from '../../projections/launch-plans/rpc.js';
+import { registeredNames } from '../../projections/named-entities/registered.js';
+import { namedEntitiesRoutes } from '../../projections/named-entities/rpc.js';
 import { nodeExecutionsRoutes } from '../../projections/node-executions/rpc.js';
 import { projectsRoutes } from '../../projections/projects/rpc.js';
 import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
@@ -21,6 +23,7 @@ import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
+import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectAggregate } from '../project/decider.js';
 import { projectRoutes } from '../project/rpc.js';
 import { registeredDefinitions } from '../reference/definitions.js';
@@ -79,6 +82,10 @@ const writeRoutes = (services: RouteServices, projects: ProjectDirectory): reado
       limits: { nodes: registration.max_workflow_nodes, closureBytes: registration.workflow_size_limit },
     }),
     ...launchPlanRoutes({ sessions, projects, definitions }),
+    ...namedEntityRoutes({
+      sessions,
+      registered: registeredNames({ log: store, store: services.readStore, freshness: services.freshness }),
+    }),
     ...executionRoutes({
       sessions,
       aggregate: executions,
@@ -112,6 +119,7 @@ const readRoutes = ({
     ...tasksRoutes(reads),
     ...workflowsRoutes(reads),
     ...launchPlansRoutes(reads),
+    ...namedEntitiesRoutes(reads),
     ...projectsRoutes({ ...reads, domains: configuration.domains }),
   ];
 };

@@ -1,0 +1,51 @@
+import type { Column, Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+
+const SCOPE = ['resource_type', 'project', 'domain'];
+
+/** The names of what is registered. */
+export const namedEntityCollection: Collection = {
+  name: 'named-entities',
+  version: 1,
+  fields: {
+    resource_type: 'integer',
+    project: 'text',
+    domain: 'text',
+    name: 'text',
+    description: 'text',
+    state: 'integer',
+    /** 1 for a name that the control plane has made for its own use. */
+    generated: 'integer',
+    /** When something was first and last noted of the name. */
+    noted_at: 'integer',
+    updated_at: 'integer',
+  },
+  indexes: [
+    [...SCOPE, 'name'],
+    [...SCOPE, 'generated', 'name'],
+    [...SCOPE, 'state', 'name'],
+    [...SCOPE, 'generated', 'state'],
+    [...SCOPE, 'generated', 'description'],
+  ],
+};
+
+const named = {
+  resource_type: { field: 'resource_type', kind: 'number' },
+  project: { field: 'project', kind: 'text' },
+  domain: { field: 'domain', kind: 'text' },
+  name: { field: 'name', kind: 'text' },
+  description: { field: 'description', kind: 'text' },
+  state: { field: 'state', kind: 'number' },
+} as const satisfies Readonly<Record<string, Column>>;
+
+/** The same columns, and those that only the note of a name has, under the word that filters have for notes. */
+const noted = Object.fromEntries(
+  Object.entries<Column>({
+    ...named,
+    created_at: { field: 'noted_at', kind: 'time' },
+    updated_at: { field: 'updated_at', kind: 'time' },
+  }).map(([name, column]) => [`named_entity_metadata.${name}`, column]),
+);
+
+/** What filters and sorts of names may name. */
+export const namedEntityColumns: Columns = { entity: 'entities', code: 'nen', byName: { ...named, ...noted } };

@@ -1,0 +1,84 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import { type NamedEntity, NamedEntitySchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { EntityName } from '../../services/kernel/entity-name.js';
+import type { Kind } from '../../services/kernel/identifier.js';
+import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
+import { type NamedEntityEvent, namedEntityStream } from '../../services/named-entity/events.js';
+import type { TaskEvent } from '../../services/task/events.js';
+import type { WorkflowEvent } from '../../services/workflow/events.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import { namedEntityCollection } from './columns.js';
+
+/** A name of which a version is registered. Times are microseconds since 1970; none while nothing is noted. */
+export type NamedEntityDocument = {
+  readonly entity: NamedEntity;
+  readonly notedAt: number | null;
+  readonly updatedAt: number | null;
+};
+
+type Registered = TaskEvent | WorkflowEvent | Extract<LaunchPlanEvent, { readonly type: 'LaunchPlanRegistered' }>;
+
+const KIND_OF: Readonly<Record<Registered['type'], Kind>> = {
+  TaskRegistered: 'TASK',
+  WorkflowRegistered: 'WORKFLOW',
+  LaunchPlanRegistered: 'LAUNCH_PLAN',
+};
+
+/** What begins the names of the workflows and launch plans that single-task executions run as. */
+const GENERATED = '.flytegen';
+
+const entityOf = ({ type, data }: Registered): EntityName => {
+  const { project = '', domain = '', name = '' } = data.id ?? {};
+  return { kind: KIND_OF[type], project, domain, name };
+};
+
+const touches = ({ body, stream }: SeenEvent): readonly string[] => {
+  const event = body as Registered | NamedEntityEvent;
+  return [event.type === 'NamedEntityUpdated' ? stream : namedEntityStream(entityOf(event))];
+};
+
+const named = ({ kind, ...id }: EntityName): NamedEntityDocument => ({
+  entity: create(NamedEntitySchema, { resourceType: ResourceType[kind], id, metadata: {} }),
+  notedAt: null,
+  updatedAt: null,
+});
+
+const fold: ReadModel<NamedEntityDocument>['fold'] = (document, { body, metadata }) => {
+  const event = body as Registered | NamedEntityEvent;
+  if (event.type !== 'NamedEntityUpdated') return document ?? named(entityOf(event));
+  const { resourceType, id, metadata: notes } = event.data;
+  const at = metadata.recordedAtMs * 1_000;
+  const entity = create(NamedEntitySchema, { resourceType, ...(id && { id }), ...(notes && { metadata: notes }) });
+  return { entity, notedAt: document?.notedAt ?? at, updatedAt: at };
+};
+
+const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, updatedAt }) => {
+  const { project = '', domain = '', name = '' } = entity.id ?? {};
+  const { description = '', state = 0 } = entity.metadata ?? {};
+  const { resourceType } = entity;
+  const generated = name.startsWith(GENERATED) ? 1 : 0;
+  const fields = { resource_type: resourceType, project, domain, name, description, state, generated };
+  return {
+    fields: { ...fields, noted_at: notedAt, updated_at: updatedAt },
+    answer: toBinary(NamedEntitySchema, entity),
+  };
+};
+
+const numberOr = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** Names, one document for each; its key is the name of the stream of what is noted. */
+export const namedEntities: ReadModel<NamedEntityDocument> = {
+  collection: namedEntityCollection,
+  follows: [...Object.keys(KIND_OF), 'NamedEntityUpdated'],
+  isFedByOneStream: false,
+  touches,
+  fold,
+  store,
+  load: ({ fields, answer }) => ({
+    entity: fromBinary(NamedEntitySchema, answer),
+    notedAt: numberOr(fields['noted_at']),
+    updatedAt: numberOr(fields['updated_at']),
+  }),
+};

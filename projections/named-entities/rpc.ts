@@ -1,0 +1,80 @@
+import type { NamedEntityGetRequest, NamedEntityListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { absentEntry, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import type { Kind } from '../../services/kernel/identifier.js';
+import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { LAUNCH_PLAN_CATEGORY } from '../../services/launch-plan/events.js';
+import { NAMED_ENTITY_CATEGORY, namedEntityStream } from '../../services/named-entity/events.js';
+import { TASK_CATEGORY } from '../../services/task/events.js';
+import { WORKFLOW_CATEGORY } from '../../services/workflow/events.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import { type Listed, listPage, type Scope } from '../kernel/list-query.js';
+import type { ReadStore } from '../kernel/read-store.js';
+import { namedEntityCollection, namedEntityColumns } from './columns.js';
+
+export type NamedEntityReads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+type Place = { readonly project: string; readonly domain: string };
+
+const LIST = { elements: 1, token: 2 };
+
+const CATEGORY_OF: Readonly<Record<Kind, string>> = {
+  TASK: TASK_CATEGORY,
+  WORKFLOW: WORKFLOW_CATEGORY,
+  LAUNCH_PLAN: LAUNCH_PLAN_CATEGORY,
+};
+
+/** A name is there with the first of its versions, whose stream is another. */
+const registered = ({ freshness }: NamedEntityReads, call: Call, kind: Kind, { project, domain }: Place) =>
+  freshness.waitForPrefix(call, streamName(CATEGORY_OF[kind], [project, domain, '']));
+
+const found = async (
+  reads: NamedEntityReads,
+  { resourceType, id }: NamedEntityGetRequest,
+  call: Call,
+): Promise<Uint8Array> => {
+  const kind = kindOf(resourceType, 'Cannot get NamedEntityMetadata for resource type');
+  const name = nameOf(id);
+  const stream = namedEntityStream({ kind, ...name });
+  await registered(reads, call, kind, name);
+  await reads.freshness.waitForStream(call, stream);
+  const document = await reads.store.get(namedEntityCollection, stream);
+  if (document === undefined) throw absentEntry();
+  return document.answer;
+};
+
+const scopeOf = (kind: Kind, { project, domain }: Place): Scope => ({
+  where: [
+    { field: 'resource_type', is: '=', value: ResourceType[kind] },
+    { field: 'project', is: '=', value: project },
+    { field: 'domain', is: '=', value: domain },
+  ],
+  unlessFiltered: [{ field: 'generated', is: '=', value: 0 }],
+});
+
+const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, call: Call): Promise<Uint8Array> => {
+  const { project, domain } = request;
+  if (project === '') throw missing('project');
+  if (domain === '') throw missing('domain');
+  const kind = kindOf(request.resourceType, 'Cannot list entity names for resource type:');
+  await registered(reads, call, kind, request);
+  await reads.freshness.waitForPrefix(call, streamName(NAMED_ENTITY_CATEGORY, [project, domain, '']));
+  const listed: Listed = {
+    rpc: 'ListNamedEntities',
+    store: reads.store,
+    collection: namedEntityCollection,
+    columns: namedEntityColumns,
+    order: { field: 'name', direction: 'ascending' },
+  };
+  const page = await listPage(listed, scopeOf(kind, request), request);
+  return listMessage(LIST, page.elements, page.token);
+};
+
+/** What is read of names. */
+export const namedEntitiesRoutes = (reads: NamedEntityReads): readonly Route[] => [
+  route(AdminService.method.getNamedEntity, (request, call) => found(reads, request, call)),
+  route(AdminService.method.listNamedEntities, (request, call) => list(reads, request, call)),
+];

@@ -1,0 +1,41 @@
+import { create } from '@bufbuild/protobuf';
+
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { NamedEntityUpdatedSchema } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import type { Aggregate, Decider } from '../kernel/aggregate.js';
+import type { UpdateNamedEntity } from './commands.js';
+import { NAMED_ENTITY_CATEGORY, namedEntityCodec, type NamedEntityEvent } from './events.js';
+import { evolveNotes, initialNotes, type NamedEntityNotes } from './state.js';
+
+export type NamedEntityRefusal = { readonly kind: 'nothing-registered' };
+
+const updated = ({ kind, ...id }: UpdateNamedEntity['entity'], metadata: NamedEntityNotes): NamedEntityEvent => ({
+  type: 'NamedEntityUpdated',
+  data: create(NamedEntityUpdatedSchema, { resourceType: ResourceType[kind], id, metadata }),
+});
+
+export const namedEntityDecider: Decider<NamedEntityNotes, UpdateNamedEntity, NamedEntityEvent, NamedEntityRefusal> = {
+  initial: initialNotes,
+  evolve: evolveNotes,
+  decide: (known, { entity, isRegistered, description, state }) => {
+    if (!isRegistered) return { kind: 'refused', refusal: { kind: 'nothing-registered' } };
+    const next = { description: description || known.description, state };
+    const isSame = next.description === known.description && next.state === known.state;
+    return { kind: 'accepted', events: isSame ? [] : [updated(entity, next)] };
+  },
+};
+
+const STATE_BYTES = 500;
+
+export const namedEntityAggregate: Aggregate<
+  NamedEntityNotes,
+  UpdateNamedEntity,
+  NamedEntityEvent,
+  NamedEntityRefusal
+> = {
+  category: NAMED_ENTITY_CATEGORY,
+  decider: namedEntityDecider,
+  codec: namedEntityCodec,
+  payloadScope: ({ entity }) => `definitions/${entity.project}`,
+  sizeOf: () => STATE_BYTES,
+};

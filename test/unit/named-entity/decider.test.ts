@@ -1,0 +1,56 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, it } from 'vitest';
+
+import { NamedEntityState as State } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { namedEntityDecider } from '../../../services/named-entity/decider.js';
+import type { NamedEntityEvent } from '../../../services/named-entity/events.js';
+import { given } from '../../support/given.js';
+
+const id = { project: 'flytesnacks', domain: 'development', name: 'greet' };
+const entity = { kind: 'WORKFLOW', ...id } as const;
+
+const updated = (description: string, state: State): NamedEntityEvent => ({
+  type: 'NamedEntityUpdated',
+  data: create(NamedEntityUpdatedSchema, {
+    resourceType: ResourceType.WORKFLOW,
+    id,
+    metadata: { description, state },
+  }),
+});
+const update = (description: string, state = State.NAMED_ENTITY_ACTIVE, isRegistered = true) => ({
+  entity,
+  isRegistered,
+  description,
+  state,
+});
+
+describe('what is noted of a name', () => {
+  it('is what the update says', () => {
+    const command = update('greets', State.NAMED_ENTITY_ARCHIVED);
+    given(namedEntityDecider).when(command).then(updated('greets', State.NAMED_ENTITY_ARCHIVED));
+  });
+
+  it('is nothing while no version is registered', () => {
+    given(namedEntityDecider)
+      .when(update('greets', State.NAMED_ENTITY_ACTIVE, false))
+      .thenRefused({ kind: 'nothing-registered' });
+  });
+
+  it('keeps a description that an update leaves empty, and takes the state in any case', () => {
+    given(namedEntityDecider, updated('greets', State.NAMED_ENTITY_ARCHIVED))
+      .when(update(''))
+      .then(updated('greets', State.NAMED_ENTITY_ACTIVE));
+  });
+
+  it.each([
+    ['', State.NAMED_ENTITY_ACTIVE, []],
+    ['greets', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
+    ['', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
+  ] as const)('is not recorded again: "%s" in state %s', (description, state, facts) => {
+    given(namedEntityDecider, ...facts)
+      .when(update(description, state))
+      .thenNothing();
+  });
+});
