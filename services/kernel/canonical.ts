@@ -3,6 +3,36 @@ import { reflect, type ReflectMap, type ReflectMessage } from '@bufbuild/protobu
 
 const byKey = ([a]: [unknown, unknown], [b]: [unknown, unknown]): number => (String(a) < String(b) ? -1 : 1);
 
+const innerOf = (field: DescField): DescMessage | undefined =>
+  field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
+
+const known = new WeakMap<DescMessage, boolean>();
+
+/** Whether a message of a type can have a map anywhere in it; most have not, and need no look. */
+const mayHaveMaps = (root: DescMessage): boolean => {
+  const before = known.get(root);
+  if (before !== undefined) return before;
+  const reached = new Set([root]);
+  for (const { fields } of reached) for (const inner of fields.map(innerOf)) if (inner) reached.add(inner);
+  const isSo = [...reached].some(({ fields }) => fields.some(({ fieldKind }) => fieldKind === 'map'));
+  known.set(root, isSo);
+  return isSo;
+};
+
+const mayHold = (field: DescField): boolean => {
+  const inner = innerOf(field);
+  return field.fieldKind === 'map' || (inner !== undefined && mayHaveMaps(inner));
+};
+
+const fieldsOf = new WeakMap<DescMessage, readonly DescField[]>();
+
+/** The fields of a type that have maps in them, or are maps. */
+const fieldsWithMaps = (type: DescMessage): readonly DescField[] => {
+  const fields = fieldsOf.get(type) ?? type.fields.filter(mayHold);
+  fieldsOf.set(type, fields);
+  return fields;
+};
+
 const sortMap = (map: ReflectMap): void => {
   const entries = [...map].sort(byKey);
   map.clear();
@@ -17,7 +47,8 @@ const sortField = (message: ReflectMessage, field: DescField & { fieldKind: 'mes
 };
 
 const sortMaps = (message: ReflectMessage): void => {
-  for (const field of message.fields.filter((each) => message.isSet(each))) {
+  for (const field of fieldsWithMaps(message.desc)) {
+    if (!message.isSet(field)) continue;
     if (field.fieldKind === 'message') sortField(message, field);
     if (field.fieldKind === 'list' && field.listKind === 'message') sortEach(message.get(field));
     if (field.fieldKind === 'map') sortMap(message.get(field));

@@ -29,6 +29,8 @@ import { projectRoutes } from '../project/rpc.js';
 import { registeredDefinitions } from '../reference/definitions.js';
 import { projectDirectory, type ProjectDirectory } from '../reference/project-directory.js';
 import { taskRoutes } from '../task/rpc.js';
+import type { LargeWorkflows } from '../workflow/ports.js';
+import type { WorkflowLimits } from '../workflow/registration/compile.js';
 import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
 import { workflowRoutes } from '../workflow/rpc.js';
 import { create } from '@bufbuild/protobuf';
@@ -44,6 +46,7 @@ export type RouteServices = {
   readonly executions: ExecutionAggregate;
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
+  readonly largeWorkflows: LargeWorkflows;
   readonly logger: Logger;
 };
 
@@ -55,6 +58,12 @@ const resourceLimits = ({ task_resources: { limits } }: Configuration): Paramete
   ...(limits.gpu !== undefined && { gpu: limits.gpu }),
   ...(limits.memory !== undefined && { memory: limits.memory }),
   ...(limits.ephemeral_storage !== undefined && { ephemeralStorage: limits.ephemeral_storage }),
+});
+
+/** The largest workflow that may be registered. */
+export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
+  nodes: registration.max_workflow_nodes,
+  closureBytes: registration.workflow_size_limit,
 });
 
 const writeRoutes = (services: RouteServices, projects: ProjectDirectory): readonly Route[] => {
@@ -79,7 +88,8 @@ const writeRoutes = (services: RouteServices, projects: ProjectDirectory): reado
       sessions,
       projects,
       requirements: definitions,
-      limits: { nodes: registration.max_workflow_nodes, closureBytes: registration.workflow_size_limit },
+      largeWorkflows: services.largeWorkflows,
+      limits: workflowLimits(configuration),
     }),
     ...launchPlanRoutes({ sessions, projects, definitions }),
     ...namedEntityRoutes({

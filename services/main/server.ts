@@ -17,7 +17,8 @@ import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
 import { assertPortIsFree } from './ports.js';
-import { allRoutes } from './routes.js';
+import { largeWorkflowCompiler } from './large-workflows.js';
+import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
 import { unseenFolder } from './unseen.js';
 import { type RunningViews, startViews } from './views.js';
@@ -75,8 +76,10 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unseen = unseenFolder({ directory, source: store.readerSource });
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
+  const compiling = { directory, source: store.readerSource, limits: workflowLimits(configuration) };
+  const largeWorkflows = largeWorkflowCompiler(compiling);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes: joined, projects } = allRoutes(parts);
+  const { routes: joined, projects } = allRoutes({ ...parts, largeWorkflows });
 
   const expiring = expireTerminations({
     log: store,
@@ -108,6 +111,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
       await expiring.close();
       await projects.close();
       await unseen.close();
+      await largeWorkflows.close();
       await views.close();
       await readStore.close();
       await payloads.close();

@@ -1,7 +1,9 @@
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { Version } from '../kernel/identifier.js';
 import type { RpcError } from '../kernel/rpc.js';
+import type { RegisterWorkflow } from './commands.js';
 
 /** The projects, as far as a registration asks. */
 export interface Projects {
@@ -15,4 +17,12 @@ export interface Requirements {
   launchPlan(
     id: Identifier,
   ): Promise<{ readonly expectedInputs: ParameterMap; readonly expectedOutputs: VariableMap } | undefined>;
+}
+
+/** Compiles workflows away from the thread that serves requests. */
+export interface LargeWorkflows {
+  /**
+   * @throws {RpcError} what is wrong with the workflow; RESOURCE_EXHAUSTED when too many wait to be compiled.
+   */
+  registrationOf(id: Version, request: Uint8Array): Promise<RegisterWorkflow>;
 }

@@ -1,9 +1,8 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary } from '@bufbuild/protobuf';
 
 import {
   type CreateWorkflowFailureReason,
   CreateWorkflowFailureReasonSchema,
-  type WorkflowCreateRequest,
   WorkflowCreateRequestSchema,
   WorkflowCreateResponseSchema,
 } from '../../proto/gen/platformidl/admin/workflow_pb.js';
@@ -13,17 +12,20 @@ import { contextOf } from '../kernel/command-context.js';
 import { sha256Hex } from '../kernel/hash.js';
 import { type Version, versionOf } from '../kernel/identifier.js';
 import { type Lru, lru } from '../kernel/lru.js';
-import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import { bytesRoute, type Call, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/sessions.js';
 import { workflowAggregate, type WorkflowRefusal } from './decider.js';
 import { workflowStream } from './events.js';
-import type { Projects, Requirements } from './ports.js';
-import { compiledFrom, type WorkflowLimits } from './registration/compile.js';
+import type { RegisterWorkflow } from './commands.js';
+import type { LargeWorkflows, Projects, Requirements } from './ports.js';
+import type { WorkflowLimits } from './registration/compile.js';
+import { idIn, registrationOf } from './registration/request.js';
 
 export type WorkflowServices = {
   readonly sessions: Sessions;
   readonly projects: Projects;
   readonly requirements: Requirements;
+  readonly largeWorkflows: LargeWorkflows;
   readonly limits: WorkflowLimits;
 };
 
@@ -52,24 +54,33 @@ const refusals: Readonly<Record<WorkflowRefusal['kind'], (id: Version) => RpcErr
     ),
 };
 
+/** Above this, in bytes, a request is compiled elsewhere: it would keep other calls waiting for tens of milliseconds. */
+const LARGE = 32 * 1024;
+
+const registration = (
+  { largeWorkflows, requirements, limits }: WorkflowServices,
+  id: Version,
+  request: Uint8Array,
+): Promise<RegisterWorkflow> =>
+  request.length > LARGE
+    ? largeWorkflows.registrationOf(id, request)
+    : registrationOf(id, fromBinary(WorkflowCreateRequestSchema, request), requirements, limits);
+
 const createWorkflow = async (
   services: WorkflowServices,
   answered: Answered,
-  { id: sent, spec }: WorkflowCreateRequest,
+  request: Uint8Array,
   call: Call,
 ): Promise<Version> => {
-  const id = versionOf('WORKFLOW', sent);
+  const id = versionOf('WORKFLOW', idIn(request));
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
-  if (spec?.template === undefined) throw missing('spec');
-  const request = sha256Hex(toBinary(WorkflowCreateRequestSchema, create(WorkflowCreateRequestSchema, { id, spec })));
-  const before = answered.get(request);
+  const hash = sha256Hex(request);
+  const before = answered.get(hash);
   if (before !== undefined) throw refusals[before](id);
-  const source = { template: spec.template, subWorkflows: spec.subWorkflows };
-  const compiled = await compiledFrom(id, source, services.requirements, services.limits);
-  const command = { ...compiled, description: spec.description };
+  const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));
-  answered.set(request, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');
+  answered.set(hash, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   call.answeredAt(outcome.position);
   return id;
@@ -78,7 +89,7 @@ const createWorkflow = async (
 export const workflowRoutes = (services: WorkflowServices): readonly Route[] => {
   const answered: Answered = lru(REMEMBERED);
   return [
-    route(AdminService.method.createWorkflow, async (request, call) =>
+    bytesRoute(AdminService.method.createWorkflow, async (request, call) =>
       create(WorkflowCreateResponseSchema, { id: await createWorkflow(services, answered, request, call) }),
     ),
   ];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 
+import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventStore } from '../../services/kernel/event-store.js';
 import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
@@ -19,6 +20,7 @@ import { openSessions } from '../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
 import { taskRoutes, type TaskServices } from '../../services/task/rpc.js';
+import { registrationOf } from '../../services/workflow/registration/request.js';
 import { workflowRoutes, type WorkflowServices } from '../../services/workflow/rpc.js';
 
 const DOMAINS = ['development', 'staging', 'production'].map((id) => ({ id, name: id }));
@@ -73,6 +75,15 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       sessions,
       projects,
       requirements: definitions,
+      largeWorkflows: {
+        registrationOf: (id, request) =>
+          registrationOf(
+            id,
+            fromBinary(WorkflowCreateRequestSchema, request),
+            definitions,
+            options.workflowLimits ?? noLimits,
+          ),
+      },
       limits: options.workflowLimits ?? noLimits,
     }),
     ...launchPlanRoutes({ sessions, projects, definitions }),
@@ -91,7 +102,8 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const send = async (rpc: string, request: Uint8Array): Promise<unknown> => {
     const route = handlers.get(rpc);
     if (route === undefined) throw new RpcError('UNIMPLEMENTED', rpc);
-    return route.handle(fromBinary(route.method.input, request) as never, call);
+    const message = route.takes === 'bytes' ? request : fromBinary(route.method.input, request);
+    return route.handle(message as never, call);
   };
 
   return {

@@ -1,0 +1,50 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { DescriptionEntitySchema } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import { TypedInterfaceSchema } from '../../proto/gen/platformidl/core/interface_pb.js';
+import { metadataOf } from '../kernel/event.js';
+import type { Folded } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
+import { launchPlanAggregate } from '../launch-plan/decider.js';
+import type { LaunchPlanState } from '../launch-plan/state.js';
+import { registeredDefinitions } from '../reference/definitions.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
+import { sqliteLogReader } from '../store/sqlite-log-reader.js';
+import { registrationOf } from '../workflow/registration/request.js';
+import type { CompileThreadData, LargeRegistration, LargeRequest } from './large-workflows.js';
+import { answerTo, type Asked } from './thread-caller.js';
+
+// Compiles large workflows, one after another; what they are made of is read over connections of its own.
+const { directory, source, limits } = workerData as CompileThreadData;
+const log = await sqliteLogReader({ directory, source });
+const { decider, codec } = launchPlanAggregate;
+
+const readLaunchPlan = async (stream: StreamName): Promise<Folded<LaunchPlanState>> => {
+  const folded = { state: decider.initial(), revision: -1n };
+  for await (const page of log.readStream(stream)) {
+    for (const event of page) {
+      folded.state = decider.evolve(folded.state, codec.decode(event.type, event.data, metadataOf(event).schema));
+      folded.revision = event.revision;
+    }
+  }
+  return folded;
+};
+
+const definitions = registeredDefinitions({ log, payloads: filePayloadStore({ directory }), readLaunchPlan });
+
+const registered = async ({ id, request }: LargeRequest): Promise<LargeRegistration> => {
+  const message = fromBinary(WorkflowCreateRequestSchema, request);
+  const { compiled, digest, interface: typed, description } = await registrationOf(id, message, definitions, limits);
+  return {
+    compiled,
+    digest,
+    interface: typed && toBinary(TypedInterfaceSchema, typed),
+    description: description && toBinary(DescriptionEntitySchema, description),
+  };
+};
+
+let last = Promise.resolve();
+parentPort?.on('message', (asked: Asked<LargeRequest>) => {
+  last = last.then(async () => parentPort?.postMessage(await answerTo(asked, registered)));
+});

@@ -1,0 +1,65 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { DescriptionEntitySchema } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import { TypedInterfaceSchema } from '../../proto/gen/platformidl/core/interface_pb.js';
+import type { Version } from '../kernel/identifier.js';
+import { RpcError } from '../kernel/rpc.js';
+import type { LogReaderSource } from '../store/sqlite-log-reader.js';
+import type { LargeWorkflows } from '../workflow/ports.js';
+import type { WorkflowLimits } from '../workflow/registration/compile.js';
+import { threadCaller } from './thread-caller.js';
+
+/** What the thread that compiles is started with. */
+export type CompileThreadData = {
+  readonly directory: string;
+  readonly source: LogReaderSource;
+  readonly limits: WorkflowLimits;
+};
+
+/** A workflow on its way to the thread. */
+export type LargeRequest = { readonly id: Version; readonly request: Uint8Array };
+
+/** What it comes to, on the way back: messages as their bytes. */
+export type LargeRegistration = {
+  readonly compiled: Uint8Array;
+  readonly digest: Uint8Array;
+  readonly interface: Uint8Array | undefined;
+  readonly description: Uint8Array | undefined;
+};
+
+/** Workflows that may wait, and their bytes together; another would wait for longer than its caller does. */
+const MAX_WAITING = 16;
+const MAX_WAITING_BYTES = 128 * 1024 * 1024;
+
+const tooMany = (): RpcError =>
+  new RpcError('RESOURCE_EXHAUSTED', 'too many large workflows wait to be compiled; nothing was recorded');
+
+/** Has large workflows compiled on a thread of their own, which starts with the first. */
+export const largeWorkflowCompiler = (data: CompileThreadData): LargeWorkflows & { close(): Promise<void> } => {
+  const thread = threadCaller<LargeRequest, LargeRegistration>({
+    url: new URL('./compile-thread.js', import.meta.url),
+    workerData: data,
+    maxWaiting: MAX_WAITING,
+    tooMany,
+  });
+  let waitingBytes = 0;
+
+  const compiled = async (id: Version, request: Uint8Array): Promise<LargeRegistration> => {
+    if (waitingBytes > 0 && waitingBytes + request.length > MAX_WAITING_BYTES) throw tooMany();
+    waitingBytes += request.length;
+    // A copy: the bytes may be a part of a larger buffer, all of which would be sent.
+    return thread.ask({ id, request: new Uint8Array(request) }).finally(() => (waitingBytes -= request.length));
+  };
+
+  return {
+    registrationOf: async (id, request) => {
+      const { interface: typed, description, ...rest } = await compiled(id, request);
+      return {
+        id,
+        ...rest,
+        interface: typed && fromBinary(TypedInterfaceSchema, typed),
+        description: description && fromBinary(DescriptionEntitySchema, description),
+      };
+    },
+    close: () => thread.close(),
+  };
+};

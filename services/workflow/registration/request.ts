@@ -1,0 +1,44 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+
+import {
+  type WorkflowCreateRequest,
+  WorkflowCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Version } from '../../kernel/identifier.js';
+import { missing } from '../../kernel/rpc.js';
+import type { RegisterWorkflow } from '../commands.js';
+import type { Requirements } from '../ports.js';
+import { compiledFrom, type WorkflowLimits } from './compile.js';
+
+const ID = 1;
+
+/** The identifier alone of a request that may be large. */
+export const idIn = (request: Uint8Array): Identifier | undefined => {
+  const reader = new BinaryReader(request);
+  const parts: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [field, wireType] = reader.tag();
+    reader.skip(wireType, field);
+    if (field === ID) parts.push(request.subarray(start, reader.pos));
+  }
+  return fromBinary(WorkflowCreateRequestSchema, Buffer.concat(parts)).id;
+};
+
+/**
+ * What a request registers under its id.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT with everything that is wrong with the workflow, or the limit that it is above.
+ */
+export const registrationOf = async (
+  id: Version,
+  { spec }: Pick<WorkflowCreateRequest, 'spec'>,
+  requirements: Requirements,
+  limits: WorkflowLimits,
+): Promise<RegisterWorkflow> => {
+  if (spec?.template === undefined) throw missing('spec');
+  const { template, subWorkflows, description } = spec;
+  return { ...(await compiledFrom(id, { template, subWorkflows }, requirements, limits)), description };
+};

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { wideWorkflow } from '../support/wide-workflow.js';
+
+const { method } = AdminService;
+/** Far above what is compiled at once, and seconds of work. */
+const NODES = 15_000;
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+describe('a large workflow', () => {
+  it('is compiled beside other calls, which are answered meanwhile', async () => {
+    let isRegistered = false;
+    const registering = plane.grpc.call(method.createWorkflow, wideWorkflow('v1', NODES)).then(() => {
+      isRegistered = true;
+    });
+    for (let call = 0; call < 50; call += 1) {
+      await plane.grpc.call(method.getVersion, {});
+      await plane.rest.call(method.getVersion, {});
+    }
+    expect(isRegistered).toBe(false);
+    await registering;
+    const { closure } = await plane.grpc.call(method.getWorkflow, { id: wideWorkflow('v1', 1).id });
+    const { primary, tasks } = closure!.compiledWorkflow!;
+    expect([primary!.template!.nodes.length, tasks.length]).toEqual([NODES + 2, 1]);
+    expect(primary!.connections!.downstream['n7']!.ids).toEqual(['n8']);
+  });
+
+  it('is ALREADY_EXISTS the second time, the same or another', async () => {
+    const same = await plane.grpc.refused(method.createWorkflow, wideWorkflow('v1', NODES));
+    expect(same).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
+    const other = await plane.grpc.refused(method.createWorkflow, wideWorkflow('v1', 2_000));
+    expect(other).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('different') as string });
+  });
+
+  it('is refused with what is wrong with it, and nothing is recorded', async () => {
+    const request = wideWorkflow('wrong', 2_000);
+    request.spec!.template!.nodes![1_000]!.upstreamNodeIds = ['nobody'];
+    const refused = await plane.unchanged(() => plane.rest.refused(method.createWorkflow, request));
+    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('n1000') as string });
+  });
+
+  it('is RESOURCE_EXHAUSTED when too many wait, and the others are registered', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) =>
+        plane.grpc.refused(method.createWorkflow, wideWorkflow(`many-${at}`, 1_000)),
+      ),
+    );
+    const codes = answers.map(({ code }) => code);
+    expect(new Set(codes)).toEqual(new Set(['OK', 'RESOURCE_EXHAUSTED']));
+    expect(codes.filter((code) => code === 'OK').length).toBeGreaterThanOrEqual(16);
+    for (const [at, code] of codes.entries()) {
+      const answer = await plane.grpc.refused(method.getWorkflow, { id: wideWorkflow(`many-${at}`, 1).id });
+      expect(answer.code).toBe(code === 'OK' ? 'OK' : 'NOT_FOUND');
+    }
+  });
+});
