@@ -26,7 +26,7 @@ const stepsOf = (program: string): readonly string[] =>
   Array.from(program.matchAll(/^@step\("([^"]+)"\)$/gmu), ([, does = '']) => does);
 
 const python = interpreter();
-const isRequired = process.env['FLIGHTLOG_REQUIRE_PYTHON_SDK'] === '1';
+const isRequired = process.env['FLIGHTLOG_TEST_REQUIRES_PYTHON_SDK'] === '1';
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
 
 it.skipIf(!isRequired)('has the Python SDK where it is required', () => {
