@@ -7,7 +7,7 @@ import { type Call, missing, type Route, route } from '../../services/kernel/rpc
 import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
-import type { Past } from '../kernel/past.js';
+import { type Past, pastFor } from '../kernel/past.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import {
   absentRun,
@@ -69,10 +69,8 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getExecutionData, async ({ id }, call) => {
     const document = await found(reads, id, call);
-    const [fullInputs, fullOutputs] = await Promise.all([
-      inputsOf(reads.past, document),
-      outputsOf(reads.past, document),
-    ]);
+    const past = pastFor(reads.past, call);
+    const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
     return create(WorkflowExecutionGetDataResponseSchema, {
       // Nothing is signed, so these name nothing; clients expect the messages all the same.
       inputs: {},

@@ -3,6 +3,7 @@ import { metadataOf } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/event-store.js';
 import { Fault } from '../../services/kernel/fault.js';
 import type { PayloadStore } from '../../services/kernel/payload-store.js';
+import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 
 /** Where reads find what is too large for a view. */
@@ -12,6 +13,21 @@ export type Past = {
   /** Says to the operator what could not be read, and why. */
   readonly warn: (message: string, cause: unknown) => void;
 };
+
+/** The same for one call: what is fetched from the payloads waits until the transport has room for it. */
+export const pastFor = (past: Past, { makeRoom }: Call): Past =>
+  makeRoom === undefined
+    ? past
+    : {
+        ...past,
+        payloads: {
+          ...past.payloads,
+          get: async (ref) => {
+            await makeRoom(Number(ref.sizeBytes));
+            return past.payloads.get(ref);
+          },
+        },
+      };
 
 /** The event at a revision of a stream; `undefined` when there is none. */
 export const eventAt = async <Event>(

@@ -14,7 +14,7 @@ import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/ev
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import type { Past } from '../kernel/past.js';
+import { type Past, pastFor } from '../kernel/past.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
@@ -83,10 +83,10 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
   route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
   route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
-    dataOf(reads.past, await found(reads, id, call)),
+    dataOf(pastFor(reads.past, call), await found(reads, id, call)),
   ),
   route(AdminService.method.getDynamicNodeWorkflow, async ({ id }, call) => {
-    const dynamic = await dynamicWorkflowOf(reads.past, await found(reads, id, call));
+    const dynamic = await dynamicWorkflowOf(pastFor(reads.past, call), await found(reads, id, call));
     if (dynamic?.compiledWorkflow === undefined) {
       throw new RpcError('NOT_FOUND', 'node does not contain dynamic workflow');
     }

@@ -13,7 +13,7 @@ import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import type { Freshness } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
-import type { Past } from '../kernel/past.js';
+import { type Past, pastFor } from '../kernel/past.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../kernel/run-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
@@ -71,6 +71,6 @@ export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[
   route(AdminService.method.getTaskExecution, async ({ id }, call) => (await foundTask(reads, id, call)).answer),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>
-    dataOf(reads.past, await foundTask(reads, id, call)),
+    dataOf(pastFor(reads.past, call), await foundTask(reads, id, call)),
   ),
 ];

@@ -10,6 +10,7 @@ export type OpenCall = Call & { position: bigint | undefined };
 export type Arrival = {
   readonly header: (name: string) => string | undefined;
   readonly isCancelled: () => boolean;
+  readonly makeRoom: (bytes: number) => Promise<void>;
 };
 
 const ALPHABET_BASE = 36;
@@ -40,6 +41,7 @@ export const openCall = (arrival: Arrival, requestId: string, positions: Positio
     principal: '',
     requestId,
     isCancelled: arrival.isCancelled,
+    makeRoom: arrival.makeRoom,
     position: undefined,
     answeredAt: (position) => {
       call.position = position;

@@ -2,6 +2,7 @@ import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Call, Route, StatusCode } from '../kernel/rpc.js';
 import { assertDecodable, decode } from './decode.js';
+import type { AnswerRoom } from './answer-room.js';
 import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
 import type { Endpoint, RouteTable } from './routes.js';
@@ -18,12 +19,21 @@ export type Hosting = {
   readonly port: number;
   /** The largest request message that is accepted. */
   readonly maxMessageBytes: number;
+  /** The connections that are served at a time; more are closed as they come. */
+  readonly maxConnections: number;
+  /** Within this a connection has begun to speak, in milliseconds; 10 s where it is not given. */
+  readonly handshakeMs?: number;
+  /** Where answers wait for their callers; whoever made it closes it. */
+  readonly answers: AnswerRoom;
   readonly positions: PositionTokens;
   readonly logger: GatewayLog;
   /** False while the process should get no calls; asked by health checks. */
   readonly isReady?: () => boolean;
   readonly onAnswered?: OnAnswered;
 };
+
+/** What {@link Hosting.handshakeMs} is where it is not given. */
+export const HANDSHAKE_MS = 10_000;
 
 /** A transport that is listening. */
 export interface Listening {
@@ -43,6 +53,15 @@ export const run = (route: Route, bytes: Uint8Array, call: Call): Promise<Answer
   assertDecodable(input, bytes);
   return route.handle(bytes as never, call);
 };
+
+/**
+ * What an answer takes while it is put together, as a multiple of the bytes that it is made from: those bytes, the
+ * message, and the frame or text that is sent.
+ */
+export const COMPOSING = { bytes: 3, text: 8 } as const;
+
+/** Answers up to this size are not counted, in bytes: what a call is in memory is more. */
+export const UNCOUNTED_BYTES = 1_024;
 
 /** An answer as bytes, whichever form the handler gave it in. */
 export const encodeAnswer = (type: DescMessage, answer: Answer<DescMessage>): Uint8Array =>

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/grpc/health/v1/health_pb.js';
 import { RpcError } from '../kernel/rpc.js';
 import { decode } from './decode.js';
-import { grpcError } from './grpc-unary.js';
+import { grpcError } from './grpc-trailer.js';
 import { OWN_PACKAGE } from './rpc-status.js';
 import { failureOf } from './status.js';
 

@@ -1,43 +1,26 @@
-import {
-  type handleUnaryCall,
-  Metadata,
-  type sendUnaryData,
-  type ServerUnaryCall,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import type { Socket } from 'node:net';
 
-import type { StatusCode } from '../kernel/rpc.js';
+import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+
+import { RpcError, type StatusCode } from '../kernel/rpc.js';
+import type { CallRoom } from './answer-room.js';
 import { type OpenCall, openCall, requestIdOf } from './call.js';
-import { encodeAnswer, type Hosting, run } from './exchange.js';
+import { COMPOSING, encodeAnswer, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
+import { grpcError } from './grpc-trailer.js';
 import { logFailure } from './log.js';
 import { type Endpoint, unimplemented } from './routes.js';
-import { rpcStatusBytes } from './rpc-status.js';
-import { cutText, type Failure, failureOf } from './status.js';
+import { failureOf } from './status.js';
 
-// What a trailer may take in all: clients in the field accept 32 kB of metadata. With details, the text is in it
-// twice: percent-encoded, and inside the details in base64.
-const MAX_TRAILER_BYTES = 30_000;
+/** Finds the connection that a call came by. */
+export type Peers = { readonly of: (peer: string) => Socket | undefined };
+
+/** What the handlers of gRPC stand on. */
+export type GrpcHosting = Hosting & { readonly peers: Peers };
 
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const header = (metadata: Metadata, name: string): string | undefined => metadata.get(name)[0]?.toString();
-
-const fitTrailer = (failure: Failure, callersPackage: string): { message: string; details: Uint8Array | undefined } => {
-  for (let { message } = failure; ; message = cutText(message, Math.floor(Buffer.byteLength(message) / 2))) {
-    const details = failure.details.length > 0 ? rpcStatusBytes({ ...failure, message }, callersPackage) : undefined;
-    const size = encodeURI(message).length + ((details?.length ?? 0) * 4) / 3;
-    if (size <= MAX_TRAILER_BYTES || message === '') return { message, details };
-  }
-};
-
-/** A failure as the library sends it: status, text, and the details in the trailer. */
-export const grpcError = (failure: Failure, callersPackage: string, trailer = new Metadata()): ServiceError => {
-  const { message, details } = fitTrailer(failure, callersPackage);
-  if (details) trailer.set('grpc-status-details-bin', asBuffer(details));
-  return { name: failure.code, message, code: status[failure.code], details: message, metadata: trailer };
-};
 
 const trailerOf = (call: OpenCall | undefined, { positions }: Hosting): Metadata | undefined => {
   if (call?.position === undefined) return undefined;
@@ -48,11 +31,24 @@ const trailerOf = (call: OpenCall | undefined, { positions }: Hosting): Metadata
 
 type Unary = ServerUnaryCall<Buffer, Buffer>;
 
+/** The account of a call in the room for answers; made when it is needed, because most answers are small. */
+const roomFor = (grpcCall: Unary, { answers, peers }: GrpcHosting): (() => CallRoom) => {
+  let room: CallRoom | undefined;
+  return () => {
+    if (room) return room;
+    const socket = peers.of(grpcCall.getPeer());
+    if (!socket || grpcCall.cancelled) throw new RpcError('CANCELLED', 'the caller has gone');
+    room = answers.open(socket);
+    grpcCall.once('cancelled', room.leave); // the library says so at the end of every call, however it ends
+    return room;
+  };
+};
+
 /** Answers one unary RPC to callers that know it under one package name. */
 export const unaryHandler = (
   endpoint: Endpoint,
   callersPackage: string,
-  hosting: Hosting,
+  hosting: GrpcHosting,
 ): handleUnaryCall<Buffer, Buffer> => {
   const { route, method, name } = endpoint;
   const { positions, logger, onAnswered } = hosting;
@@ -60,13 +56,19 @@ export const unaryHandler = (
   const answer = async (grpcCall: Unary, respond: sendUnaryData<Buffer>): Promise<StatusCode | 'OK'> => {
     const { metadata } = grpcCall;
     const requestId = requestIdOf(header(metadata, 'x-request-id'));
+    const room = roomFor(grpcCall, hosting);
     let call: OpenCall | undefined;
     try {
-      const arrival = { header: (key: string) => header(metadata, key), isCancelled: () => grpcCall.cancelled };
+      const arrival = {
+        header: (key: string) => header(metadata, key),
+        isCancelled: () => grpcCall.cancelled,
+        makeRoom: async (bytes: number) => room().make(bytes * COMPOSING.bytes),
+      };
       call = openCall(arrival, requestId, positions);
       if (!route) throw unimplemented(endpoint);
-      const answered = await run(route, grpcCall.request, call);
-      respond(null, asBuffer(encodeAnswer(method.output, answered)), trailerOf(call, hosting));
+      const answered = asBuffer(encodeAnswer(method.output, await run(route, grpcCall.request, call)));
+      if (answered.length > UNCOUNTED_BYTES) room().fill(answered.length);
+      respond(null, answered, trailerOf(call, hosting));
       return 'OK';
     } catch (thrown) {
       logFailure(logger, thrown, { requestId, rpc: name });

@@ -12,9 +12,11 @@ import {
 import type { DescMethod } from '@bufbuild/protobuf';
 
 import { Health } from '../../proto/gen/grpc/health/v1/health_pb.js';
-import type { Hosting, Listening } from './exchange.js';
+import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
+import { acceptConnections, type Connections } from './grpc-connections.js';
 import { healthService } from './grpc-health.js';
-import { grpcError, unaryHandler } from './grpc-unary.js';
+import { grpcError } from './grpc-trailer.js';
+import { type GrpcHosting, type Peers, unaryHandler } from './grpc-unary.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
 import { failureOf } from './status.js';
@@ -72,7 +74,7 @@ const reword = (_method: unknown, call: ServerInterceptingCallInterface): Server
   return call;
 };
 
-const register = (server: Server, hosting: Hosting): void => {
+const register = (server: Server, hosting: GrpcHosting): void => {
   for (const endpoint of hosting.routes) {
     for (const name of PACKAGES) {
       const type = TYPES[endpoint.method.methodKind];
@@ -82,24 +84,23 @@ const register = (server: Server, hosting: Hosting): void => {
   }
 };
 
-const listen = (server: Server, { host, port }: Hosting): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
-      if (error) reject(new Error(`gRPC cannot listen on ${address}: ${error.message}`, { cause: error }));
-      else resolve(bound);
-    });
-  });
+const shutDown = async (server: Server, connections: Connections, drainMs: number): Promise<void> => {
+  const force = (): void => {
+    server.forceShutdown();
+    connections.cut();
+  };
+  const timer = setTimeout(force, drainMs);
+  const closed = connections.close();
+  server.tryShutdown(() => undefined); // sends every caller away; the library does not know when they have gone
+  if (drainMs <= 0) force();
+  await closed;
+  clearTimeout(timer);
+};
 
-const shutDown = (server: Server, drainMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), drainMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    if (drainMs <= 0) server.forceShutdown();
-  });
+const STREAMS_PER_CONNECTION = 1_024;
+// Whoever does not answer a ping is gone. Nobody is cut off for pinging us.
+const PING_EVERY_MS = 60_000;
+const PING_TIMEOUT_MS = 20_000;
 
 /**
  * Serves every RPC of the interface over gRPC, under both package names from the same handlers, and the health check.
@@ -114,18 +115,26 @@ export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
   const server = new Server({
     'grpc.max_receive_message_length': hosting.maxMessageBytes,
     'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
+    'grpc.keepalive_time_ms': PING_EVERY_MS,
+    'grpc.keepalive_timeout_ms': PING_TIMEOUT_MS,
     interceptors: [reword as ServerInterceptor],
   });
-  register(server, hosting);
+  const peers: Peers = { of: (peer) => connections.of(peer) };
+  register(server, { ...hosting, peers });
   const health = healthService(hosting.isReady ?? (() => true));
   server.register(pathOf(Health.method.check, OWN_PACKAGE), health.check, raw, raw, 'unary');
   server.register(pathOf(Health.method.watch, OWN_PACKAGE), health.watch, raw, raw, 'serverStream');
-  const port = await listen(server, hosting);
+  const connections = await acceptConnections(
+    server.createConnectionInjector(ServerCredentials.createInsecure()),
+    hosting,
+    { connections: hosting.maxConnections, handshakeMs: hosting.handshakeMs ?? HANDSHAKE_MS },
+  );
   return {
-    port,
+    port: connections.port,
     close: ({ drainMs }) => {
       health.leave();
-      return shutDown(server, drainMs);
+      return shutDown(server, connections, drainMs);
     },
   };
 };

@@ -1,9 +1,12 @@
+import { Readable } from 'node:stream';
+
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { type Answer, RpcError, type StatusCode } from '../kernel/rpc.js';
+import type { CallRoom } from './answer-room.js';
 import { type OpenCall, openCall, requestIdOf } from './call.js';
-import { type Hosting, run } from './exchange.js';
+import { COMPOSING, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { logFailure } from './log.js';
 import type { Bindings } from './rest-bindings.js';
 import { timeoutMs, within } from './rest-deadline.js';
@@ -11,6 +14,10 @@ import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js'
 import { address, type Addressed, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { failureOf, statuses } from './status.js';
+
+const PIECE_BYTES = 64 * 1024;
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** A header by its name, or as gRPC metadata that is sent along as a header. */
 const header = (request: FastifyRequest, name: string): string | undefined => {
@@ -23,9 +30,17 @@ const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } 
   return { read, write: answerDialect(request.headers.accept, read) };
 };
 
+/** In pieces, so that what a caller does not read is seen, and not copied once more for the socket. */
+const piecesOf = function* (bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+};
+
 const send = (reply: FastifyReply, dialect: Dialect, body: Uint8Array | string): void => {
   // As bytes, or the framework adds a charset to the media type that clients compare.
-  void reply.header('content-type', dialect.mediaType).send(Buffer.from(body));
+  const bytes = typeof body === 'string' ? Buffer.from(body) : asBuffer(body);
+  void reply.header('content-type', dialect.mediaType);
+  if (bytes.length <= PIECE_BYTES) void reply.send(bytes);
+  else void reply.header('content-length', bytes.length).send(Readable.from(piecesOf(bytes), { objectMode: false }));
 };
 
 const sendPosition = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
@@ -59,10 +74,33 @@ const handle = ({ request, addressed, call }: Exchange): Promise<Answer<DescMess
     : route.handle(message as never, call);
 };
 
-const open = (request: FastifyRequest, reply: FastifyReply, hosting: Hosting, isOver: () => boolean): OpenCall => {
-  const isCancelled = () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished);
-  const requestId = requestIdOf(header(request, 'x-request-id'));
-  return openCall({ header: (name) => header(request, name), isCancelled }, requestId, hosting.positions);
+/** The account of a call in the room for answers; made when it is needed, because most answers are small. */
+const roomFor = (request: FastifyRequest, reply: FastifyReply, { answers }: Hosting): (() => CallRoom) => {
+  let room: CallRoom | undefined;
+  return () => {
+    if (room) return room;
+    if (reply.raw.destroyed) throw new RpcError('CANCELLED', 'the caller has gone');
+    room = answers.open(request.raw.socket);
+    reply.raw.once('close', room.leave);
+    return room;
+  };
+};
+
+type Opening = {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly room: () => CallRoom;
+  readonly isOver: () => boolean;
+};
+
+const open = ({ request, reply, room, isOver }: Opening, { positions }: Hosting): OpenCall => {
+  const factor = dialectsOf(request).write.isText ? COMPOSING.text : COMPOSING.bytes;
+  const arrival = {
+    header: (name: string) => header(request, name),
+    isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
+    makeRoom: async (bytes: number) => room().make(bytes * factor),
+  };
+  return openCall(arrival, requestIdOf(header(request, 'x-request-id')), positions);
 };
 
 /** Answers one request of the interface: finds its RPC, reads it, asks the route, writes what it answers. */
@@ -79,11 +117,14 @@ export const answerRequest = async (
     const { endpoint } = addressed.match.binding;
     done.endpoint = endpoint;
     const timeout = timeoutMs(header(request, 'grpc-timeout'));
-    const call = open(request, reply, hosting, () => performance.now() - startedAt >= (timeout ?? Infinity));
+    const isOver = () => performance.now() - startedAt >= (timeout ?? Infinity);
+    const room = roomFor(request, reply, hosting);
+    const call = open({ request, reply, room, isOver }, hosting);
     done.call = call;
     const answer = await within(timeout, handle({ request, addressed, call }));
     const { write } = dialectsOf(request);
     const body = write.write(endpoint.method.output, answer);
+    if (body.length > UNCOUNTED_BYTES) room().fill(body.length);
     sendPosition(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
     send(reply, write, body);

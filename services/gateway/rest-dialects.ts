@@ -14,6 +14,7 @@ import type { Failure } from './status.js';
 /** One way to write requests and answers over HTTP. */
 export type Dialect = {
   readonly mediaType: string;
+  readonly isText: boolean;
   /** @throws {RpcError} INVALID_ARGUMENT naming the place that cannot be read. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
@@ -30,6 +31,7 @@ const textOf = (body: Buffer): string => {
 
 const json = (strict: boolean, spelling: 'name' | 'jsonName'): Dialect => ({
   mediaType: 'application/json',
+  isText: true,
   read: ({ method }, body) => readJson(method.input, withoutShortcut(method, textOf(body)), strict),
   write: (type, answer) => {
     const message = answer instanceof Uint8Array ? fromBinary(type, answer, { recursionLimit: ANSWER_DEPTH }) : answer;
@@ -47,6 +49,7 @@ export const LENIENT_JSON = json(false, 'jsonName');
 /** The messages themselves, as bytes. */
 const BINARY: Dialect = {
   mediaType: 'application/octet-stream',
+  isText: false,
   read: ({ method }, body) => decode(method.input, body),
   write: encodeAnswer,
   writeFailure: (failure) => toBinary(StatusSchema, rpcStatus(failure, OWN_PACKAGE)),

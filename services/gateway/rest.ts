@@ -1,11 +1,14 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
-import type { Hosting, Listening } from './exchange.js';
+import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { logFailure } from './log.js';
 import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
 import { bindingTable, readBindings } from './rest-bindings.js';
 
 const MAX_HEADER_BYTES = 64 * 1024;
+// A connection that has not sent the whole of its request by then is closed.
+const REQUEST_MS = 300_000;
+const CHECKS_IN_HANDSHAKE = 4;
 // As the media type of RFC 9110: what is not one is treated as if it were not there.
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
 
@@ -52,13 +55,20 @@ const letGoWhenClosing = (app: FastifyInstance): void => {
 };
 
 const open = (hosting: Hosting): FastifyInstance => {
+  const { handshakeMs = HANDSHAKE_MS } = hosting;
   const app = fastify({
     bodyLimit: hosting.maxMessageBytes,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    requestTimeout: REQUEST_MS,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: handshakeMs,
+      connectionsCheckingInterval: handshakeMs / CHECKS_IN_HANDSHAKE,
+    },
     forceCloseConnections: 'idle',
     // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
     rewriteUrl: () => '/',
   });
+  app.server.maxConnections = hosting.maxConnections;
   takeBodiesAsTheyAre(app);
   letGoWhenClosing(app);
   const bindings = bindingTable(readBindings(hosting.routes));

@@ -48,6 +48,12 @@ export interface Call {
   readonly minPosition?: bigint;
   readonly idempotencyKey?: string;
   isCancelled(): boolean;
+  /**
+   * Waits until the transport has room for so many bytes of an answer; asked before they are read from where they are.
+   *
+   * @throws {RpcError} RESOURCE_EXHAUSTED when there is none in time; CANCELLED when the caller has gone.
+   */
+  readonly makeRoom?: (bytes: number) => Promise<void>;
   /** Says which position the answer stands on; the transport sends it along as `flightlog-position`. */
   answeredAt(position: bigint): void;
 }

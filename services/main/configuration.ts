@@ -21,6 +21,13 @@ export const settings = z
     domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
     projects: projects.default([]).describe('projects that are registered in an empty log'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
+    max_connections: count
+      .refine((connections) => connections > 0, 'must be 1 or more')
+      .default(4_096)
+      .describe('connections at a time, for gRPC and for REST each; more are closed as they come'),
+    max_unread_bytes: count
+      .default(256 * 1024 * 1024)
+      .describe('answers that callers have not read, in bytes; half of it for one connection'),
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),

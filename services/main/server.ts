@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
+import { answerRoom } from '../gateway/answer-room.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
@@ -24,6 +25,8 @@ import { unseenFolder } from './unseen.js';
 import { type RunningViews, startViews } from './views.js';
 
 const DRAIN_MS = 10_000;
+const ROOM_WAIT_MS = 30_000;
+const READER_PATIENCE_MS = 30_000;
 const CATCH_UP_REPORT_MS = 2_000;
 
 /** A server that answers. */
@@ -91,7 +94,13 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const routes = routeTable(joined);
   let isReady = true;
-  const transport = { routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
+  const answers = answerRoom({
+    totalBytes: configuration.max_unread_bytes,
+    perConnectionBytes: configuration.max_unread_bytes / 2,
+    waitMs: ROOM_WAIT_MS,
+    patienceMs: READER_PATIENCE_MS,
+  });
+  const transport = { answers, maxConnections: configuration.max_connections, routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
   const hosting = { ...transport, isReady: () => isReady };
   const grpc = await serveGrpc({ ...hosting, port: grpcPort });
   const http = await serveHttp({ ...hosting, port: httpPort });
@@ -108,6 +117,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     close: async () => {
       isReady = false;
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
+      answers.close();
       await expiring.close();
       await projects.close();
       await unseen.close();

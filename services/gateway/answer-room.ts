@@ -1,0 +1,164 @@
+import type { Socket } from 'node:net';
+
+import { RpcError } from '../kernel/rpc.js';
+import { type Reader, readerOf, type ReaderWatch, watchReaders } from './answer-readers.js';
+
+/** How much memory answers may take until their callers have read them. */
+export type RoomLimits = {
+  readonly perConnectionBytes: number;
+  /** Over all connections. */
+  readonly totalBytes: number;
+  /** A call waits for room no longer than this. */
+  readonly waitMs: number;
+  /** A connection that has answers to read and reads none of them for so long is closed. */
+  readonly patienceMs: number;
+};
+
+/** What one call takes of the room. */
+export interface CallRoom {
+  /**
+   * Waits until there is room for an answer that is about to be put together. A call that holds room already gets more
+   * at once, because it can only end by getting it.
+   *
+   * @throws {RpcError} RESOURCE_EXHAUSTED when there is none in time; CANCELLED when the call ends first.
+   */
+  make(bytes: number): Promise<void>;
+  /**
+   * Exchanges what the call holds for the answer that it came to, which is on its way now.
+   *
+   * @throws {RpcError} RESOURCE_EXHAUSTED when there is no room for it.
+   */
+  fill(bytes: number): void;
+  /** Gives everything back: the answer was read, or nobody waits for it. */
+  readonly leave: () => void;
+}
+
+/** The memory for answers that nobody has read. */
+export interface AnswerRoom {
+  /** Opens the account of a call that came by a connection. Only who leaves in the end may make or fill. */
+  open(socket: Socket): CallRoom;
+  readonly close: () => void;
+}
+
+/** What all calls hold together, and who waits to get in. */
+type Ledger = {
+  readonly limits: RoomLimits;
+  readonly watch: ReaderWatch;
+  readonly waiting: Set<Waiting>;
+  totalBytes: number;
+};
+
+/** What one call holds. */
+type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: number; sendingBytes: number };
+
+type Waiting = { readonly account: Account; readonly bytes: number; readonly enter: () => void };
+
+const MAX_WAITING = 1_000;
+
+const exhausted = (where: 'here' | 'on this connection'): RpcError =>
+  new RpcError('RESOURCE_EXHAUSTED', `too many answers wait to be read ${where}: read them, or ask for less at a time`);
+
+const gone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
+
+// Whoever is alone gets in, however large: else one that is above the limit would wait for ever.
+const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
+  reader.heldBytes > 0 && reader.heldBytes + bytes > ledger.limits.perConnectionBytes;
+
+const isTotalFull = ({ totalBytes, limits }: Ledger, bytes: number): boolean =>
+  totalBytes > 0 && totalBytes + bytes > limits.totalBytes;
+
+const fits = (account: Account, bytes: number): boolean =>
+  account.heldBytes > 0 || !(isOwnFull(account, bytes) || isTotalFull(account.ledger, bytes));
+
+const hold = (account: Account, bytes: number): void => {
+  account.heldBytes += bytes;
+  account.reader.heldBytes += bytes;
+  account.ledger.totalBytes += bytes;
+};
+
+/** In the order of arrival; who waits for their own connection alone holds nobody up, and who holds some goes on. */
+const admit = (ledger: Ledger): void => {
+  let isBlocked = false;
+  for (const { account, bytes, enter } of ledger.waiting) {
+    if (fits(account, bytes) && (!isBlocked || account.heldBytes > 0)) enter();
+    else isBlocked ||= isTotalFull(ledger, bytes) && !isOwnFull(account, bytes);
+  }
+};
+
+const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
+  const { waiting, limits } = account.ledger;
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      waiting.delete(each);
+      abandoned.removeEventListener('abort', abandon);
+    };
+    const enter = (): void => {
+      hold(account, bytes);
+      end();
+      resolve();
+    };
+    const refuse = (error: RpcError): void => {
+      end();
+      reject(error);
+    };
+    const abandon = (): void => refuse(gone());
+    const each: Waiting = { account, bytes, enter };
+    const timer = setTimeout(() => refuse(exhausted('here')), limits.waitMs);
+    abandoned.addEventListener('abort', abandon);
+    waiting.add(each);
+  });
+};
+
+const make = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
+  const { ledger } = account;
+  if (abandoned.aborted) return Promise.reject(gone());
+  if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(exhausted('here'));
+  const turn = turnOf(account, bytes, abandoned);
+  admit(ledger);
+  return turn;
+};
+
+const fill = (account: Account, bytes: number): void => {
+  const { ledger, reader } = account;
+  hold(account, -account.heldBytes);
+  const isRefused = !fits(account, bytes);
+  const where = isOwnFull(account, bytes) ? 'on this connection' : 'here';
+  if (!isRefused) {
+    hold(account, bytes);
+    account.sendingBytes = bytes;
+    ledger.watch.sends(reader, bytes);
+  }
+  admit(ledger);
+  if (isRefused) throw exhausted(where);
+};
+
+const leave = (account: Account): void => {
+  const { ledger, reader, sendingBytes } = account;
+  if (account.heldBytes === 0) return;
+  hold(account, -account.heldBytes);
+  account.sendingBytes = 0;
+  if (sendingBytes > 0) ledger.watch.sent(reader, sendingBytes);
+  admit(ledger);
+};
+
+/** The room of one process, for all its transports. */
+export const answerRoom = (limits: RoomLimits): AnswerRoom => {
+  const watch = watchReaders(limits.patienceMs);
+  const ledger: Ledger = { limits, watch, waiting: new Set(), totalBytes: 0 };
+  return {
+    open: (socket) => {
+      const account: Account = { ledger, reader: readerOf(socket), heldBytes: 0, sendingBytes: 0 };
+      const end = new AbortController();
+      return {
+        make: (bytes) => make(account, bytes, end.signal),
+        fill: (bytes) => fill(account, bytes),
+        leave: () => {
+          end.abort();
+          leave(account);
+        },
+      };
+    },
+    close: () => watch.close(),
+  };
+};

@@ -1,0 +1,78 @@
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+
+import type { ConnectionInjector } from '@grpc/grpc-js';
+
+/** What connections are held to. */
+export type ConnectionLimits = {
+  /** More than these are closed as they come. */
+  readonly connections: number;
+  /** Within this a connection has said that it speaks HTTP/2, or is closed. */
+  readonly handshakeMs: number;
+};
+
+/** The connections of a gRPC server, accepted by ourselves: the library neither bounds nor times them. */
+export interface Connections {
+  readonly port: number;
+  /** The connection of a peer as the library names it. */
+  of(peer: string): Socket | undefined;
+  /** Accepts no more, and waits until those there are have ended. */
+  close(): Promise<void>;
+  /** Ends them all. */
+  cut(): void;
+}
+
+// The client's preface and the header of its SETTINGS: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
+const HANDSHAKE_BYTES = 24 + 9;
+
+const closeUnlessHandshaken = (socket: Socket, ms: number): void => {
+  const timer = setTimeout(() => {
+    if (socket.bytesRead < HANDSHAKE_BYTES) socket.destroy();
+  }, ms);
+  socket.once('close', () => clearTimeout(timer));
+};
+
+const listen = (server: NetServer, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: Error): void => {
+      const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+      reject(new Error(`gRPC cannot listen on ${address}: ${error.message}`, { cause: error }));
+    };
+    server.once('error', fail);
+    server.listen({ host, port }, () => {
+      server.removeListener('error', fail);
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+
+/**
+ * Accepts connections, and hands them to the library.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const acceptConnections = async (
+  injector: ConnectionInjector,
+  { host, port }: { readonly host: string; readonly port: number },
+  limits: ConnectionLimits,
+): Promise<Connections> => {
+  const sockets = new Map<string, Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    sockets.set(peer, socket);
+    socket.on('error', () => undefined); // the library hears of it by itself
+    socket.once('close', () => {
+      if (sockets.get(peer) === socket) sockets.delete(peer);
+    });
+    closeUnlessHandshaken(socket, limits.handshakeMs);
+    injector.injectConnection(socket);
+  });
+  server.maxConnections = limits.connections;
+  return {
+    port: await listen(server, host, port),
+    of: (peer) => sockets.get(peer),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+    cut: () => {
+      for (const socket of sockets.values()) socket.destroy();
+    },
+  };
+};

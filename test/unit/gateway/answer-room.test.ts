@@ -1,0 +1,174 @@
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { answerRoom } from '../../../services/gateway/answer-room.js';
+import { type Route, route } from '../../../services/kernel/rpc.js';
+import { overGrpc, overHttp } from './toy.js';
+
+const ANSWER_BYTES = 400_000;
+
+/** Whose answers are large, and who asks for room before it has one in hand. */
+const large = (): { routes: readonly Route[]; handled: () => number } => {
+  let handled = 0;
+  const read = route(AdminService.method.getTask, async (_request, call) => {
+    await call.makeRoom?.(ANSWER_BYTES);
+    handled++;
+    return create(TaskSchema, { shortDescription: 'x'.repeat(ANSWER_BYTES) });
+  });
+  return { routes: [read], handled: () => handled };
+};
+
+const limits = (more: Partial<Parameters<typeof answerRoom>[0]> = {}) => ({
+  perConnectionBytes: 3 * ANSWER_BYTES,
+  totalBytes: 6 * ANSWER_BYTES,
+  waitMs: 30_000,
+  patienceMs: 60_000,
+  ...more,
+});
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const framed = (message: Uint8Array): Buffer => {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+};
+
+/** A caller that asks many times over one connection and reads nothing until it is told to. */
+const unreading = (port: number, calls: number) => {
+  const session: ClientHttp2Session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+  session.on('error', () => undefined);
+  const statuses: string[] = [];
+  const message = framed(toBinary(ObjectGetRequestSchema, create(ObjectGetRequestSchema, { id: { name: 'x' } })));
+  const path = '/flyteidl.service.AdminService/GetTask';
+  for (let i = 0; i < calls; i++) {
+    const request = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+    const see = (sent: { 'grpc-status'?: unknown }) => {
+      if (typeof sent['grpc-status'] === 'string') statuses.push(sent['grpc-status']);
+    };
+    request
+      .on('response', see)
+      .on('trailers', see)
+      .on('error', () => undefined);
+    request.resume().end(message);
+  }
+  closing.push(() => session.destroy());
+  return { session, statuses, read: () => session.settings({ initialWindowSize: 10_000_000 }) };
+};
+
+const serving = async (room: Parameters<typeof answerRoom>[0], more: { handshakeMs?: number } = {}) => {
+  const { routes, handled } = large();
+  const answers = answerRoom(room);
+  const toy = await overGrpc(routes, [], { answers, ...more });
+  closing.push(() => toy.close(), answers.close);
+  return { ...toy, handled };
+};
+
+describe('answers that nobody reads', () => {
+  it('are put together no faster than they are read, and all come in the end', async () => {
+    const toy = await serving(limits());
+    const caller = unreading(toy.port, 12);
+    await expect.poll(toy.handled).toBe(1); // three times its size while it is put together
+    await new Promise((resolve) => caller.session.ping(resolve));
+    expect(toy.handled()).toBe(1);
+    caller.read();
+    await expect.poll(() => caller.statuses, { timeout: 10_000 }).toEqual(Array(12).fill('0'));
+  });
+
+  it('are RESOURCE_EXHAUSTED where there is no room for them in time', async () => {
+    const toy = await serving(limits({ waitMs: 300 }));
+    const caller = unreading(toy.port, 4);
+    await expect.poll(() => caller.statuses, { timeout: 5_000 }).toContain('8');
+  });
+
+  it('keep no room from another connection', async () => {
+    const toy = await serving(limits());
+    unreading(toy.port, 12);
+    await expect.poll(toy.handled).toBe(1);
+    const reader = unreading(toy.port, 1);
+    reader.read();
+    await expect.poll(() => reader.statuses, { timeout: 5_000 }).toEqual(['0']);
+  });
+
+  it('give their room back when the caller goes', async () => {
+    const toy = await serving(limits({ totalBytes: 3 * ANSWER_BYTES }));
+    const first = unreading(toy.port, 3);
+    await expect.poll(toy.handled).toBe(1);
+    const second = unreading(toy.port, 1);
+    second.read();
+    first.session.destroy();
+    await expect.poll(() => second.statuses, { timeout: 5_000 }).toEqual(['0']);
+  });
+
+  it('end the connection of a caller that reads nothing', async () => {
+    const toy = await serving(limits({ patienceMs: 300 }));
+    const caller = unreading(toy.port, 1);
+    const pings = setInterval(() => caller.session.destroyed || caller.session.ping(() => undefined), 20);
+    closing.push(() => clearInterval(pings));
+    await expect.poll(() => caller.session.destroyed, { timeout: 5_000 }).toBe(true);
+  });
+});
+
+describe('answers over REST that nobody reads', () => {
+  it('end the connection too', async () => {
+    const answers = answerRoom(limits({ patienceMs: 300 }));
+    const tens = route(AdminService.method.getTask, () =>
+      Promise.resolve(create(TaskSchema, { shortDescription: 'x'.repeat(20_000_000) })),
+    );
+    const toy = await overHttp([tens], [], { answers });
+    closing.push(() => toy.close(), answers.close);
+    const socket = connect(Number(new URL(toy.url).port), '127.0.0.1').pause();
+    let isGone = false;
+    socket.on('error', () => (isGone = true));
+    socket.write('GET /api/v1/tasks/p/d/n/v HTTP/1.1\r\nHost: x\r\n\r\n');
+    const poke = setInterval(() => socket.write('x'), 100); // a write is how an end is seen that nobody reads
+    closing.push(() => clearInterval(poke));
+    await expect.poll(() => isGone, { timeout: 8_000 }).toBe(true);
+  });
+});
+
+const silent = (port: number, words = ''): Socket => {
+  const socket = connect(port, '127.0.0.1', () => socket.write(words)).resume();
+  socket.on('error', () => undefined);
+  closing.push(() => socket.destroy());
+  return socket;
+};
+
+describe('a connection that does not begin to speak', () => {
+  it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by gRPC in time: %j', async (words) => {
+    const toy = await serving(limits(), { handshakeMs: 200 });
+    const speaking = connectHttp2(`http://127.0.0.1:${toy.port}`);
+    closing.push(() => speaking.destroy());
+    const socket = silent(toy.port, words);
+    await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
+    expect(speaking.destroyed).toBe(false);
+  });
+
+  it.each(['', 'GET / HTTP/1.1\r\nHost:'])('is closed by REST in time: %j', async (words) => {
+    const toy = await overHttp([], [], { handshakeMs: 200 });
+    closing.push(() => toy.close());
+    const socket = silent(Number(new URL(toy.url).port), words);
+    await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
+  });
+});
+
+describe('more connections than may be', () => {
+  it('are closed as they come, and those there are go on', async () => {
+    const toy = await overGrpc([], [], { maxConnections: 2 });
+    closing.push(() => toy.close());
+    const kept = [silent(toy.port), silent(toy.port)];
+    await expect.poll(() => kept.every(({ readyState }) => readyState === 'open')).toBe(true);
+    const third = silent(toy.port);
+    await expect.poll(() => third.closed).toBe(true);
+    expect(kept.map(({ closed }) => closed)).toEqual([false, false]);
+  });
+});
