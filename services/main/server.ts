@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import { answerRoom } from '../gateway/answer-room.js';
+import { type AnswerRoom, answerRoom } from '../gateway/answer-room.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
@@ -46,6 +46,14 @@ export type Running = {
   /** Stops taking calls, finishes those on their way, and closes what it opened. */
   readonly close: () => Promise<void>;
 };
+
+const roomForAnswers = ({ max_unread_bytes: totalBytes }: Configuration): AnswerRoom =>
+  answerRoom({
+    totalBytes,
+    perConnectionBytes: totalBytes / 2,
+    waitMs: ROOM_WAIT_MS,
+    patienceMs: READER_PATIENCE_MS,
+  });
 
 /** Who was answered before a restart sees what they were told from the first request on. */
 const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promise<void> => {
@@ -94,13 +102,16 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const routes = routeTable(joined);
   let isReady = true;
-  const answers = answerRoom({
-    totalBytes: configuration.max_unread_bytes,
-    perConnectionBytes: configuration.max_unread_bytes / 2,
-    waitMs: ROOM_WAIT_MS,
-    patienceMs: READER_PATIENCE_MS,
-  });
-  const transport = { answers, maxConnections: configuration.max_connections, routes, host, maxMessageBytes, positions: positionTokens(store.logId), logger };
+  const answers = roomForAnswers(configuration);
+  const transport = {
+    answers,
+    maxConnections: configuration.max_connections,
+    routes,
+    host,
+    maxMessageBytes,
+    positions: positionTokens(store.logId),
+    logger,
+  };
   const hosting = { ...transport, isReady: () => isReady };
   const grpc = await serveGrpc({ ...hosting, port: grpcPort });
   const http = await serveHttp({ ...hosting, port: httpPort });

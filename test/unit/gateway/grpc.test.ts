@@ -256,7 +256,10 @@ const frame = (port: number, bytes: Uint8Array, headers: Record<string, string> 
     });
     const read = (sent: IncomingHttpHeaders) => {
       if (sent['grpc-status'] === undefined) return;
-      const bytes = Object.entries(sent).reduce((sum, [name, value]) => sum + name.length + String(value).length + 32, 0);
+      const bytes = Object.entries(sent).reduce(
+        (sum, [name, value]) => sum + name.length + String(value).length + 32,
+        0,
+      );
       resolve({ code: sent['grpc-status'].toString(), text: decodeURI(String(sent['grpc-message'])), bytes });
       session.destroy();
     };
