@@ -3,11 +3,6 @@ import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import { type AnswerRoom, answerRoom } from '../gateway/answer-room.js';
-import { serveGrpc } from '../gateway/grpc.js';
-import { positionTokens } from '../gateway/position-token.js';
-import { serveHttp } from '../gateway/rest.js';
-import { routeTable } from '../gateway/routes.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { expireTerminations } from '../reactors/expire-terminations/reactor.js';
@@ -21,12 +16,10 @@ import { assertPortIsFree } from './ports.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
+import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
 import { type RunningViews, startViews } from './views.js';
 
-const DRAIN_MS = 10_000;
-const ROOM_WAIT_MS = 30_000;
-const READER_PATIENCE_MS = 30_000;
 const CATCH_UP_REPORT_MS = 2_000;
 
 /** A server that answers. */
@@ -47,14 +40,6 @@ export type Running = {
   readonly close: () => Promise<void>;
 };
 
-const roomForAnswers = ({ max_unread_bytes: totalBytes }: Configuration): AnswerRoom =>
-  answerRoom({
-    totalBytes,
-    perConnectionBytes: totalBytes / 2,
-    waitMs: ROOM_WAIT_MS,
-    patienceMs: READER_PATIENCE_MS,
-  });
-
 /** Who was answered before a restart sees what they were told from the first request on. */
 const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promise<void> => {
   while (!(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), views.failed]))) {
@@ -69,7 +54,7 @@ const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promi
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
-  const { host, grpc_port: grpcPort, http_port: httpPort, max_message_bytes: maxMessageBytes } = configuration;
+  const { host, grpc_port: grpcPort, http_port: httpPort } = configuration;
   await assertPortIsFree('gRPC', host, grpcPort);
   await assertPortIsFree('REST', host, httpPort);
   const directory = resolve(configuration.data);
@@ -90,7 +75,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const compiling = { directory, source: store.readerSource, limits: workflowLimits(configuration) };
   const largeWorkflows = largeWorkflowCompiler(compiling);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes: joined, projects } = allRoutes({ ...parts, largeWorkflows });
+  const { routes, projects } = allRoutes({ ...parts, largeWorkflows });
 
   const expiring = expireTerminations({
     log: store,
@@ -100,35 +85,18 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
   });
 
-  const routes = routeTable(joined);
-  let isReady = true;
-  const answers = roomForAnswers(configuration);
-  const transport = {
-    answers,
-    maxConnections: configuration.max_connections,
-    routes,
-    host,
-    maxMessageBytes,
-    positions: positionTokens(store.logId),
-    logger,
-  };
-  const hosting = { ...transport, isReady: () => isReady };
-  const grpc = await serveGrpc({ ...hosting, port: grpcPort });
-  const http = await serveHttp({ ...hosting, port: httpPort });
-  const name = host.includes(':') ? `[${host}]` : host;
+  const transports = await startTransports(configuration, routes, { logId: store.logId, logger });
 
   return {
-    grpc: `${name}:${grpc.port}`,
-    http: `http://${name}:${http.port}`,
+    grpc: transports.grpc,
+    http: transports.http,
     data: directory,
     logId: store.logId,
     isEmpty,
     executions: found,
     failed: firstFailure([store.ended, views.failed, projects.ended, expiring.ended]),
     close: async () => {
-      isReady = false;
-      await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
-      answers.close();
+      await transports.close();
       await expiring.close();
       await projects.close();
       await unseen.close();

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import { answerRoom } from '../gateway/answer-room.js';
+import { serveGrpc } from '../gateway/grpc.js';
+import { positionTokens } from '../gateway/position-token.js';
+import { serveHttp } from '../gateway/rest.js';
+import { routeTable } from '../gateway/routes.js';
+import type { Route } from '../kernel/rpc.js';
+import type { Configuration } from './configuration.js';
+
+const DRAIN_MS = 10_000;
+const ROOM_WAIT_MS = 30_000;
+const READER_PATIENCE_MS = 30_000;
+
+/** Both transports, listening. */
+export type Transports = {
+  /** `host:port`. */
+  readonly grpc: string;
+  /** A URL. */
+  readonly http: string;
+  /** Takes no new calls, and finishes those on their way. */
+  readonly close: () => Promise<void>;
+};
+
+/** Serves the routes over gRPC and REST, as configured. */
+export const startTransports = async (
+  configuration: Configuration,
+  routes: readonly Route[],
+  { logId, logger }: { readonly logId: string; readonly logger: Logger },
+): Promise<Transports> => {
+  const { host, max_unread_bytes: totalBytes } = configuration;
+  let isReady = true;
+  const answers = answerRoom({
+    totalBytes,
+    perConnectionBytes: totalBytes / 2,
+    waitMs: ROOM_WAIT_MS,
+    patienceMs: READER_PATIENCE_MS,
+  });
+  const hosting = {
+    routes: routeTable(routes),
+    host,
+    maxMessageBytes: configuration.max_message_bytes,
+    maxConnections: configuration.max_connections,
+    answers,
+    positions: positionTokens(logId),
+    logger,
+    isReady: () => isReady,
+  };
+  const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
+  const http = await serveHttp({ ...hosting, port: configuration.http_port });
+  const name = host.includes(':') ? `[${host}]` : host;
+  return {
+    grpc: `${name}:${grpc.port}`,
+    http: `http://${name}:${http.port}`,
+    close: async () => {
+      isReady = false;
+      await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
+      answers.close();
+    },
+  };
+};
