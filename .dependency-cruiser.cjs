@@ -6,6 +6,7 @@ const DRIVERS = {
   '@photostructure/sqlite': '^(services|projections)/store/',
   '@eventstore/db-client': '^services/(store|main)/',
   mongodb: '^(projections/store|services/(store|main))/',
+  '@aws-sdk/client-s3': '^services/store/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^services/(gateway|engine|main)/',
   fastify: '^services/(gateway|main)/',

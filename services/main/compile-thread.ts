@@ -9,14 +9,14 @@ import type { StreamName } from '../kernel/stream.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import type { LaunchPlanState } from '../launch-plan/state.js';
 import { registeredDefinitions } from '../reference/definitions.js';
-import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import { registrationOf } from '../workflow/registration/request.js';
 import type { CompileThreadData, LargeRegistration, LargeRequest } from './large-workflows.js';
+import { openPayloads } from './payloads.js';
 import { answerTo, type Asked } from './thread-caller.js';
 
 // Compiles large workflows, one after another; what they are made of is read over connections of its own.
-const { directory, source, limits } = workerData as CompileThreadData;
+const { directory, location, source, limits } = workerData as CompileThreadData;
 const log = await sqliteLogReader({ directory, source });
 const { decider, codec } = launchPlanAggregate;
 
@@ -31,7 +31,8 @@ const readLaunchPlan = async (stream: StreamName): Promise<Folded<LaunchPlanStat
   return folded;
 };
 
-const definitions = registeredDefinitions({ log, payloads: filePayloadStore({ directory }), readLaunchPlan });
+const payloads = await openPayloads({ directory, location });
+const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
 
 const registered = async ({ id, request }: LargeRequest): Promise<LargeRegistration> => {
   const message = fromBinary(WorkflowCreateRequestSchema, request);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, domains, duration, flag, port, projects, resources, scope } from './setting-kinds.js';
+import { count, domains, duration, flag, payloads, port, projects, resources, scope } from './setting-kinds.js';
 import { InvalidConfiguration } from './told.js';
 
 /** From the most to the least that is written. */
@@ -9,6 +9,9 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export const settings = z
   .strictObject({
     data: z.string().min(1).default('./data').describe('data directory'),
+    payload_store: payloads
+      .prefault('file:')
+      .describe('where large parts of events are kept: file: is the data directory, or s3://BUCKET/PREFIX'),
     host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
     grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
     http_port: port.default(80).describe('port of REST; 0 takes a free one'),

@@ -14,6 +14,7 @@ type Options = Readonly<Record<string, unknown>>;
 /** The flags that are settings: what they are called in the file. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   data: ['data'],
+  payloadStore: ['payload_store'],
   grpcPort: ['grpc_port'],
   httpPort: ['http_port'],
   host: ['host'],
@@ -47,7 +48,8 @@ const SANDBOX: readonly Given[] = [
 const withData = (command: Command): Command =>
   command
     .option('--config <file>', 'settings in YAML or JSON')
-    .option('--data <directory>', 'data directory (default ./data)');
+    .option('--data <directory>', 'data directory (default ./data)')
+    .option('--payload-store <url>', 'file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME (default file:)');
 
 type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
 

@@ -6,11 +6,11 @@ import { RpcError } from '../kernel/rpc.js';
 import type { LogReaderSource } from '../store/sqlite-log-reader.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
+import type { PayloadSource } from './payloads.js';
 import { threadCaller } from './thread-caller.js';
 
 /** What the thread that compiles is started with. */
-export type CompileThreadData = {
-  readonly directory: string;
+export type CompileThreadData = PayloadSource & {
   readonly source: LogReaderSource;
   readonly limits: WorkflowLimits;
 };

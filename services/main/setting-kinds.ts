@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { payloadLocation } from '../store/payload-location.js';
 import { parseQuantity } from '../compiler/quantity.js';
 import {
   isProjectId,
@@ -32,6 +33,14 @@ const whole = (max: number, error: string): z.ZodType<number> =>
 export const port = whole(65_535, 'must be a port, 0 to 65535');
 export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
+
+/** Where payloads are kept. */
+export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {
+  const location = payloadLocation(text);
+  if (typeof location !== 'string') return location;
+  context.addIssue({ code: 'custom', message: location });
+  return z.NEVER;
+});
 
 const id = z.string().min(1);
 

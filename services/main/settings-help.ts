@@ -26,6 +26,6 @@ ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 
 /** What is said below the flags of a command that needs the data directory alone. */
 export const dataHelp = `
-The data directory can also come from FLIGHTLOG_DATA, or from \`data\` in the file that --config or FLIGHTLOG_CONFIG
-names.
+These settings can also come from the environment, as FLIGHTLOG_DATA and FLIGHTLOG_PAYLOAD_STORE, or from \`data\` and
+\`payload_store\` in the file that --config or FLIGHTLOG_CONFIG names.
 `;

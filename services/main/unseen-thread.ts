@@ -1,18 +1,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { unseenEvents, type Wanted } from '../../projections/kernel/unseen.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import { codecs, models } from './models.js';
+import { openPayloads } from './payloads.js';
 import { answerTo, type Asked } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 // Folds what the views have not seen, over connections of its own.
-const { directory, source } = workerData as ViewsThreadData;
+const { directory, location, source } = workerData as ViewsThreadData;
 const events = unseenEvents({
   log: await sqliteLogReader({ directory, source }),
   readStore: sqliteReadStore({ directory, mode: 'read-only' }),
-  payloads: filePayloadStore({ directory }),
+  payloads: await openPayloads({ directory, location }),
   models,
   codecs,
   now: Date.now,

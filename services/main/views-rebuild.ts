@@ -4,10 +4,10 @@ import { type RebuildProgress, rebuildViews as rebuild } from '../../projections
 import { freshSqliteViews } from '../../projections/store/fresh-views.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { filePayloadStore } from '../store/file-payload-store.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
 import { codecs, models } from './models.js';
+import { openPayloads } from './payloads.js';
 import { CannotGoOn } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
@@ -50,12 +50,12 @@ const told = (error: unknown): unknown => {
  * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
  * @throws {CannotGoOn} when a view is not what the log makes of it; the views are as they were.
  */
-export const rebuildViews = async ({ data }: Configuration): Promise<void> => {
+export const rebuildViews = async ({ data, payload_store: location }: Configuration): Promise<void> => {
   const directory = resolve(data);
   const log = await sqliteLogReader({ directory }); // first: where there is no log, nothing is written
   const lock = await lockDataDirectory(directory);
   const started = performance.now();
-  const payloads = filePayloadStore({ directory });
+  const payloads = await openPayloads({ directory, location });
   const bar = progressBar();
   try {
     const fresh = freshSqliteViews({ directory });

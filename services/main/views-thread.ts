@@ -2,22 +2,22 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { runProjections } from '../../projections/kernel/runner.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { failPoint } from '../store/fail-point.js';
-import { filePayloadStore } from '../store/file-payload-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
 import { codecs, models } from './models.js';
+import { openPayloads, type PayloadSource } from './payloads.js';
 
 /** What the thread that keeps the views is started with. */
-export type ViewsThreadData = { readonly directory: string; readonly source: LogReaderSource };
+export type ViewsThreadData = PayloadSource & { readonly source: LogReaderSource };
 
 /** What it says: how far it has come, or why the views start over. */
 export type ViewsThreadMessage =
   { readonly position: bigint; readonly lagMs: number; readonly parked: number } | { readonly startOver: string };
 
-const { directory, source } = workerData as ViewsThreadData;
+const { directory, location, source } = workerData as ViewsThreadData;
 const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
 
 const log = await sqliteLogReader({ directory, source });
-const payloads = filePayloadStore({ directory });
+const payloads = await openPayloads({ directory, location });
 const readStore = sqliteReadStore({
   directory,
   mode: 'read-write',

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { progressViews, type Views } from '../../projections/kernel/views.js';
-import type { LogReaderSource } from '../store/sqlite-log-reader.js';
 import { CannotGoOn } from './told.js';
 import type { ViewsThreadData, ViewsThreadMessage } from './views-thread.js';
 
@@ -29,11 +28,7 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
 };
 
 /** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
-export const startViews = async (
-  { directory, source }: { readonly directory: string; readonly source: LogReaderSource },
-  logger: Logger,
-): Promise<RunningViews> => {
-  const data: ViewsThreadData = { directory, source };
+export const startViews = async (data: ViewsThreadData, logger: Logger): Promise<RunningViews> => {
   const worker = new Worker(new URL('./views-thread.js', import.meta.url), { workerData: data });
   const views = progressViews((afterMs, run) => {
     const timer = setTimeout(run, afterMs);

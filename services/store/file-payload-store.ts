@@ -1,28 +1,11 @@
-import { webcrypto } from 'node:crypto';
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { CorruptPayload, StoreUnavailable } from '../kernel/fault.js';
-import { sha256Hex } from '../kernel/hash.js';
+import { StoreUnavailable } from '../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../kernel/payload-store.js';
+import { contentHash, genuine } from './content-hash.js';
 import { durableFiles } from './durable-files.js';
 import { failPoint } from './fail-point.js';
-
-/** Most file systems take 255 bytes for a name. */
-const MAX_NAME = 200;
-
-/** Characters that `encodeURIComponent` leaves and a file name should not have, and names that mean a folder. */
-const UNSAFE = /[!'()*]|^\.{1,2}$/gu;
-
-const fileName = (segment: string): string => {
-  const name = encodeURIComponent(segment).replace(UNSAFE, (text) =>
-    Array.from(text, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
-  );
-  return name.length > MAX_NAME ? `~${sha256Hex(segment)}` : name || '%';
-};
-
-/** Hashes on the thread pool: a payload of some megabytes would hold up the caller's thread. */
-const hashOf = async (bytes: Uint8Array): Promise<string> =>
-  Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
+import { payloadPath } from './object-name.js';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
@@ -54,8 +37,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
   const files = durableFiles(root);
   const running = new Map<string, Promise<void>>();
 
-  const pathOf = (scope: string, sha256: string): string =>
-    join(root, ...scope.split('/').map(fileName), fileName(sha256.slice(0, 2)), fileName(sha256));
+  const pathOf = (scope: string, sha256: string): string => join(root, payloadPath(scope, sha256));
 
   const store = async (path: string, bytes: Uint8Array): Promise<void> => {
     const there = await orMissing(stat(path));
@@ -77,7 +59,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
 
   return {
     put: async (scope, bytes): Promise<PayloadRef> => {
-      const sha256 = await hashOf(bytes);
+      const sha256 = await contentHash(bytes);
       await stored(pathOf(scope, sha256), bytes);
       failPoint('after-payload');
       return { scope, sha256, sizeBytes: BigInt(bytes.length), keyId: '' };
@@ -85,9 +67,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     get: async ({ scope, sha256 }) => {
       const path = pathOf(scope, sha256);
       const bytes = await faulty('read', path, () => orMissing(readFile(path)));
-      if (bytes && (await hashOf(bytes)) !== sha256)
-        throw new CorruptPayload(`payload ${path} is not what its name says`);
-      return bytes;
+      return bytes && genuine(path, sha256, bytes);
     },
     close: async () => {
       await Promise.allSettled(running.values());

@@ -31,14 +31,34 @@ const refuses = async (args: readonly string[], lines: readonly string[], env = 
 const COMMANDS = [[], ['sandbox'], ['serve'], ['engine'], ['views'], ['views', 'rebuild'], ['log'], ['log', 'cat']];
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  sandbox: ['config', 'data', 'grpc-port', 'http-port', 'host', 'log-level', 'allow-insecure-remote', 'engine-rate'],
-  serve: ['config', 'data', 'grpc-port', 'http-port', 'host', 'log-level', 'allow-insecure-remote', 'insecure'],
+  sandbox: [
+    'config',
+    'data',
+    'payload-store',
+    'grpc-port',
+    'http-port',
+    'host',
+    'log-level',
+    'allow-insecure-remote',
+    'engine-rate',
+  ],
+  serve: [
+    'config',
+    'data',
+    'payload-store',
+    'grpc-port',
+    'http-port',
+    'host',
+    'log-level',
+    'allow-insecure-remote',
+    'insecure',
+  ],
   engine: [
     ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic', 'until-idle'],
     'log-level',
   ],
-  'views rebuild': ['config', 'data'],
-  'log cat': ['config', 'data', 'stream', 'execution', 'from', 'limit', 'follow'],
+  'views rebuild': ['config', 'data', 'payload-store'],
+  'log cat': ['config', 'data', 'payload-store', 'stream', 'execution', 'from', 'limit', 'follow'],
 };
 
 describe('the help of each command', () => {
@@ -75,7 +95,8 @@ describe('the help of each command', () => {
 
 describe('a configuration that is not valid ends in a line for each key, and nothing is written', () => {
   it('from flags', () =>
-    refuses(serve('--grpc-port', '99999', '--log-level', 'loud'), [
+    refuses(serve('--grpc-port', '99999', '--log-level', 'loud', '--payload-store', 's3://X'), [
+      'flightlog: payload_store (from --payload-store): has no valid bucket: s3://BUCKET/PREFIX',
       'flightlog: grpc_port (from --grpc-port): must be a port, 0 to 65535',
       'flightlog: log_level (from --log-level): must be one of trace, debug, info, warn, error, fatal, silent',
     ]));

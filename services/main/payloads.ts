@@ -1,0 +1,19 @@
+import type { PayloadStore } from '../kernel/payload-store.js';
+import { filePayloadStore } from '../store/file-payload-store.js';
+import type { PayloadLocation } from '../store/payload-location.js';
+
+/** Which payloads a process, or a thread of it, works with. */
+export type PayloadSource = { readonly directory: string; readonly location: PayloadLocation };
+
+/**
+ * Opens the payload store of a configuration. The client of an object store is loaded only where one is used.
+ *
+ * @throws {StoreUnavailable} when the store cannot be reached or used.
+ */
+export const openPayloads = async ({ directory, location }: PayloadSource): Promise<PayloadStore> => {
+  if (location.kind === 'file') return filePayloadStore({ directory });
+  const { s3PayloadStore } = await import('../store/s3-payload-store.js');
+  const store = s3PayloadStore(location);
+  await store.check();
+  return store;
+};

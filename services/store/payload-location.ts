@@ -1,0 +1,62 @@
+/** Where payloads are kept. */
+export type PayloadLocation =
+  | { readonly kind: 'file' }
+  | {
+      readonly kind: 's3';
+      readonly bucket: string;
+      /** Empty, or ends with a slash. */
+      readonly prefix: string;
+      /** The address of a server other than Amazon's. */
+      readonly endpoint?: string;
+      readonly region?: string;
+    };
+
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u;
+const PARAMETERS: readonly string[] = ['endpoint', 'region'];
+
+const parse = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
+
+const whyNot = (url: URL): string | undefined => {
+  if (!BUCKET.test(url.hostname)) return 'has no valid bucket: s3://BUCKET/PREFIX';
+  if (url.username || url.password) return 'must not have credentials in it; they come from the environment';
+  const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined)
+    return `has an unknown parameter ${JSON.stringify(unknown)}; there are endpoint and region`;
+  const endpoint = url.searchParams.get('endpoint');
+  if (endpoint !== null && !/^https?:$/u.test(parse(endpoint)?.protocol ?? '')) {
+    return `has an endpoint that is no http or https address: ${JSON.stringify(endpoint)}`;
+  }
+  return undefined;
+};
+
+const prefixOf = ({ pathname }: URL): string | undefined => {
+  try {
+    const parts = decodeURIComponent(pathname).split('/').filter(Boolean);
+    return parts.length === 0 ? '' : `${parts.join('/')}/`;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Reads where payloads are kept: `file:` for the data directory, or `s3://bucket/prefix?endpoint=…&region=…`.
+ *
+ * @returns the location, or what is wrong with the text.
+ */
+export const payloadLocation = (text: string): PayloadLocation | string => {
+  if (text === 'file:') return { kind: 'file' };
+  const url = parse(text);
+  if (url?.protocol !== 's3:') return 'must be file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
+  const wrong = whyNot(url);
+  if (wrong !== undefined) return wrong;
+  const prefix = prefixOf(url);
+  if (prefix === undefined) return 'has a percent-encoding that is not UTF-8';
+  const [endpoint, region] = [url.searchParams.get('endpoint'), url.searchParams.get('region')];
+  return {
+    kind: 's3',
+    bucket: url.hostname,
+    prefix,
+    ...(endpoint !== null && { endpoint }),
+    ...(region !== null && region !== '' && { region }),
+  };
+};

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { payloadLocation } from '../../../services/store/payload-location.js';
+
+describe('where payloads are kept', () => {
+  it.each([
+    ['file:', { kind: 'file' }],
+    ['s3://bucket', { kind: 's3', bucket: 'bucket', prefix: '' }],
+    ['s3://bucket/', { kind: 's3', bucket: 'bucket', prefix: '' }],
+    ['s3://bucket/a/b', { kind: 's3', bucket: 'bucket', prefix: 'a/b/' }],
+    ['s3://bucket//a/?region=eu-west-1', { kind: 's3', bucket: 'bucket', prefix: 'a/', region: 'eu-west-1' }],
+    [
+      's3://bucket?endpoint=http://127.0.0.1:9000',
+      { kind: 's3', bucket: 'bucket', prefix: '', endpoint: 'http://127.0.0.1:9000' },
+    ],
+  ])('%s is read', (text, location) => {
+    expect(payloadLocation(text)).toEqual(location);
+  });
+
+  it.each([
+    ['', 'must be file: or s3:'],
+    ['bucket', 'must be file: or s3:'],
+    ['file:///elsewhere', 'must be file: or s3:'],
+    ['gs://bucket', 'must be file: or s3:'],
+    ['s3://', 'no valid bucket'],
+    ['s3://x', 'no valid bucket'],
+    ['s3://Bucket_', 'no valid bucket'],
+    ['s3://key:secret@bucket', 'must not have credentials'],
+    ['s3://bucket?endpont=http://a', 'unknown parameter "endpont"'],
+    ['s3://bucket?endpoint=here', 'no http or https address'],
+    ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
+    ['s3://bucket/%ff', 'percent-encoding'],
+  ])('%j is refused, and why', (text, why) => {
+    expect(payloadLocation(text)).toContain(why);
+  });
+});
