@@ -1,3 +1,4 @@
+import { descriptionEntities } from '../../projections/description-entities/projection.js';
 import { executions } from '../../projections/executions/projection.js';
 import type { ReadModel } from '../../projections/kernel/read-model.js';
 import { launchPlans } from '../../projections/launch-plans/projection.js';
@@ -24,6 +25,7 @@ export const models: readonly ReadModel<unknown>[] = [
   workflows,
   launchPlans,
   namedEntities,
+  descriptionEntities,
   projects,
 ];
 

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { descriptionEntitiesRoutes } from '../../projections/description-entities/rpc.js';
 import { executionsRoutes } from '../../projections/executions/rpc.js';
 import type { Freshness } from '../../projections/kernel/freshness.js';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
@@ -130,6 +131,7 @@ const readRoutes = ({
     ...workflowsRoutes(reads),
     ...launchPlansRoutes(reads),
     ...namedEntitiesRoutes(reads),
+    ...descriptionEntitiesRoutes(reads),
     ...projectsRoutes({ ...reads, domains: configuration.domains }),
   ];
 };

@@ -10,6 +10,7 @@ import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb
 import type { TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { collectedErrors } from '../compiler/compile-error.js';
+import { descriptionProblem } from '../compiler/description.js';
 import { compileTask } from '../compiler/task.js';
 import { type PlatformLimits, taskResourcesProblem } from '../compiler/task-resources.js';
 import { contextOf } from '../kernel/command-context.js';
@@ -60,7 +61,7 @@ const compiledFrom = (services: TaskServices, id: Version, spec: TaskSpec | unde
   if (!isAllowed(services, template.type, id))
     throw new RpcError('INVALID_ARGUMENT', `task type [${template.type}] must be whitelisted before use`);
   assertTemplate(template);
-  const problem = taskResourcesProblem(template, services.limits);
+  const problem = taskResourcesProblem(template, services.limits) ?? descriptionProblem(spec.description);
   if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
   return compile(template);
 };

@@ -6,8 +6,9 @@ import {
   WorkflowCreateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { descriptionProblem } from '../../compiler/description.js';
 import type { Version } from '../../kernel/identifier.js';
-import { missing } from '../../kernel/rpc.js';
+import { missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';
 import type { Requirements } from '../ports.js';
 import { compiledFrom, type WorkflowLimits } from './compile.js';
@@ -40,5 +41,7 @@ export const registrationOf = async (
 ): Promise<RegisterWorkflow> => {
   if (spec?.template === undefined) throw missing('spec');
   const { template, subWorkflows, description } = spec;
+  const problem = descriptionProblem(description);
+  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
   return { ...(await compiledFrom(id, { template, subWorkflows }, requirements, limits)), description };
 };

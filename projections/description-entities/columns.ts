@@ -1,0 +1,49 @@
+import type { Kind } from '../../services/kernel/identifier.js';
+import type { Column, Columns } from '../kernel/columns.js';
+import { entityCode } from '../kernel/entities.js';
+import type { Collection } from '../kernel/read-store.js';
+
+const NAME = ['resource_type', 'project', 'domain', 'name'];
+
+/** What authors say about the versions of tasks and workflows. */
+export const descriptionEntityCollection: Collection = {
+  name: 'description-entities',
+  version: 1,
+  fields: {
+    resource_type: 'integer',
+    project: 'text',
+    domain: 'text',
+    name: 'text',
+    version: 'text',
+    created_at: 'integer',
+    /** The position of the registration: the order of versions, also within a millisecond. */
+    recorded: 'integer',
+    /** How the texts begin. */
+    short_description: 'text',
+    long_description: 'text',
+    link: 'text',
+  },
+  indexes: [
+    [...NAME, 'recorded'],
+    [...NAME, 'version'],
+  ],
+};
+
+const byName = {
+  resource_type: { field: 'resource_type', kind: 'number', filter: false },
+  project: { field: 'project', kind: 'text' },
+  domain: { field: 'domain', kind: 'text' },
+  name: { field: 'name', kind: 'text' },
+  version: { field: 'version', kind: 'text' },
+  short_description: { field: 'short_description', kind: 'text' },
+  long_description: { field: 'long_description', kind: 'text', filter: false },
+  link: { field: 'link', kind: 'text', filter: false },
+  created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+  updated_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+} as const satisfies Readonly<Record<string, Column>>;
+
+/** What filters and sorts of descriptions may name: filters speak of what is described. */
+export const descriptionEntityColumns = (kind: Kind): Columns => {
+  const entity = kind.toLowerCase();
+  return { entity, code: entityCode(entity) ?? entity, byName };
+};

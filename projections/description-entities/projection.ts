@@ -1,0 +1,57 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import {
+  type DescriptionEntity,
+  DescriptionEntitySchema,
+  DescriptionSchema,
+  SourceCodeSchema,
+} from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import type { TaskEvent } from '../../services/task/events.js';
+import type { WorkflowEvent } from '../../services/workflow/events.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { StoredDocument } from '../kernel/read-store.js';
+import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { descriptionEntityCollection } from './columns.js';
+
+/** A description never changes: its document is what is stored. */
+export type DescriptionDocument = Omit<StoredDocument, 'key' | 'position'>;
+
+/** Of a text, what filters and orders go by, in characters. */
+const COMPARED = 1_024;
+
+const idFields = ({ id }: DescriptionEntity): StoredDocument['fields'] => {
+  const { resourceType = 0, project = '', domain = '', name = '', version = '' } = id ?? {};
+  return { resource_type: resourceType, project, domain, name, version };
+};
+
+const fieldsOf = (entity: DescriptionEntity, event: SeenEvent): StoredDocument['fields'] => ({
+  ...idFields(entity),
+  created_at: microsOf(timestampOfMs(event.metadata.recordedAtMs)),
+  recorded: Number(event.position),
+  short_description: entity.shortDescription.slice(0, COMPARED),
+  long_description: (entity.longDescription?.content.value ?? '').slice(0, COMPARED),
+  link: (entity.sourceCode?.link ?? '').slice(0, COMPARED),
+});
+
+const registered = (event: SeenEvent): DescriptionDocument | undefined => {
+  const { id, description } = (event.body as TaskEvent | WorkflowEvent).data;
+  if (description === undefined) return undefined;
+  const entity = create(DescriptionEntitySchema, {
+    ...description,
+    ...(id && { id }),
+    // Clients look into both, whether the author has given them or not.
+    longDescription: description.longDescription ?? create(DescriptionSchema),
+    sourceCode: description.sourceCode ?? create(SourceCodeSchema),
+  });
+  return { fields: fieldsOf(entity, event), answer: toBinary(DescriptionEntitySchema, entity) };
+};
+
+/** Descriptions, one document for each version that has one; its key is the name of the version's stream. */
+export const descriptionEntities: ReadModel<DescriptionDocument> = {
+  collection: descriptionEntityCollection,
+  follows: ['TaskRegistered', 'WorkflowRegistered'],
+  touches: ({ stream }) => [stream],
+  fold: (_, event) => registered(event),
+  store: (_, document) => document,
+  load: ({ fields, answer }) => ({ fields, answer }),
+};
