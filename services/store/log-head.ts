@@ -10,22 +10,33 @@ export type LogHead = {
   onMove(listener: () => void): () => void;
 };
 
-/** Position of the head, and how often it was published. */
+/** The head, and where it is known the same for events that are not hot: it stands still while only hot ones come. */
+export type LogHeads = LogHead & { readonly rare?: LogHead };
+
+/** Position of the head, how often it was published, and the last event that is not hot or the first of its kind. */
 const POSITION = 0;
 const COMMITS = 1;
+const RARE = 2;
 
 /** A listener looks by itself this often, should a wake-up be lost; no reader waits for it. */
 const FALLBACK_MS = 1_000;
 
 /** Memory for a head that threads share. */
-export const sharedHead = (): SharedArrayBuffer => new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT);
+export const sharedHead = (): SharedArrayBuffer => new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT);
+
+const publishCell = (cells: BigInt64Array, cell: number, position: number): void => {
+  if (Atomics.exchange(cells, cell, BigInt(position)) !== BigInt(position)) Atomics.notify(cells, cell);
+};
 
 /** Publishes the head to all threads after a commit. */
-export const publishHead = (shared: SharedArrayBuffer, position: number): void => {
+export const publishHead = (
+  shared: SharedArrayBuffer,
+  { position, rare }: { readonly position: number; readonly rare: number },
+): void => {
   const cells = new BigInt64Array(shared);
   Atomics.add(cells, COMMITS, 1n);
-  Atomics.store(cells, POSITION, BigInt(position));
-  Atomics.notify(cells, POSITION);
+  publishCell(cells, RARE, rare);
+  publishCell(cells, POSITION, position);
 };
 
 /** Transactions that the writer has ended, its opening of the log included. */
@@ -36,25 +47,25 @@ const callAll = (listeners: ReadonlySet<() => void>): void => {
   for (const listener of listeners) listener();
 };
 
-/** The head that the writer of this process publishes. */
-export const headInMemory = (shared: SharedArrayBuffer): LogHead => {
-  const cells = new BigInt64Array(shared);
+const headInCell = (cells: BigInt64Array<SharedArrayBuffer>, cell: number): LogHead => {
   const listeners = new Set<() => void>();
   let isWaiting = false;
 
   const wait = async (): Promise<void> => {
     if (isWaiting) return;
     isWaiting = true;
+    let seen = Atomics.load(cells, cell);
     while (listeners.size > 0) {
-      const moved = Atomics.waitAsync(cells, POSITION, Atomics.load(cells, POSITION));
+      const moved = Atomics.waitAsync(cells, cell, seen);
       if (moved.async) await moved.value;
+      seen = Atomics.load(cells, cell); // before they look: a move after it wakes them again
       callAll(listeners);
     }
     isWaiting = false;
   };
 
   return {
-    position: () => Number(Atomics.load(cells, POSITION)),
+    position: () => Number(Atomics.load(cells, cell)),
     onMove: (listener) => {
       const fallback = setInterval(listener, FALLBACK_MS);
       listeners.add(listener);
@@ -63,6 +74,39 @@ export const headInMemory = (shared: SharedArrayBuffer): LogHead => {
         clearInterval(fallback);
         listeners.delete(listener);
       };
+    },
+  };
+};
+
+/** The head that the writer of this process publishes. */
+export const headInMemory = (shared: SharedArrayBuffer): LogHeads => {
+  const cells = new BigInt64Array(shared);
+  return { ...headInCell(cells, POSITION), rare: headInCell(cells, RARE) };
+};
+
+/**
+ * The head as somebody sees it who wants no hot events: commits of hot ones alone do not wake him. That is asked again
+ * at every move, since a new kind of event may be among those that he wants.
+ */
+export const headFor = (head: LogHeads, wantsHot: () => boolean): LogHead => {
+  const { rare } = head;
+  if (!rare) return head;
+  const chosen = (): LogHead => (wantsHot() ? head : rare);
+  return {
+    position: () => chosen().position(),
+    onMove: (listener) => {
+      let current = chosen();
+      let stop = current.onMove(moved);
+      function moved(): void {
+        const next = chosen();
+        if (next !== current) {
+          stop();
+          current = next;
+          stop = next.onMove(moved);
+        }
+        listener();
+      }
+      return () => stop();
     },
   };
 };

@@ -17,6 +17,8 @@ export type LogRows = {
   streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RecordedEvent[];
   /** What follows `after` up to `upTo`, at most so many. */
   logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
+  /** Whether hot events are among those that a filter lets through. */
+  wantsHot(filter: EventFilter): boolean;
 };
 
 /** After the first position, up to the second. */
@@ -81,10 +83,14 @@ export const logRows = (db: Database): LogRows => {
     return pageOf(rows(WALK_SQL(condition), after, end, limit), limit, end);
   };
 
+  const chosenBy = (filter: EventFilter): readonly Kind[] => {
+    kinds.refresh();
+    return [...kinds.all()].filter((kind) => matches(filter, kind));
+  };
+
   const filtered = (range: Range, filter: EventFilter, limit: number): LogPage => {
     // After the head was read, so that every kind up to it is there.
-    kinds.refresh();
-    const chosen = [...kinds.all()].filter((kind) => matches(filter, kind));
+    const chosen = chosenBy(filter);
     if (chosen.some(({ isHot }) => isHot))
       return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);
     const found = chosen.length === 0 ? [] : rows(RARE_SQL(chosen), range.after, range.upTo, limit);
@@ -96,6 +102,7 @@ export const logRows = (db: Database): LogRows => {
     head: () => (head.get() as unknown as [number | null])[0] ?? 0,
     streamPage: (stream, from, direction, limit) =>
       rows(direction === 'forwards' ? STREAM_SQL('>=', 'ASC') : STREAM_SQL('<=', 'DESC'), stream, from, limit),
+    wantsHot: (filter) => chosenBy(filter).some(({ isHot }) => isHot),
     logPage: (range, filter, limit) => (filter ? filtered(range, filter, limit) : walk(range, '', limit)),
   };
 };

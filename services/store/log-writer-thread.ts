@@ -63,7 +63,7 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
     const after = message instanceof Uint8Array ? commitFrom(message) : message;
     if (after === 'close') close();
   });
-  publishHead(head, headAtStart);
+  publishHead(head, writer.head());
   post({ type: 'ready' });
 };
 

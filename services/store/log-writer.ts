@@ -12,8 +12,8 @@ export type Conflict = { readonly conflict: string };
 
 /** The one writer of a log. */
 export type LogWriter = {
-  /** Position of the last committed event. */
-  head(): number;
+  /** Positions of the last committed event, and of the last one that is not hot or the first of its kind. */
+  head(): { readonly position: number; readonly rare: number };
   /**
    * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
    *
@@ -22,13 +22,13 @@ export type LogWriter = {
   commit(appends: readonly Append[]): (Placed | Conflict)[];
 };
 
-type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number };
+type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number; rare: number };
 
 /** What follows a transaction in memory, and is made anew after one that failed. */
-const memory = (db: Database, position: number): Memory => {
+const memory = (db: Database, committed: ReturnType<LogWriter['head']>): Memory => {
   const kinds = kindsOf(db);
   kinds.refresh();
-  return { kinds, heads: streamHeads(db), position };
+  return { kinds, heads: streamHeads(db), ...committed };
 };
 
 const expectationOf = ({ expected }: Append): string =>
@@ -48,7 +48,7 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
   const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const placeOf = placesOfIds(db);
-  let committed = head;
+  let committed = { position: head, rare: head };
   let now: Memory | undefined;
 
   const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
@@ -59,8 +59,10 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
   };
 
   const insert = (to: Memory, stream: StreamHead, category: string, event: NewEvent): void => {
-    const { id: kind, isHot } = to.kinds.named(category, event.type) ?? addKind(to, category, event.type);
+    const known = to.kinds.named(category, event.type);
+    const { id: kind, isHot } = known ?? addKind(to, category, event.type);
     to.position += 1;
+    if (!known || !isHot) to.rare = to.position;
     stream.revision += 1;
     const { id, metadata, data } = event;
     insertEvent.run(to.position, stream.id, stream.revision, kind, isHot ? null : kind, id, metadata, data);
@@ -85,7 +87,7 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
       const placed = appends.map((append) => place(to, append));
       failPoint('before-commit');
       db.exec('COMMIT');
-      committed = to.position;
+      committed = { position: to.position, rare: to.rare };
       failPoint('after-commit');
       return placed;
     } catch (error) {

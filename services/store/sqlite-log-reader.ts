@@ -1,5 +1,5 @@
-import type { EventLog, LogPage, Subscription } from '../kernel/event-store.js';
-import { headInMemory, headOfFile } from './log-head.js';
+import type { EventFilter, EventLog, LogPage, Subscription } from '../kernel/event-store.js';
+import { headFor, headInMemory, headOfFile, type LogHeads } from './log-head.js';
 import { logPages, numberOf, streamPages } from './log-pages.js';
 import { logRows, PAGE_ROWS, type LogRows } from './log-rows.js';
 import { logPath, openForReading } from './log-schema.js';
@@ -27,7 +27,17 @@ const faulty = (rows: LogRows, path: string): LogRows => {
     head: () => throwing(fault, () => rows.head()),
     streamPage: (...asked) => throwing(fault, () => rows.streamPage(...asked)),
     logPage: (...asked) => throwing(fault, () => rows.logPage(...asked)),
+    wantsHot: (filter) => throwing(fault, () => rows.wantsHot(filter)),
   };
+};
+
+/** Where the log cannot be read, the read that follows meets the same, and fails where it is seen. */
+const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
+  try {
+    return rows.wantsHot(filter);
+  } catch {
+    return true;
+  }
 };
 
 const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
@@ -37,7 +47,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     () => openForReading(path),
   );
   const rows = faulty(logRows(db), path);
-  const head = source ? headInMemory(source.head) : headOfFile(path, () => rows.head());
+  const head: LogHeads = source ? headInMemory(source.head) : headOfFile(path, () => rows.head());
   const subscriptions = new Set<Subscription>();
 
   return {
@@ -47,7 +57,8 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     head: () => Promise.resolve(BigInt(head.position())),
     subscribe: ({ after, filter }, onPage) => {
       const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);
-      const subscription = subscribeTo(head, page, numberOf(after), onPage);
+      const followed = filter ? headFor(head, () => wantsHot(rows, filter)) : head;
+      const subscription = subscribeTo(followed, page, numberOf(after), onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
       subscription.ended.then(forget, forget);

@@ -97,6 +97,55 @@ describe('a filter', () => {
     expect(pages[0]!.position).toBe(5_002n);
   });
 
+  it('on rare types is not woken by commits of hot events alone', async () => {
+    const store = await openStore(newDirectory());
+    const hot = (i: number) => ({ ...workEvent(1, i), type: 'EngineReported' });
+    const stream = streamName('execution', ['a']);
+    await store.append(stream, 'no-stream', [hot(0)]);
+    const pages: LogPage[] = [];
+    const everything: bigint[] = [];
+    const isThere = new Promise<void>((resolve) => {
+      store.subscribe({ after: 1n, filter: { types: ['TaskCreated'] } }, (page) => {
+        pages.push(page);
+        if (page.events.length > 0) resolve();
+      });
+    });
+    let seen = (): void => undefined;
+    store.subscribe({ after: 1n }, ({ position }) => {
+      everything.push(position);
+      seen();
+    });
+    for (let i = 1; i <= 5; i += 1) {
+      const isSeen = new Promise<void>((resolve) => (seen = resolve));
+      await store.append(stream, BigInt(i - 1), [hot(i)]);
+      await isSeen;
+    }
+    await store.append(streamName('task', ['t']), 'no-stream', [{ ...workEvent(2, 0), type: 'TaskCreated' }]);
+    await isThere;
+    expect(everything.length).toBeGreaterThanOrEqual(5);
+    expect(pages.map(({ events, position }) => [events.length, position])).toEqual([
+      [0, 1n],
+      [1, 7n],
+    ]);
+  });
+
+  it('that meets its first hot event while it follows is woken by them from there on', async () => {
+    const store = await openStore(newDirectory());
+    const heard: bigint[] = [];
+    let wake = (): void => undefined;
+    store.subscribe({ after: 0n, filter: { categories: ['execution'] } }, ({ events }) => {
+      heard.push(...events.map(({ position }) => position));
+      if (events.length > 0) wake();
+    });
+    for (let i = 0; i < 3; i += 1) {
+      const isHeard = new Promise<void>((resolve) => (wake = resolve));
+      const event = { ...workEvent(1, i), type: i === 0 ? 'ExecutionCreated' : 'EngineReported' };
+      await store.append(streamName('execution', ['a']), 'any', [event]);
+      await isHeard;
+    }
+    expect(heard).toEqual([1n, 2n, 3n]);
+  });
+
   it('that walks hands over empty pages on its way', async () => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory, hotTypes: ['EngineReported', 'TaskCreated'] });
