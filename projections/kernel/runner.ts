@@ -27,6 +27,11 @@ export type RunnerOptions = EventSources & {
   /** Called when what the store has is of another log, and the views start over. */
   readonly onStartOver?: (why: string) => void;
   readonly limits?: PartLimits;
+  /**
+   * Waits a little. Called after a batch that shows that much is coming, so that the next transaction has more in it:
+   * a transaction of few events costs nearly what one of many does.
+   */
+  readonly breathe?: () => Promise<void>;
 };
 
 /** Views that are kept up with the log. */
@@ -42,8 +47,11 @@ export interface RunningProjections {
   close(): Promise<void>;
 }
 
-/** While it catches up, a runner takes pages together up to so many events and bytes. */
-const CATCH_UP = { events: 2_000, bytes: 16 * 1024 * 1024 };
+/** A runner takes the pages up to the head together, up to so many events and bytes. */
+const TOGETHER = { events: 2_000, bytes: 16 * 1024 * 1024 };
+
+/** From so many events in a batch on, there is a breath after it. */
+const MANY = 32;
 
 const whyStartOver = async ({ log, readStore, models }: RunnerOptions): Promise<string | undefined> => {
   const checkpoint = await readStore.checkpoint(checkpointName({ models }));
@@ -68,19 +76,25 @@ const oneAtATime = (): (<Result>(work: () => Promise<Result>) => Promise<Result>
   };
 };
 
-/** Gathers the pages of the catch-up, so that a document that many of them touch is written once. */
-const gathering = (target: Projector, untilPosition: bigint): ((page: LogPage) => Promise<boolean>) => {
+type Gathering = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined>;
+
+/**
+ * Gathers what is there, so that a document that many events touch is written once; answers what was taken into the
+ * views, or nothing while more is at hand.
+ */
+const gathering = (target: Projector, log: EventLog): Gathering => {
   let events: RecordedEvent[] = [];
   let bytes = 0;
   return async (page) => {
     events.push(...page.events);
     bytes += page.events.reduce((sum, { data }) => sum + data.length, 0);
-    if (page.position < untilPosition && events.length < CATCH_UP.events && bytes < CATCH_UP.bytes) return false;
+    const isRoom = events.length < TOGETHER.events && bytes < TOGETHER.bytes;
+    if (isRoom && page.position < (await log.head())) return undefined;
     const taken = events;
     events = [];
     bytes = 0;
     await target.take(taken, page.position);
-    return true;
+    return taken;
   };
 };
 
@@ -103,18 +117,19 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   const target = await projector({ ...options, logId: log.logId, onPoison: 'park' });
   const serially = oneAtATime();
   await retried(log, target);
-  const take = gathering(target, await log.head());
+  const take = gathering(target, log);
 
   const report = (last: RecordedEvent | undefined): void => {
     const lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
     options.onProgress({ position: target.position(), lagMs, parked: target.parked().length });
   };
   report(undefined);
-  const subscription = log.subscribe({ after: target.position() }, (page) =>
-    serially(async () => {
-      if (await take(page)) report(page.events.at(-1));
-    }),
-  );
+  const subscription = log.subscribe({ after: target.position() }, async (page) => {
+    const taken = await serially(() => take(page));
+    if (!taken) return;
+    report(taken.at(-1));
+    if (taken.length >= MANY) await options.breathe?.();
+  });
 
   return {
     position: () => target.position(),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { runProjections } from '../../projections/kernel/runner.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
@@ -12,6 +13,9 @@ export type ViewsThreadData = PayloadSource & { readonly source: LogReaderSource
 /** What it says: how far it has come, or why the views start over. */
 export type ViewsThreadMessage =
   { readonly position: bigint; readonly lagMs: number; readonly parked: number } | { readonly startOver: string };
+
+/** Longer would save little more, and be felt by who reads what was just written. */
+const BREATH_MS = 25;
 
 const { directory, location, source } = workerData as ViewsThreadData;
 const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
@@ -30,6 +34,7 @@ const projections = await runProjections({
   codecs,
   payloads,
   now: Date.now,
+  breathe: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
 });

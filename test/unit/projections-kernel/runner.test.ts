@@ -45,7 +45,7 @@ const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-writ
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
-const run = async (store: ReadStore, onStartOver?: (why: string) => void) => {
+const run = async (store: ReadStore, onStartOver?: (why: string) => void, breathe?: () => Promise<void>) => {
   const views = progressViews(timer);
   const progress: Progress[] = [];
   const running: RunningProjections = await runProjections({
@@ -58,6 +58,7 @@ const run = async (store: ReadStore, onStartOver?: (why: string) => void) => {
       views.advance(each.position);
     },
     ...(onStartOver && { onStartOver }),
+    ...(breathe && { breathe }),
   });
   return { running, views, progress, reached: (position: bigint) => views.reached(position, 4_000) };
 };
@@ -74,6 +75,28 @@ describe('running projections', () => {
     expect(progress.at(-1)).toEqual({ position: 3n, lagMs: 4_000, parked: 0 });
     await running.close();
     await running.ended;
+    await store.close();
+  });
+
+  it('take a breath after many events, and then take what has come meanwhile together', async () => {
+    const store = openStore();
+    let goOn = (): void => undefined;
+    let breaths = 0;
+    const many = Array.from({ length: 40 }, () => ({ stream: 's' }));
+    await append(...many);
+    const breathing = new Promise<void>((resolve) => (goOn = resolve));
+    const { running, reached, progress } = await run(store, undefined, () => {
+      breaths += 1;
+      return breathing;
+    });
+    expect(await reached(40n)).toBe(true);
+    const last = await append(...Array.from({ length: 10 }, () => ({ stream: 's' })));
+    expect(running.position()).toBe(40n);
+    goOn();
+    expect(await reached(last)).toBe(true);
+    expect(progress.map(({ position }) => position)).toEqual([0n, 40n, 50n]);
+    expect(breaths).toBe(1);
+    await running.close();
     await store.close();
   });
 
