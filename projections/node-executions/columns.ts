@@ -4,10 +4,12 @@ import type { Collection } from '../kernel/read-store.js';
 /** The stored node executions, listed by execution and parent. */
 export const nodeExecutionCollection: Collection = {
   name: 'node-executions',
-  version: 1,
+  version: 2,
   fields: {
     execution: 'text',
     parent: 'text',
+    /** The task execution that has made this node, as older engines say it. */
+    parent_task: 'text',
     execution_project: 'text',
     execution_domain: 'text',
     execution_name: 'text',
@@ -26,7 +28,10 @@ export const nodeExecutionCollection: Collection = {
     outputs_at: 'integer',
     dynamic_at: 'integer',
   },
-  indexes: [['execution', 'parent', 'created_at']],
+  indexes: [
+    ['execution', 'parent', 'created_at'],
+    ['parent_task', 'created_at'],
+  ],
 };
 
 /** What filters and sorts of node executions may name. */

@@ -19,6 +19,8 @@ export type NodeDocument = {
   readonly node: NodeExecution;
   /** Empty for a node of the workflow itself; else the node or the task execution that it belongs to. */
   readonly parent: string;
+  /** The task execution that has made this node; empty for most. */
+  readonly parentTask: string;
   /** The phase in which the execution ended while this node was open; empty once the engine has said how it ended. */
   closedBy: string;
   /** Revisions of the events that carried inputs, outputs and the dynamic workflow themselves. */

@@ -20,12 +20,17 @@ import { nodeExecutionKey, taskExecutionKey } from '../kernel/run-identifiers.js
 import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
 import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 
-/** Where a node stands in the tree: the parent that its first event names. */
-const parentOf = ({ parentNodeMetadata, parentTaskMetadata }: NodeExecutionEvent, { stream }: SeenEvent): string => {
-  if (parentNodeMetadata) return nodeExecutionKey(stream, parentNodeMetadata.nodeId);
-  const parentTask = parentTaskMetadata?.id;
-  if (parentTask === undefined) return '';
-  return taskExecutionKey(stream, { ...parentTask, nodeId: parentTask.nodeExecutionId?.nodeId ?? '' });
+/** Where a node stands in the tree: the parents that its first event names. A task counts where no node is named. */
+const parentsOf = (
+  { parentNodeMetadata, parentTaskMetadata }: NodeExecutionEvent,
+  { stream }: SeenEvent,
+): Pick<NodeDocument, 'parent' | 'parentTask'> => {
+  const id = parentTaskMetadata?.id;
+  const parentTask = id ? taskExecutionKey(stream, { ...id, nodeId: id.nodeExecutionId?.nodeId ?? '' }) : '';
+  return {
+    parent: parentNodeMetadata ? nodeExecutionKey(stream, parentNodeMetadata.nodeId) : parentTask,
+    parentTask,
+  };
 };
 
 /** A node execution that no event has told of yet. */
@@ -35,7 +40,7 @@ export const opened = (message: NodeExecutionEvent, event: SeenEvent): NodeDocum
     closure: { ...(message.occurredAt && { createdAt: message.occurredAt }) },
     metadata: { retryGroup: message.retryGroup, specNodeId: message.specNodeId },
   }),
-  parent: parentOf(message, event),
+  ...parentsOf(message, event),
   closedBy: '',
   inputsAt: null,
   outputsAt: null,

@@ -1,10 +1,14 @@
-import type { NodeExecutionListRequest } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type {
+  NodeExecutionForTaskListRequest,
+  NodeExecutionListRequest,
+} from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Freshness } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
-import type { ReadStore } from '../kernel/read-store.js';
+import type { Condition, ReadStore } from '../kernel/read-store.js';
 import {
   absentRun,
   executionIdOf,
@@ -14,6 +18,18 @@ import {
   nodeText,
 } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
+
+type Reads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+/** The task executions, as far as their nodes ask. */
+export interface ParentTasks {
+  /**
+   * The key of the document of a task execution.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the identifier; NOT_FOUND.
+   */
+  keyOf(id: TaskExecutionIdentifier | undefined, call: Call): Promise<string>;
+}
 
 const LIST = { elements: 1, token: 2 };
 
@@ -26,25 +42,26 @@ const parentOf = async (store: ReadStore, stream: StreamName, request: NodeExecu
   throw absentRun('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
 };
 
+const listedAs = (rpc: string, store: ReadStore): Listed => ({
+  rpc,
+  store,
+  collection: nodeExecutionCollection,
+  columns: nodeExecutionColumns,
+  order: { field: 'created_at', direction: 'ascending' },
+});
+
 /** A page of the nodes under one parent; an execution that is not there has none. */
 export const listNodes = async (
-  { store, freshness }: { readonly store: ReadStore; readonly freshness: Freshness },
+  { store, freshness }: Reads,
   request: NodeExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
   const stream = executionStream(id);
   await freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
-  const listed: Listed = {
-    rpc: 'ListNodeExecutions',
-    store,
-    collection: nodeExecutionCollection,
-    columns: nodeExecutionColumns,
-    order: { field: 'created_at', direction: 'ascending' },
-  };
   const parent = await parentOf(store, stream, request);
   const page = await listPage(
-    listed,
+    listedAs('ListNodeExecutions', store),
     {
       where: [
         { field: 'execution', is: '=', value: stream },
@@ -53,5 +70,20 @@ export const listNodes = async (
     },
     request,
   );
+  return listMessage(LIST, page.elements, page.token);
+};
+
+/** A page of the nodes that a task execution has made. */
+export const listNodesForTask = async (
+  { store, freshness }: Reads,
+  tasks: ParentTasks,
+  request: NodeExecutionForTaskListRequest,
+  call: Call,
+): Promise<Uint8Array> => {
+  const parentTask = await tasks.keyOf(request.taskExecutionId, call);
+  const { project = '', domain = '' } = request.taskExecutionId?.nodeExecutionId?.executionId ?? {};
+  await freshness.waitForPrefix(call, executionStreams(project, domain));
+  const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
+  const page = await listPage(listedAs('ListNodeExecutionsForTask', store), { where }, request);
   return listMessage(LIST, page.elements, page.token);
 };

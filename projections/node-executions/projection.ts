@@ -46,6 +46,7 @@ const idFields = ({ id }: NodeExecution): Fields => {
 const fieldsOf = (key: string, document: NodeDocument, closure: NodeExecutionClosure): Fields => ({
   execution: streamOf(key),
   parent: document.parent,
+  parent_task: document.parentTask || null,
   ...idFields(document.node),
   phase: enumName(NodeExecution_Phase, closure.phase),
   created_at: microsOf(closure.createdAt),
@@ -77,6 +78,7 @@ const numberOr = (value: FieldValue | undefined): number | null => (typeof value
 const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
   node: fromBinary(NodeExecutionSchema, state ?? answer),
   parent: String(fields['parent'] ?? ''),
+  parentTask: String(fields['parent_task'] ?? ''),
   closedBy: String(fields['closed_by'] ?? ''),
   inputsAt: numberOr(fields['inputs_at']),
   outputsAt: numberOr(fields['outputs_at']),

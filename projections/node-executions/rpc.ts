@@ -19,7 +19,7 @@ import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
-import { listNodes } from './list.js';
+import { listNodes, listNodesForTask, type ParentTasks } from './list.js';
 
 export type NodeExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
 
@@ -92,4 +92,11 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
     }
     return create(DynamicNodeWorkflowResponseSchema, { compiledWorkflow: dynamic.compiledWorkflow });
   }),
+];
+
+/** What is read of the nodes that tasks have made. */
+export const nodesForTaskRoutes = (reads: NodeExecutionReads, tasks: ParentTasks): readonly Route[] => [
+  route(AdminService.method.listNodeExecutionsForTask, (request, call) =>
+    listNodesForTask(reads, tasks, request, call),
+  ),
 ];

@@ -7,8 +7,9 @@ import type { ReadStore } from '../../projections/kernel/read-store.js';
 import { launchPlansRoutes } from '../../projections/launch-plans/rpc.js';
 import { registeredNames } from '../../projections/named-entities/registered.js';
 import { namedEntitiesRoutes } from '../../projections/named-entities/rpc.js';
-import { nodeExecutionsRoutes } from '../../projections/node-executions/rpc.js';
+import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../projections/node-executions/rpc.js';
 import { projectsRoutes } from '../../projections/projects/rpc.js';
+import { foundTask } from '../../projections/task-executions/find.js';
 import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
 import { tasksRoutes } from '../../projections/tasks/rpc.js';
 import { workflowsRoutes } from '../../projections/workflows/rpc.js';
@@ -126,6 +127,7 @@ const readRoutes = ({
   return [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),
+    ...nodesForTaskRoutes(reads, { keyOf: async (id, call) => (await foundTask(reads, id, call)).key }),
     ...taskExecutionsRoutes(reads),
     ...tasksRoutes(reads),
     ...workflowsRoutes(reads),

@@ -149,7 +149,7 @@ describe('a node execution', () => {
   it('hangs under the parent that its first event names', async () => {
     const view = await viewAfter(node('RUNNING'), node('RUNNING', { node: 'c', parentNodeMetadata: { nodeId: 'n0' } }));
     expect(view.get(`${stream}/n0`)!.fields).toMatchObject({ parent: '', execution: stream });
-    expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: `${stream}/n0` });
+    expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: `${stream}/n0`, parent_task: null });
   });
 });
 
