@@ -15,6 +15,7 @@ import { Health } from '../../proto/gen/grpc/health/v1/health_pb.js';
 import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { acceptConnections, type Connections } from './grpc-connections.js';
 import { healthService } from './grpc-health.js';
+import { REFLECTION_PATHS, reflectionHandler } from './grpc-reflection.js';
 import { grpcError } from './grpc-trailer.js';
 import { type GrpcHosting, type Peers, unaryHandler } from './grpc-unary.js';
 import { type Endpoint, unimplemented } from './routes.js';
@@ -103,7 +104,7 @@ const PING_EVERY_MS = 60_000;
 const PING_TIMEOUT_MS = 20_000;
 
 /**
- * Serves every RPC of the interface over gRPC, under both package names from the same handlers, and the health check.
+ * Serves every RPC of the interface over gRPC, under both package names from the same handlers, the health check and reflection.
  *
  * Requests reach the handlers undecoded, so that bytes that are no message are the caller's mistake and not ours. Pings
  * without calls are answered, however often they come.
@@ -126,6 +127,8 @@ export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
   const health = healthService(hosting.isReady ?? (() => true));
   server.register(pathOf(Health.method.check, OWN_PACKAGE), health.check, raw, raw, 'unary');
   server.register(pathOf(Health.method.watch, OWN_PACKAGE), health.watch, raw, raw, 'serverStream');
+  const reflection = reflectionHandler();
+  for (const path of REFLECTION_PATHS) server.register(path, reflection, raw, raw, 'bidi');
   const connections = await acceptConnections(
     server.createConnectionInjector(ServerCredentials.createInsecure()),
     hosting,

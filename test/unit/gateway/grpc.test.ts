@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { connect } from 'node:http2';
 import type { IncomingHttpHeaders } from 'node:http2';
 
@@ -291,6 +291,19 @@ describe('a request that never becomes a message', () => {
   it('cannot be decompressed', async () => {
     const { code } = await frame(toy.port, framed(Buffer.from('no gzip'), 1), { 'grpc-encoding': 'gzip' });
     expect(code).toBe('3');
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ])('is read when it is compressed with %s', async (encoding, compress) => {
+    const bytes = framed(compress(named('missing')), 1);
+    expect(await frame(toy.port, bytes, { 'grpc-encoding': encoding })).toMatchObject({ text: 'missing version' });
+  });
+
+  it('is compressed with what nobody here knows', async () => {
+    const { code, text } = await frame(toy.port, framed(named('ok'), 1), { 'grpc-encoding': 'br' });
+    expect({ code, text }).toMatchObject({ code: '12', text: expect.stringContaining('"br"') as string });
   });
 
   it('ends inside its frame', async () => {

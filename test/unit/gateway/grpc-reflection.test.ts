@@ -1,0 +1,106 @@
+import { create, createFileRegistry, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { overGrpc } from './toy.js';
+
+let toy: Awaited<ReturnType<typeof overGrpc>>;
+beforeAll(async () => {
+  toy = await overGrpc([]);
+});
+afterAll(() => toy.close());
+
+type Asked = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
+
+/** Asks over one stream, and answers what came for each question. */
+const ask = (questions: readonly Asked[], version = 'v1') =>
+  new Promise<ServerReflectionResponse['messageResponse'][]>((resolve, reject) => {
+    const same = (bytes: Buffer): Buffer => bytes;
+    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+    const call = toy.client.makeBidiStreamRequest(path, same, same);
+    const answers: ServerReflectionResponse['messageResponse'][] = [];
+    call.on('data', (bytes: Buffer) => {
+      answers.push(fromBinary(ServerReflectionResponseSchema, bytes).messageResponse);
+    });
+    call.on('end', () => resolve(answers));
+    call.on('error', reject);
+    for (const messageRequest of questions) {
+      const request = create(ServerReflectionRequestSchema, { messageRequest });
+      call.write(Buffer.from(toBinary(ServerReflectionRequestSchema, request)));
+    }
+    call.end();
+  });
+
+const filesIn = (answer: ServerReflectionResponse['messageResponse'] | undefined) =>
+  answer?.case === 'fileDescriptorResponse'
+    ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
+    : [];
+
+describe('reflection', () => {
+  it.each(['v1', 'v1alpha'])('lists every service under every name, by %s', async (version) => {
+    const [answer] = await ask([{ case: 'listServices', value: '' }], version);
+    const names = answer?.case === 'listServicesResponse' ? answer.value.service.map(({ name }) => name) : [];
+    expect(names).toEqual([...names].sort());
+    for (const name of ['AdminService', 'SignalService', 'DataProxyService', 'IdentityService'])
+      expect(names).toEqual(expect.arrayContaining([`flyteidl.service.${name}`, `platformidl.service.${name}`]));
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'grpc.health.v1.Health',
+        ...['v1', 'v1alpha'].map((v) => `grpc.reflection.${v}.ServerReflection`),
+      ]),
+    );
+  });
+
+  it.each(['flyteidl', 'platformidl'])('gives files that build a registry of their own for %s', async (name) => {
+    const [answer] = await ask([{ case: 'fileContainingSymbol', value: `${name}.service.AdminService` }]);
+    const files = filesIn(answer);
+    const registry = createFileRegistry(files[0]!, (path) => files.find((file) => file.name === path));
+    const service = registry.getService(`${name}.service.AdminService`);
+    expect(service?.methods.map((method) => method.name)).toEqual(AdminService.methods.map((method) => method.name));
+    expect(service?.methods[0]?.input.typeName).toMatch(new RegExp(`^${name}\\.admin\\.`));
+    const other = name === 'flyteidl' ? 'platformidl' : 'flyteidl';
+    expect(files.filter((file) => file.package.startsWith(other))).toEqual([]);
+  });
+
+  it('sends no file twice over one stream but the one that is asked for', async () => {
+    const symbol = { case: 'fileContainingSymbol', value: 'flyteidl.admin.Project' } as const;
+    const [first, second] = await ask([symbol, symbol]);
+    expect(filesIn(first).length).toBeGreaterThan(1);
+    expect(filesIn(second).map(({ name }) => name)).toEqual([filesIn(first)[0]?.name]);
+  });
+
+  it('knows files, methods, fields and extensions by their names', async () => {
+    const answers = await ask([
+      { case: 'fileByFilename', value: 'flyteidl/admin/project.proto' },
+      { case: 'fileContainingSymbol', value: 'flyteidl.service.AdminService.GetTask' },
+      { case: 'fileContainingSymbol', value: 'flyteidl.admin.Project.name' },
+      {
+        case: 'fileContainingExtension',
+        value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 72295728 },
+      },
+      { case: 'allExtensionNumbersOfType', value: 'google.protobuf.MethodOptions' },
+    ]);
+    expect(answers.map(({ case: kind }) => kind)).toEqual([
+      ...Array<string>(4).fill('fileDescriptorResponse'),
+      'allExtensionNumbersResponse',
+    ]);
+    expect(filesIn(answers[3])[0]?.name).toBe('google/api/annotations.proto');
+  });
+
+  it.each<Asked>([
+    { case: 'fileByFilename', value: 'x.proto' },
+    { case: 'fileContainingSymbol', value: 'x' },
+    { case: 'fileContainingExtension', value: { containingType: 'x', extensionNumber: 1 } },
+    { case: 'allExtensionNumbersOfType', value: 'x' },
+  ])('says what it does not know, and goes on: $case', async (question) => {
+    const answers = await ask([question, { case: 'listServices', value: '' }]);
+    expect(answers.map(({ case: kind }) => kind)).toEqual(['errorResponse', 'listServicesResponse']);
+    expect(answers[0]).toMatchObject({ value: { errorCode: 5 } });
+  });
+});
