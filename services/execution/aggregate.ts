@@ -3,7 +3,7 @@ import type { PayloadStore } from '../kernel/payload-store.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 import type { ExecutionCommand } from './commands.js';
 import { executionDecider } from './decider.js';
-import type { ExecutionId } from './envelope.js';
+import type { Envelope, ExecutionId } from './envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { recall } from './recall.js';
 import type { ExecutionRefusal } from './refusals.js';
@@ -14,6 +14,10 @@ export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, Exe
 export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
   streamName(EXECUTION_CATEGORY, [project, domain, name]);
 
+/** Which of the execution, its nodes and its tasks an event is about. */
+const entityText = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
+  entity === 'workflow' ? '' : JSON.stringify([nodeId, taskId, retryAttempt]);
+
 /** Executions with their nodes and tasks. Large messages are read back from the payloads when an event may be a repetition. */
 export const executionAggregate = ({ payloads }: { readonly payloads: PayloadStore }): ExecutionAggregate => ({
   category: EXECUTION_CATEGORY,
@@ -21,6 +25,7 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   codec: executionCodec,
   begins: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
+  targetOf: (command) => (command.type === 'ReportPhase' ? entityText(command.envelope) : ''),
   sizeOf: sizeOfState,
   recall: (command, past) => recall(command, past, payloads),
 });

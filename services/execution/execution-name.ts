@@ -1,3 +1,4 @@
+import { sha256 } from '../kernel/hash.js';
 import { RpcError } from '../kernel/rpc.js';
 
 const MAX_LENGTH = 63;
@@ -20,3 +21,6 @@ export const assertExecutionName = (name: string): void => {
 /** A name out of random bytes: `a` and 19 characters that make no words. */
 export const generatedName = (random: Uint8Array): string =>
   `a${Array.from({ length: GENERATED_LENGTH - 1 }, (_, at) => ALPHABET[(random[at] ?? 0) % ALPHABET.length]).join('')}`;
+
+/** The name of an execution whose caller has a key for it, and no name: the same key, the same name. */
+export const nameOfKey = (parts: readonly string[]): string => generatedName(sha256(JSON.stringify(parts)));

@@ -17,14 +17,14 @@ import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/c
 import { type ExecutionCreated, ExecutionCreatedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { resolveInputs } from '../compiler/execution-inputs.js';
 import { literalMapProblem } from '../compiler/literal-map.js';
-import { contextOf } from '../kernel/command-context.js';
+import { contextOf, recordedBefore } from '../kernel/command-context.js';
 import { assertLabels } from '../kernel/labels.js';
 import { assertNotifications } from '../kernel/notifications.js';
 import { type Call, missing, RpcError } from '../kernel/rpc.js';
 import { executionStream } from './aggregate.js';
 import { resolveConfig } from './config.js';
 import type { ExecutionId } from './envelope.js';
-import { assertExecutionName, generatedName } from './execution-name.js';
+import { assertExecutionName, generatedName, nameOfKey } from './execution-name.js';
 import type { ExecutionConfigs, StreamPlace } from './ports.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './rpc-lineage.js';
 import { refusalError } from './rpc-refusals.js';
@@ -166,6 +166,22 @@ const createdOf = async (services: CreateServices, sound: Sound, context: Contex
 
 const NAME_BYTES = 19;
 
+/** The name that was asked for, or one that is the caller's key's, or a new one. */
+const idOf = (
+  { random }: CreateServices,
+  { project, domain, name }: ExecutionCreateRequest,
+  { principal, idempotency }: Call,
+): ExecutionId => {
+  if (name !== '') return { project, domain, name };
+  if (idempotency === undefined) return { project, domain, name: generatedName(random(NAME_BYTES)) };
+  return { project, domain, name: nameOfKey([principal, idempotency.operation, project, domain, idempotency.key]) };
+};
+
+const answer = (id: ExecutionId, call: Call, position: bigint): ExecutionCreateResponse => {
+  call.answeredAt(position);
+  return create(ExecutionCreateResponseSchema, { id });
+};
+
 /**
  * Launches what a request names.
  *
@@ -176,18 +192,19 @@ export const createExecution = async (
   request: ExecutionCreateRequest,
   call: Call,
 ): Promise<ExecutionCreateResponse> => {
+  const id = idOf(services, request, call);
+  const stream = executionStream(id);
+  const before = await recordedBefore(services.sessions, services.aggregate, stream, call);
+  if (before !== undefined) return answer(id, call, before);
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });
   const sound = soundOf(request);
   const target = await targetOf(services, sound.launches);
   const inherited = await inheritanceOf(services, sound.spec.metadata);
-  const name = request.name === '' ? generatedName(services.random(NAME_BYTES)) : request.name;
-  const id: ExecutionId = { project, domain, name };
   const created = await createdOf(services, sound, { id, principal: call.principal, target, inherited });
   await target.prepare();
   const command = { type: 'CreateExecution', id, created } as const;
-  const outcome = await services.sessions.handle(services.aggregate, executionStream(id), command, contextOf(call));
+  const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
   if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
-  call.answeredAt(outcome.position);
-  return create(ExecutionCreateResponseSchema, { id });
+  return answer(id, call, outcome.position);
 };

@@ -50,6 +50,8 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * is there, and only then it is read.
    */
   begins?(command: Command): boolean;
+  /** What a command is about, where a stream is about several things; by default all commands are about the same. */
+  targetOf?(command: Command): string;
   /** Roughly what the state takes in memory, in bytes. */
   sizeOf(state: State): number;
   /** Reads of the stream's past what an unsure decision needs, and answers the command with it. */

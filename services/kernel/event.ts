@@ -14,7 +14,10 @@ export type EventMetadata = {
   readonly schema: number;
   readonly $correlationId?: string;
   readonly $causationId?: string;
+  /** The caller's own name for the request. */
   readonly idempotencyKey?: string;
+  /** What that stands for: an RPC, what it is about within the stream, and a hash of what it says. */
+  readonly idempotency?: { readonly operation: string; readonly target: string; readonly content: string };
 };
 
 /** An event to be appended. */

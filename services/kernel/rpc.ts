@@ -1,4 +1,13 @@
-import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+
+import { contentOf, type Idempotency, MAX_KEY } from './idempotency.js';
 
 /** The statuses that are ever answered. UNKNOWN is not among them, and INTERNAL is only for a bug of ours. */
 export type StatusCode =
@@ -46,7 +55,10 @@ export interface Call {
   readonly requestId: string;
   /** Reads see at least this position, or answer UNAVAILABLE. */
   readonly minPosition?: bigint;
+  /** The caller's own name for the request, as it was sent. */
   readonly idempotencyKey?: string;
+  /** What that name stands for; there when the route has seen a good one. */
+  readonly idempotency?: Idempotency;
   isCancelled(): boolean;
   /**
    * Waits until the transport has room for so many bytes of an answer; asked before they are read from where they are.
@@ -69,14 +81,43 @@ export type Route = {
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
 };
 
+const assertKey = (key: string): void => {
+  if (key === '' || key.length > MAX_KEY)
+    throw invalid('idempotency-key', `not ${key.length}, but 1 to ${MAX_KEY} characters`);
+};
+
+/** The call with what its key stands for, if it has one. */
+const keyed = (call: Call, { name }: DescMethod, contentHash: () => string): Call => {
+  const { idempotencyKey: key } = call;
+  if (key === undefined) return call;
+  assertKey(key);
+  return { ...call, idempotency: { key, operation: name, content: contentHash() } };
+};
+
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: MessageShape<Input>, call: Call) => Promise<Answer<Output>>,
-): Route => ({ method, takes: 'message', handle });
+): Route => ({
+  method,
+  takes: 'message',
+  handle: (request: MessageShape<Input>, call) =>
+    handle(
+      request,
+      keyed(call, method, () => contentOf(method.input, toBinary(method.input, request), () => request)),
+    ),
+});
 
 /** Binds a unary RPC of the hot path: the request comes undecoded. */
 export const bytesRoute = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: Uint8Array, call: Call) => Promise<Answer<Output>>,
-): Route => ({ method, takes: 'bytes', handle });
+): Route => ({
+  method,
+  takes: 'bytes',
+  handle: (request: Uint8Array, call) =>
+    handle(
+      request,
+      keyed(call, method, () => contentOf(method.input, request, () => fromBinary(method.input, request))),
+    ),
+});

@@ -1,4 +1,5 @@
 import type { Aggregate } from './aggregate.js';
+import type { Idempotency, KnownKeys } from './idempotency.js';
 import type { StreamName } from './stream.js';
 
 /** Who asks, and with what request. */
@@ -8,7 +9,8 @@ export type CommandContext = {
   readonly commandId: string;
   readonly correlationId?: string;
   readonly causationId?: string;
-  readonly idempotencyKey?: string;
+  /** Set when the caller may send the request again under the same key. */
+  readonly idempotency?: Idempotency;
   /** True once the caller has gone: a command that is not queued yet is dropped, one that is goes on. */
   readonly isCancelled?: () => boolean;
 };
@@ -21,7 +23,12 @@ export type Outcome<Refusal> =
 /** What a stream has come to. */
 export type Folded<State> = {
   readonly state: State;
-  /** -1n when the stream does not exist. */ readonly revision: bigint;
+  /** -1n when the stream does not exist. */
+  readonly revision: bigint;
+  /** Of its last event; 0n when there is none. */
+  readonly position: bigint;
+  /** What the keys of callers stand for; absent when there are none. */
+  readonly keys?: KnownKeys;
 };
 
 /** The live streams of this process: commands in, decisions recorded. */
@@ -29,6 +36,9 @@ export interface Sessions {
   /**
    * Decides a command against the state of its stream and records what it comes to.
    *
+   * A command that was recorded under its key before is accepted, and not decided again.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT when its key stands for another.
    * @throws {Fault} as the event store's `append`, but for conflicts, which are decided again.
    */
   handle<State, Command, Event, Refusal>(

@@ -80,6 +80,7 @@ export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, 
   category: LAUNCH_PLAN_CATEGORY,
   decider: launchPlanDecider,
   codec: launchPlanCodec,
+  targetOf: ({ id }) => id.version,
   payloadScope: ({ id }) => `definitions/${id.project}`,
   sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
 };

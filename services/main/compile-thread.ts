@@ -20,15 +20,13 @@ const { directory, location, source, limits } = workerData as CompileThreadData;
 const log = await sqliteLogReader({ directory, source });
 const { decider, codec } = launchPlanAggregate;
 
-const readLaunchPlan = async (stream: StreamName): Promise<Folded<LaunchPlanState>> => {
-  const folded = { state: decider.initial(), revision: -1n };
+const readLaunchPlan = async (stream: StreamName): Promise<Pick<Folded<LaunchPlanState>, 'state'>> => {
+  let state = decider.initial();
   for await (const page of log.readStream(stream)) {
-    for (const event of page) {
-      folded.state = decider.evolve(folded.state, codec.decode(event.type, event.data, metadataOf(event).schema));
-      folded.revision = event.revision;
-    }
+    for (const event of page)
+      state = decider.evolve(state, codec.decode(event.type, event.data, metadataOf(event).schema));
   }
-  return folded;
+  return { state };
 };
 
 const payloads = await openPayloads({ directory, location });

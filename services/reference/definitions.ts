@@ -52,7 +52,7 @@ export interface RegisteredDefinitions {
 export type DefinitionsOptions = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  readonly readLaunchPlan: (stream: StreamName) => Promise<Folded<LaunchPlanState>>;
+  readonly readLaunchPlan: (stream: StreamName) => Promise<Pick<Folded<LaunchPlanState>, 'state'>>;
   /** What is remembered at most, roughly. */
   readonly maxBytes?: number;
 };

@@ -35,7 +35,7 @@ export type ProjectDirectoryOptions = {
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
-type Entry = Folded<ProjectState> & { readonly position: bigint };
+type Entry = Folded<ProjectState>;
 type Entries = Map<string, Entry>;
 
 const follow = (log: EventLog, entries: Entries): Subscription =>

@@ -1,14 +1,43 @@
 import { type EventMetadata, type NewEvent } from '../kernel/event.js';
 import type { Appended } from '../kernel/event-store.js';
 import { RevisionConflict } from '../kernel/fault.js';
+import { type Idempotency, type KnownKeys, noteKey, priorUse } from '../kernel/idempotency.js';
 import { eventIds } from './event-id.js';
 import type { CommandTurn, InFlight, Live, Turn } from './live.js';
 
 const SCHEMA = 1;
 const MAX_ATTEMPTS = 20;
 
-const encode = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, events: readonly E[]): NewEvent[] => {
-  const { actor, commandId, correlationId, causationId, idempotencyKey } = turn.context;
+const keyOf = (
+  { key, operation, content }: Idempotency,
+  target: string,
+): Pick<EventMetadata, 'idempotencyKey' | 'idempotency'> => ({
+  idempotencyKey: key,
+  idempotency: { operation, target, content },
+});
+
+/** Notes the key that an event has. */
+export const noteIn = (folded: { keys?: KnownKeys }, metadata: EventMetadata): void => {
+  if (metadata.idempotency !== undefined) noteKey((folded.keys ??= new Map()), metadata);
+};
+
+const targetOf = <S, C, E, R>({ aggregate }: Live<S, C, E, R>, { command }: CommandTurn<C, R>): string =>
+  aggregate.targetOf?.(command) ?? '';
+
+/** What the key of a command came to before, if it has one. */
+export const priorOf = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): ReturnType<typeof priorUse> => {
+  const { idempotency, actor } = turn.context;
+  const keys = live.folded?.keys;
+  if (idempotency === undefined || keys === undefined) return 'none';
+  return priorUse(keys, actor, targetOf(live, turn), idempotency);
+};
+
+const encode = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
+): NewEvent[] => {
+  const { actor, commandId, correlationId, causationId, idempotency } = turn.context;
   live.recordedAtMs = Math.max(live.recordedAtMs, live.services.now());
   const metadata: EventMetadata = {
     recordedAtMs: live.recordedAtMs,
@@ -17,8 +46,10 @@ const encode = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, eve
     schema: SCHEMA,
     ...(correlationId !== undefined && { $correlationId: correlationId }),
     ...(causationId !== undefined && { $causationId: causationId }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    // Refusals are not kept, not even one that records something.
+    ...(idempotency !== undefined && refusal === undefined && keyOf(idempotency, targetOf(live, turn))),
   };
+  if (live.folded !== undefined) noteIn(live.folded, metadata);
   const json = JSON.stringify(metadata);
   const ids = eventIds(commandId, events.length);
   return ids.flatMap((id, index) => {
@@ -42,7 +73,7 @@ export const append = <S, C, E, R>(
   if (folded === undefined) return;
   const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
   const entry: InFlight<S, C, R> = { by: turn, refusal, followers: [], result: undefined };
-  const encoded = encode(live, turn, events);
+  const encoded = encode(live, turn, { events, refusal });
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision += BigInt(events.length);
   live.isPresumed = false;
@@ -85,12 +116,13 @@ const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<S, C, R
 };
 
 const answer = <S, C, E, R>(
-  { folded, aggregate }: Live<S, C, E, R>,
+  { folded, aggregate, position }: Live<S, C, E, R>,
   turn: Turn<S, C, R>,
   refusal: R | undefined,
   at: Appended,
 ): void => {
-  if (turn.kind === 'read') turn.resolve(folded ?? { state: aggregate.decider.initial(), revision: -1n });
+  if (turn.kind === 'read')
+    turn.resolve({ ...(folded ?? { state: aggregate.decider.initial(), revision: -1n }), position });
   else turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
 };
 

@@ -1,5 +1,6 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { Appended, EventStore } from '../kernel/event-store.js';
+import type { KnownKeys } from '../kernel/idempotency.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
@@ -48,7 +49,7 @@ export type Live<State, Command, Event, Refusal> = {
   /** Called once for each append that has become durable. */
   readonly onDurable: (appended: Appended) => void;
   /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
-  folded: { state: State; revision: bigint } | undefined;
+  folded: { state: State; revision: bigint; keys?: KnownKeys } | undefined;
   /** The stream was taken for one that does not exist, without a look at it. */
   isPresumed: boolean;
   /** Of the last durable event; 0n before the first. */

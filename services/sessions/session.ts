@@ -1,9 +1,16 @@
 import { metadataOf } from '../kernel/event.js';
 import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
+import { keyTaken } from '../kernel/command-context.js';
+import type { KnownKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
-import { answerWhenDurable, append } from './flight.js';
+import { answerWhenDurable, append, noteIn, priorOf } from './flight.js';
 import type { CommandTurn, Live, Turn } from './live.js';
+
+const KEY_BYTES = 300;
+
+const sizeOfFolded = <S>({ sizeOf }: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
+  sizeOf(state) + (keys?.size ?? 0) * KEY_BYTES;
 
 /** One live stream: its state with all that is queued, and the commands that wait. */
 export interface Session<State, Command, Refusal> {
@@ -42,19 +49,23 @@ export const openSession = <State, Command, Event, Refusal>(
     handle: (command, context) =>
       new Promise((resolve, reject) => enqueue({ kind: 'command', command, context, attempts: 0, resolve, reject })),
     read: () => new Promise((resolve, reject) => enqueue({ kind: 'read', resolve, reject })),
-    size: () => 200 + (live.folded === undefined ? 0 : live.aggregate.sizeOf(live.folded.state)),
+    size: () => 200 + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
     isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,
   };
 };
 
-const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<{ state: S; revision: bigint }> => {
+type FoldedHere<S> = { state: S; revision: bigint; keys?: KnownKeys };
+
+const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
   const { decider, codec } = live.aggregate;
-  const folded = { state: decider.initial(), revision: -1n };
+  const folded: FoldedHere<S> = { state: decider.initial(), revision: -1n };
   for await (const page of live.services.store.readStream(live.stream)) {
     for (const event of page) {
-      const { schema, recordedAtMs } = metadataOf(event);
+      const metadata = metadataOf(event);
+      const { schema, recordedAtMs } = metadata;
       folded.state = decider.evolve(folded.state, codec.decode(event.type, event.data, schema));
       folded.revision = event.revision;
+      noteIn(folded, metadata);
       live.position = event.position;
       live.recordedAtMs = Math.max(live.recordedAtMs, recordedAtMs);
     }
@@ -69,7 +80,7 @@ const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state:
   return isFirst ? { state: aggregate.decider.initial(), revision: -1n } : undefined;
 };
 
-const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<{ state: S; revision: bigint }> => {
+const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
   const presumed = beginning(live);
   live.isPresumed = presumed !== undefined;
   return presumed ?? fold(live);
@@ -108,6 +119,12 @@ const takeTurn = <S, C, E, R>(live: Live<S, C, E, R>, turn: Turn<S, C, R>, state
 /** Answers a promise only when the stream has to wait for something. */
 const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, state: S): Promise<void> | undefined => {
   if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
+  const prior = priorOf(live, turn);
+  if (prior === 'another') throw keyTaken();
+  if (prior === 'same') {
+    answerWhenDurable(live, turn);
+    return undefined;
+  }
   const decision = live.aggregate.decider.decide(state, turn.command);
   if (decision.kind === 'unsure') return recall(live, turn);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;

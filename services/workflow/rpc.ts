@@ -77,7 +77,8 @@ const createWorkflow = async (
   if (barred !== undefined) throw barred;
   const hash = sha256Hex(request);
   const before = answered.get(hash);
-  if (before !== undefined) throw refusals[before](id);
+  // Under a key, what was recorded is answered as it was the first time.
+  if (before !== undefined && call.idempotency === undefined) throw refusals[before](id);
   const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));
   answered.set(hash, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');

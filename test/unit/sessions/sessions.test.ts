@@ -117,6 +117,48 @@ describe('a live stream', () => {
     expect(metadataOf(event!)).toMatchObject({ actor: 'tester', recordedAtMs: 1_000, schema: 1 });
   });
 
+  const idempotency = { key: 'k', operation: 'Add', content: 'c' };
+  const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
+    sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
+
+  it('does a command once under its key, also at the same time and after a restart', async () => {
+    await Promise.all([addKeyed(), addKeyed(), addKeyed()]);
+    expect(await recorded()).toHaveLength(1);
+    sessions = openSessions({ store, payloads, now: () => 2_000 });
+    await expect(addKeyed()).resolves.toMatchObject({ kind: 'accepted', position: 1n });
+    expect(await recorded()).toHaveLength(1);
+  });
+
+  it('takes a key for that of its caller and operation, and for one content', async () => {
+    await addKeyed();
+    await expect(addKeyed({ idempotency: { ...idempotency, content: 'd' } })).rejects.toThrow('idempotency-key');
+    await addKeyed({ actor: 'another' });
+    await addKeyed({ idempotency: { ...idempotency, operation: 'Another' } });
+    expect(await recorded()).toHaveLength(3);
+  });
+
+  it('forgets a key after a day, and not sooner', async () => {
+    let now = 1_000;
+    sessions = openSessions({ store, payloads, now: () => now });
+    await addKeyed();
+    now += 24 * 60 * 60 * 1_000;
+    await add();
+    await addKeyed();
+    expect(await recorded()).toHaveLength(2);
+    now += 1;
+    await addKeyed({ idempotency: { ...idempotency, key: 'later' } });
+    await addKeyed();
+    expect(await recorded()).toHaveLength(4);
+  });
+
+  it('keeps no key of a refusal', async () => {
+    await Promise.all(Array.from({ length: 10 }, add));
+    await expect(addKeyed()).resolves.toMatchObject({ kind: 'refused' });
+    await expect(addKeyed({ idempotency: { ...idempotency, content: 'd' } })).resolves.toMatchObject({
+      kind: 'refused',
+    });
+  });
+
   it('decides commands that come together one after another, and refuses what is too much', async () => {
     const outcomes = await Promise.all(Array.from({ length: 25 }, add));
     expect(outcomes.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(10);
@@ -133,11 +175,11 @@ describe('a live stream', () => {
     await Promise.all(Array.from({ length: 10 }, add));
     const cold = openSessions({ store, payloads, now: () => 2_000 });
     await expect(cold.handle(purse, stream, { kind: 'add' }, context())).resolves.toMatchObject({ kind: 'refused' });
-    await expect(cold.read(purse, stream)).resolves.toEqual({ state: { coins: 10 }, revision: 9n });
+    await expect(cold.read(purse, stream)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
   });
 
   it('reads a stream that does not exist as the beginning', async () => {
-    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 0 }, revision: -1n });
+    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 0 }, revision: -1n, position: 0n });
   });
 
   it('reads only what is durable', async () => {

@@ -1,0 +1,258 @@
+import { rmSync } from 'node:fs';
+import {
+  clone,
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { helloRequest, launchHello } from '../support/hello.js';
+import { nodeReport, taskReport, workflowReport } from '../support/reports.js';
+import type { Answer, Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+
+const entryOf = <Desc extends DescMessage>(kind: string, schema: Desc) =>
+  fromBinary(schema, fixtureFolder('01-hello').entries.find((entry) => entry.kind === kind)!.bytes);
+const task = entryOf('task', TaskCreateRequestSchema);
+const workflow = entryOf('workflow', WorkflowCreateRequestSchema);
+const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
+
+/** A command, what says the same, and what says another thing of the same target; encoded. */
+type Keyed = { readonly rpc: string; readonly request: Uint8Array; readonly other: Uint8Array };
+
+const keyed = <I extends DescMessage>(
+  { name, input }: DescMethodUnary<I>,
+  request: MessageInitShape<I>,
+  other: MessageInitShape<I>,
+): Keyed => ({
+  rpc: name,
+  request: toBinary(input, create(input, request)),
+  other: toBinary(input, create(input, other)),
+});
+
+const PLACE = { project: 'flytesnacks', domain: 'development' };
+const runningOf = (way: string) => ({ ...PLACE, name: `running-${way}` });
+const failedOf = (way: string) => ({ ...PLACE, name: `failed-${way}` });
+
+/** Every command, each on things of its own. */
+const commandsOf = (way: string): readonly Keyed[] => {
+  const running = runningOf(way);
+  const version = `keyed-${way}`;
+  const spec = clone(WorkflowCreateRequestSchema, workflow).spec!;
+  spec.template!.nodes = [...spec.template!.nodes, { ...spec.template!.nodes[0]!, id: 'one-more' }];
+  const nameless = helloRequest('');
+  return [
+    keyed(
+      method.registerProject,
+      { project: { id: `p-${way}`, name: 'a' } },
+      { project: { id: `p-${way}`, name: 'b' } },
+    ),
+    keyed(method.updateProject, { id: 'flytesnacks', name: `by ${way}` }, { id: 'flytesnacks', name: `not ${way}` }),
+    keyed(
+      method.createTask,
+      { ...task, id: { ...task.id!, version } },
+      {
+        ...task,
+        id: { ...task.id!, version },
+        spec: { ...task.spec!, template: { ...task.spec!.template!, type: 'another' } },
+      },
+    ),
+    keyed(
+      method.createWorkflow,
+      { ...workflow, id: { ...workflow.id!, version } },
+      { ...workflow, id: { ...workflow.id!, version }, spec },
+    ),
+    keyed(
+      method.createLaunchPlan,
+      { ...plan, id: { ...plan.id!, version } },
+      { ...plan, id: { ...plan.id!, version }, spec: { ...plan.spec!, maxParallelism: 7 } },
+    ),
+    keyed(
+      method.updateLaunchPlan,
+      { id: { ...plan.id!, version }, state: LaunchPlanState.ACTIVE },
+      { id: { ...plan.id!, version }, state: LaunchPlanState.INACTIVE },
+    ),
+    keyed(
+      method.createExecution,
+      helloRequest(`keyed-${way}`),
+      helloRequest(`keyed-${way}`, ({ spec: s }) => (s!.maxParallelism = 3)),
+    ),
+    keyed(
+      method.createExecution,
+      nameless,
+      helloRequest('', ({ spec: s }) => (s!.maxParallelism = 3)),
+    ),
+    keyed(method.relaunchExecution, { id: running }, { id: running, overwriteCache: true }),
+    keyed(method.recoverExecution, { id: failedOf(way) }, { id: failedOf(way), metadata: { nesting: 2 } }),
+    keyed(
+      method.updateExecution,
+      { id: running, state: ExecutionState.EXECUTION_ARCHIVED },
+      { id: running, state: ExecutionState.EXECUTION_ACTIVE },
+    ),
+    keyed(
+      method.createWorkflowEvent,
+      workflowReport(running, { phase: Phase.RUNNING }),
+      workflowReport(running, { phase: Phase.SUCCEEDING }),
+    ),
+    keyed(
+      method.createNodeEvent,
+      nodeReport(running, 'n0', { phase: NodePhase.RUNNING }),
+      nodeReport(running, 'n0', { phase: NodePhase.SUCCEEDED }),
+    ),
+    keyed(
+      method.createTaskEvent,
+      taskReport(running, 'n0', { phase: TaskPhase.RUNNING }),
+      taskReport(running, 'n0', { phase: TaskPhase.FAILED }),
+    ),
+    keyed(method.terminateExecution, { id: running, cause: 'enough' }, { id: running, cause: 'another' }),
+  ];
+};
+
+const WAYS = ['grpc', 'rest'] as const;
+let plane: ControlPlane;
+
+const setUp = async (transport: Transport, way: string): Promise<void> => {
+  await launchHello(transport, runningOf(way).name);
+  const failed = await launchHello(transport, failedOf(way).name);
+  await transport.call(method.createWorkflowEvent, workflowReport(failed, { phase: Phase.FAILED }));
+};
+
+const named = (commands: readonly Keyed[]): readonly (readonly [string, number])[] =>
+  commands.map(({ rpc }, at) => [rpc, at] as const);
+
+/** One key for each command. */
+const send = (transport: Transport, { rpc }: Keyed, bytes: Uint8Array, key: string): Promise<Answer> =>
+  transport.send(rpc, bytes, { 'idempotency-key': key });
+
+describe.each(WAYS)('a request that is sent again under its key over %s', (way) => {
+  const commands = commandsOf(way);
+
+  beforeAll(async () => {
+    if (way === 'grpc') {
+      plane = await startControlPlane();
+      await register(plane.grpc, withNeeds('01-hello'));
+    }
+    await setUp(plane[way], way);
+  });
+
+  it.each(named(commands))('%s has the first answer, and is done once', async (_, at) => {
+    const command = commands[at]!;
+    const key = `again-${way}-${at}`;
+    const before = await plane.head();
+    const first = await send(plane[way], command, command.request, key);
+    expect([first.code, first.message]).toEqual(['OK', expect.anything()]);
+    expect(await plane.head()).toBeGreaterThan(before);
+    const again = await plane.unchanged(() => send(plane[way], command, command.request, key));
+    expect([again.code, again.bytes]).toEqual(['OK', first.bytes]);
+    expect(again.position).toMatch(/\.\d+$/u);
+  });
+
+  it.each(named(commands))('%s is INVALID_ARGUMENT when it says another thing', async (_, at) => {
+    const command = commands[at]!;
+    const another = await plane.unchanged(() => send(plane[way], command, command.other, `again-${way}-${at}`));
+    expect(another).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('idempotency-key') as string,
+    });
+  });
+
+  it('is another request for another target, and for another operation', async () => {
+    const key = { 'idempotency-key': 'shared' };
+    const running = runningOf(`${way}-shared`);
+    await launchHello(plane[way], running.name);
+    const reports = ['a', 'b'].map((node) => nodeReport(running, node, { phase: NodePhase.QUEUED }));
+    for (const report of reports) {
+      const bytes = toBinary(method.createNodeEvent.input, create(method.createNodeEvent.input, report));
+      expect((await plane[way].send('CreateNodeEvent', bytes, key)).code).toBe('OK');
+    }
+    const terminate = create(method.terminateExecution.input, { id: running });
+    const bytes = toBinary(method.terminateExecution.input, terminate);
+    expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('OK');
+  });
+
+  it('is refused when the key is empty or too long', async () => {
+    const bytes = toBinary(ExecutionCreateRequestSchema, helloRequest(''));
+    const answer = await plane.unchanged(() =>
+      plane[way].send('CreateExecution', bytes, { 'idempotency-key': 'k'.repeat(257) }),
+    );
+    expect(answer).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('idempotency-key') as string,
+    });
+  });
+
+  it('is tried again after a refusal', async () => {
+    const running = runningOf(`${way}-refused`);
+    const bytes = toBinary(method.terminateExecution.input, create(method.terminateExecution.input, { id: running }));
+    const key = { 'idempotency-key': 'patient' };
+    expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('NOT_FOUND');
+    await launchHello(plane[way], running.name);
+    expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('OK');
+  });
+});
+
+describe('a request whose answer was lost, because the process was killed after the commit', () => {
+  const commands = commandsOf('killed');
+  const FAIL = { FLIGHTLOG_FAIL_POINT: 'after-commit:1' };
+
+  const restart = async (env: Readonly<Record<string, string>>): Promise<void> => {
+    await plane.kill();
+    plane = await startControlPlane(env, plane.directory);
+  };
+
+  beforeAll(async () => {
+    await setUp(plane.grpc, 'killed');
+  });
+  afterAll(async () => {
+    await plane.kill();
+    rmSync(plane.directory, { recursive: true });
+  });
+
+  // One command of each kind of stream, and of each way to come by a name.
+  const killed = new Set(
+    [
+      method.registerProject,
+      method.createWorkflow,
+      method.createLaunchPlan,
+      method.createExecution,
+      method.createNodeEvent,
+      method.terminateExecution,
+    ].map(({ name }) => name),
+  );
+
+  it.each(named(commands).filter(([rpc]) => killed.has(rpc)))(
+    '%s is answered when it is sent again, and done once',
+    async (_, at) => {
+      const command = commands[at]!;
+      const way = WAYS[at % 2]!;
+      await restart(FAIL);
+      const before = await plane.head();
+      const lost = await send(plane[way], command, command.request, `lost-${at}`).catch(() => undefined);
+      expect(lost?.code).not.toBe('OK');
+      const after = await plane.head();
+      expect(after).toBeGreaterThan(before);
+      await restart({});
+      const again = await plane.unchanged(() => send(plane[way], command, command.request, `lost-${at}`));
+      expect([again.code, again.message]).toEqual(['OK', expect.anything()]);
+      expect(await plane.head()).toBe(after);
+    },
+    60_000,
+  );
+});
