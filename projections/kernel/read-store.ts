@@ -1,8 +1,15 @@
 /** A value of an indexed field. Times are whole microseconds since 1970, durations whole microseconds. */
 export type FieldValue = string | number | null;
 
-/** `integer` holds whole numbers up to 2^53. */
-export type FieldType = 'text' | 'integer' | 'real';
+/**
+ * `integer` holds whole numbers up to 2^53. `pairs` holds a list of pairs of texts, as `pairsText` writes it: the tags
+ * of an execution.
+ */
+export type FieldType = 'text' | 'integer' | 'real' | 'pairs';
+
+/** The value of a field of pairs; none is an empty field. */
+export const pairsText = (pairs: readonly (readonly [key: string, value: string])[]): string | null =>
+  pairs.length === 0 ? null : JSON.stringify(pairs);
 
 /** The documents of one read model. */
 export type Collection = {
@@ -35,7 +42,18 @@ export type Condition =
   | { readonly field: string; readonly is: '=' | '<>' | '<' | '<=' | '>' | '>='; readonly value: FieldValue }
   | { readonly field: string; readonly is: 'in' | 'not in'; readonly values: readonly FieldValue[] }
   /** Substring, case counts. */
-  | { readonly field: string; readonly is: 'contains'; readonly value: string };
+  | { readonly field: string; readonly is: 'contains'; readonly value: string }
+  /** `%` stands for any text, `_` for one character, and a backslash takes the next character as it is; case counts. */
+  | { readonly field: string; readonly is: 'like' | 'not like'; readonly pattern: string }
+  /** The field holds the key of a document of another collection for which all hold. */
+  | {
+      readonly field: string;
+      readonly is: 'key of';
+      readonly collection: Collection;
+      readonly where: readonly Condition[];
+    }
+  /** One of the pairs in the field is such that all hold; its parts are the fields `key` and `value`. */
+  | { readonly field: string; readonly is: 'has pair'; readonly where: readonly Condition[] };
 
 /** The place of a document in an order. */
 export type Cursor = { readonly value: FieldValue; readonly key: string };
@@ -58,6 +76,16 @@ export type Found = {
   readonly elements: readonly Uint8Array[];
   /** The place of the last one, when more follow. */
   readonly next?: Cursor;
+};
+
+/** What a store looked at to answer a query. */
+export type Examined = {
+  /** Entries of indexes. */
+  readonly keys: number;
+  /** Documents, or rows, that were read for what no index has. */
+  readonly documents: number;
+  /** Documents, or values, that the answer has. */
+  readonly returned: number;
 };
 
 /** How far a reader of the log has come. */
@@ -103,6 +131,9 @@ export interface ReadStore {
    * @throws {QueryTooSlow} as `find`.
    */
   findDistinct(collection: Collection, query: Query): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
+
+  /** Answers a query, and says what that took instead of what was found; of `find` where no method is named. */
+  examined(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<Examined>;
 
   /** How many documents there are; walks them all, so not for the thread that serves requests while it does. */
   count(collection: Collection): Promise<number>;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
 import type { Collection, FieldValue, StoredDocument } from '../kernel/read-store.js';
-import { originalText, originalValue, storedText, storedValue } from './stored-text.js';
+import { originalField, originalText, storedField, storedText } from './stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -18,13 +18,15 @@ export type DocumentStatements = {
 const fieldOf = (cell: Cell | undefined): FieldValue =>
   typeof cell === 'bigint' ? Number(cell) : (cell as FieldValue);
 
-const documentOf = (fields: readonly string[], row: readonly Cell[]): StoredDocument => {
+const documentOf = (types: Collection['fields'], row: readonly Cell[]): StoredDocument => {
   const [key, position] = row;
   const [answer, element, state] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
   return {
     key: originalText(key as string),
     position: position as bigint,
-    fields: Object.fromEntries(fields.map((field, i) => [field, originalValue(fieldOf(row[i + 2]))])),
+    fields: Object.fromEntries(
+      Object.entries(types).map(([field, type], i) => [field, originalField(type, fieldOf(row[i + 2]))]),
+    ),
     answer,
     ...(element && { element }),
     ...(state && { state }),
@@ -63,7 +65,7 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
   return (document) => {
     const { position } = document;
     const key = storedText(document.key);
-    const values = fields.map((field) => storedValue(document.fields[field] ?? null));
+    const values = fields.map((field) => storedField(collection.fields[field], document.fields[field] ?? null));
     const row = find.get(key) as Cell[] | undefined;
     if (!row) {
       insert.run(key, position, ...values, ...encodingsOf(document));
@@ -88,10 +90,10 @@ export const documentStatements = (db: Database, collection: Collection): Docume
   return {
     get: (key) => {
       const row = one.get(storedText(key)) as Cell[] | undefined;
-      return row && documentOf(fields, row);
+      return row && documentOf(collection.fields, row);
     },
     getMany: (keys) =>
-      (many.all(JSON.stringify(keys.map(storedText))) as Cell[][]).map((row) => documentOf(fields, row)),
+      (many.all(JSON.stringify(keys.map(storedText))) as Cell[][]).map((row) => documentOf(collection.fields, row)),
     put: writer(db, collection),
   };
 };

@@ -1,23 +1,38 @@
 import { Worker } from 'node:worker_threads';
-import { QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
-import type { Collection, Query } from '../kernel/read-store.js';
-import type { Answered, Asked, QueryMethod, QueryResult, QueryThreadSettings } from './query-messages.js';
+import { PageTooLarge, QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
+import type { Collection, Found, Query } from '../kernel/read-store.js';
+import type { Answered, Asked, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
+import { elementsOf } from './query-slices.js';
+import type { FoundValues } from './distinct-values.js';
 
 /** Has queries answered on another thread. */
 export type QueryCaller = {
-  ask(method: QueryMethod, collection: Collection, query: Query): Promise<QueryResult>;
+  find(collection: Collection, query: Query): Promise<Found>;
+  findDistinct(collection: Collection, query: Query): Promise<FoundValues>;
   close(): Promise<void>;
 };
 
-type Waiting = { readonly resolve: (result: QueryResult) => void; readonly reject: (error: Error) => void };
+type Waiting = {
+  readonly slices: Slice[];
+  readonly resolve: (answer: Found | FoundValues) => void;
+  readonly reject: (error: Error) => void;
+};
 
 /** Queries that may wait for the thread; one more would wait for longer than anybody does. */
 const MAX_WAITING = 32;
 
-const settle = ({ result, fault }: Answered, { resolve, reject }: Waiting): void => {
-  if (result) resolve(result);
-  else if (fault?.code === 'query-too-slow') reject(new QueryTooSlow(fault.message));
-  else reject(new StoreUnavailable(fault?.message ?? 'the query has no answer'));
+const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
+  'query-too-slow': QueryTooSlow,
+  'page-too-large': PageTooLarge,
+};
+
+/** Takes what has come for a query; answers whether it was the last. */
+const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
+  if ('slice' in answered) slices.push(answered.slice);
+  else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
+  else if ('values' in answered) resolve(answered.values);
+  else reject(new (FAULTS[answered.fault.code] ?? StoreUnavailable)(answered.fault.message));
+  return !('slice' in answered);
 };
 
 /** Starts the thread with the first query, and again should it have died. */
@@ -36,24 +51,25 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
     started.on('error', failAll);
     started.on('message', (answered: Answered) => {
       const asked = waiting.get(answered.id);
-      waiting.delete(answered.id);
-      if (asked) settle(answered, asked);
+      if (asked && settle(answered, asked)) waiting.delete(answered.id);
     });
     return started;
   };
+  const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<Found | FoundValues> =>
+    new Promise((resolve, reject) => {
+      if (waiting.size >= MAX_WAITING) {
+        reject(new QueryTooSlow(`${MAX_WAITING} queries are waiting already`));
+        return;
+      }
+      worker ??= start();
+      count += 1;
+      waiting.set(count, { slices: [], resolve, reject });
+      worker.postMessage({ id: count, method, collection, query } satisfies Asked);
+    });
 
   return {
-    ask: (method, collection, query) =>
-      new Promise((resolve, reject) => {
-        if (waiting.size >= MAX_WAITING) {
-          reject(new QueryTooSlow(`${MAX_WAITING} queries are waiting already`));
-          return;
-        }
-        worker ??= start();
-        count += 1;
-        waiting.set(count, { resolve, reject });
-        worker.postMessage({ id: count, method, collection, query } satisfies Asked);
-      }),
+    find: (collection, query) => ask('find', collection, query) as Promise<Found>,
+    findDistinct: (collection, query) => ask('findDistinct', collection, query) as Promise<FoundValues>,
     close: async () => {
       await worker?.terminate();
       failAll(new Error('closed'));

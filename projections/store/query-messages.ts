@@ -1,5 +1,6 @@
 import type { FaultCode } from '../../services/kernel/fault.js';
-import type { Collection, Query, ReadStore } from '../kernel/read-store.js';
+import type { Collection, Cursor, Query } from '../kernel/read-store.js';
+import type { FoundValues } from './distinct-values.js';
 
 /** What the thread for long queries is started with. */
 export type QueryThreadSettings = { readonly directory: string; readonly queryLimitMs: number };
@@ -15,12 +16,13 @@ export type Asked = {
   readonly query: Query;
 };
 
-/** What a query comes to. */
-export type QueryResult = Awaited<ReturnType<ReadStore[QueryMethod]>>;
+/** Elements that were read, one after another, and where each ends. They come as they are read, and are not copied. */
+export type Slice = { readonly bytes: Uint8Array<ArrayBuffer>; readonly ends: readonly number[] };
 
-/** Its answer on the way back. */
-export type Answered = {
-  readonly id: number;
-  readonly result?: QueryResult;
-  readonly fault?: { readonly code: FaultCode; readonly message: string };
-};
+/** What comes back: slices of elements, and then the end of the answer. */
+export type Answered = { readonly id: number } & (
+  | { readonly slice: Slice }
+  | { readonly found: { readonly next?: Cursor } }
+  | { readonly values: FoundValues }
+  | { readonly fault: { readonly code: FaultCode; readonly message: string } }
+);

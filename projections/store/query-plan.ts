@@ -22,33 +22,35 @@ const COMPARISONS = new Set(['<', '<=', '>', '>=']);
 const isSplittable = (condition: Condition): condition is In =>
   condition.is === 'in' && condition.values.length > 0 && condition.values.length <= MAX_ALTERNATIVES;
 
+const isEqual = (where: readonly Condition[], field: string): boolean =>
+  where.some((each) => each.field === field && each.is === '=');
+
 const fits = (index: readonly string[], where: readonly Condition[], sort: string): boolean => {
   if (index.at(-1) !== sort) return false;
-  const scope = index.slice(0, -1).map((field) => where.filter((each) => each.field === field));
-  const isBound = (conditions: readonly Condition[]): boolean =>
-    conditions.some((each) => each.is === '=' || isSplittable(each));
-  const splits = scope.filter((conditions) => !conditions.some((each) => each.is === '='));
-  return scope.every(isBound) && splits.length <= 1;
+  const open = index.slice(0, -1).filter((field) => !isEqual(where, field));
+  return open.length <= 1 && open.every((field) => where.some((each) => each.field === field && isSplittable(each)));
 };
 
 const alternativesOf = (index: readonly string[], where: readonly Condition[]): readonly (readonly Condition[])[] => {
   const scope = index.slice(0, -1);
-  const bound = new Set(where.filter((each) => each.is === '=').map((each) => each.field));
   const split = where.find(
-    (each): each is In => isSplittable(each) && scope.includes(each.field) && !bound.has(each.field),
+    (each): each is In => isSplittable(each) && scope.includes(each.field) && !isEqual(where, each.field),
   );
   if (!split) return [where];
   const rest = where.filter((each) => each !== split);
   return [...new Set(split.values)].map((value) => [{ field: split.field, is: '=', value }, ...rest]);
 };
 
+const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alternatives: [where], walks: true });
+
+const longest = (indexes: readonly (readonly string[])[]): readonly string[] | undefined =>
+  indexes.toSorted((a, b) => b.length - a.length)[0];
+
 /** Chooses the longest index that has the order of a query once its scope is bound. */
 export const planOf = (collection: Collection, query: Query): Plan => {
   const sort = query.orderBy.field;
-  const [index] = collection.indexes
-    .filter((each) => fits(each, query.where, sort))
-    .toSorted((a, b) => b.length - a.length);
-  if (!index) return { index: undefined, alternatives: [query.where], walks: true };
+  const index = longest(collection.indexes.filter((each) => fits(each, query.where, sort)));
+  if (!index) return sorted(query.where);
   const alternatives = alternativesOf(index, query.where);
   const isServed = (each: Condition): boolean =>
     (each.is === '=' && index.includes(each.field)) || (COMPARISONS.has(each.is) && each.field === sort);
@@ -56,4 +58,16 @@ export const planOf = (collection: Collection, query: Query): Plan => {
     where.every(isServed) && where.filter((each) => each.is === '=').length < index.length;
   const isFar = (query.offset ?? 0) > MAX_SKIP;
   return { index, alternatives, walks: isFar || !alternatives.every(isNarrow) };
+};
+
+/** Chooses an index that has the values of a field in order, whatever it goes on with. */
+export const valuesPlanOf = (collection: Collection, { where, orderBy: { field: sort } }: Query): Plan => {
+  const isOrdered = (index: readonly string[]): boolean =>
+    index.includes(sort) && index.slice(0, index.indexOf(sort)).every((field) => isEqual(where, field));
+  const index = longest(collection.indexes.filter(isOrdered).map((each) => each.slice(0, each.indexOf(sort) + 1)));
+  if (!index) return sorted(where);
+  const full = collection.indexes.find((each) => index.every((field, i) => each[i] === field));
+  const isServed = (each: Condition): boolean =>
+    each.field === sort ? COMPARISONS.has(each.is) : each.is === '=' && index.includes(each.field);
+  return { index: full, alternatives: [where], walks: !where.every(isServed) };
 };

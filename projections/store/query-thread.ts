@@ -1,20 +1,31 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Fault } from '../../services/kernel/fault.js';
-import { type Asked, type Answered, type QueryThreadSettings } from './query-messages.js';
+import type { Answered, Asked, QueryThreadSettings } from './query-messages.js';
+import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
 // Answers queries, one after another, on a connection of its own.
 const store = sqliteReadStore({ ...(workerData as QueryThreadSettings), mode: 'read-only' });
 
-const answer = async ({ id, method, collection, query }: Asked): Promise<Answered> => {
+const say = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(answered, [...transferred]);
+
+const find = async ({ id, collection, query }: Asked): Promise<void> => {
+  const { add, flush } = slices((slice) => say({ id, slice }, [slice.bytes.buffer]));
+  const next = await store.findEach(collection, query, add);
+  flush();
+  say({ id, found: next ? { next } : {} });
+};
+
+const answer = async (asked: Asked): Promise<void> => {
+  const { id, method, collection, query } = asked;
   try {
-    return { id, result: await store[method](collection, query) };
+    if (method === 'find') await find(asked);
+    else say({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
-    const isFault = error instanceof Fault;
-    return { id, fault: { code: isFault ? error.code : 'store-unavailable', message: String(error) } };
+    const code = error instanceof Fault ? error.code : 'store-unavailable';
+    say({ id, fault: { code, message: error instanceof Error ? error.message : String(error) } });
   }
 };
 
-parentPort?.on('message', (asked: Asked) => {
-  void answer(asked).then((answered) => parentPort?.postMessage(answered));
-});
+parentPort?.on('message', (asked: Asked) => void answer(asked));

@@ -1,14 +1,13 @@
 import type { Collection, Query, ReadStore } from '../kernel/read-store.js';
 import { queryCaller } from './query-caller.js';
-import type { QueryMethod, QueryResult } from './query-messages.js';
-import { planOf } from './query-plan.js';
+import { planOf, valuesPlanOf } from './query-plan.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
 /** The largest page that is found on the serving thread; it takes about 0.3 ms. */
 const MAX_PAGE = 100;
 
-const isShort = (collection: Collection, query: Query): boolean =>
-  query.limit <= MAX_PAGE && !planOf(collection, query).walks;
+const isShort = (collection: Collection, query: Query, plan: typeof planOf): boolean =>
+  query.limit <= MAX_PAGE && !plan(collection, query).walks;
 
 /**
  * Views as the thread that serves requests reads them: documents by key and short pages over an index at once, any
@@ -24,18 +23,14 @@ export const servingReadStore = (options: {
   const { directory, queryLimitMs = 2_000 } = options;
   const local = sqliteReadStore({ directory, mode: 'read-only' });
   const thread = queryCaller({ directory, queryLimitMs });
-  const ask = <Result extends QueryResult>(
-    method: QueryMethod,
-    collection: Collection,
-    query: Query,
-  ): Promise<Result> =>
-    (isShort(collection, query)
-      ? local[method](collection, query)
-      : thread.ask(method, collection, query)) as Promise<Result>;
   return {
     ...local,
-    find: (collection, query) => ask('find', collection, query),
-    findDistinct: (collection, query) => ask('findDistinct', collection, query),
+    find: (collection, query) =>
+      isShort(collection, query, planOf) ? local.find(collection, query) : thread.find(collection, query),
+    findDistinct: (collection, query) =>
+      isShort(collection, query, valuesPlanOf)
+        ? local.findDistinct(collection, query)
+        : thread.findDistinct(collection, query),
     close: async () => {
       await thread.close();
       await local.close();

@@ -1,23 +1,32 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Collection, Cursor, FieldValue, Found, Query } from '../kernel/read-store.js';
+import type { Collection, Cursor, Examined, FieldValue, Found, Query } from '../kernel/read-store.js';
+import type { Sql } from './condition-sql.js';
+import { distinctValues, type FoundValues } from './distinct-values.js';
+import { rowCounts } from './examined-rows.js';
 import { planOf } from './query-plan.js';
-import { nextValueSql, pageSql, partsAfter, type Sql } from './query-sql.js';
+import { pageSql, partsAfter, type Run } from './query-sql.js';
 import { originalText, originalValue, storedQuery } from './stored-text.js';
 import { timeLimit } from './time-limit.js';
 
-type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
+type Database = InstanceType<typeof DatabaseSync>;
+type Statement = ReturnType<Database['prepare']>;
 type PageRow = [element: Uint8Array, value: FieldValue, key: string];
 
 const MAX_STATEMENTS = 300;
 
+const NO_VALUES: FoundValues = { values: [], hasMore: false };
+
 /** The queries of a file of views. */
 export type SqliteQueries = {
+  /** `take` is given each element of the page as it is read; answers the place of the last when more follow. */
+  page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
   find(collection: Collection, query: Query): Found;
-  findDistinct(collection: Collection, query: Query): { values: readonly FieldValue[]; hasMore: boolean };
+  findDistinct(collection: Collection, query: Query): FoundValues;
+  examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): Examined;
 };
 
 /** Statements by their text: filters come in few shapes, and preparing costs more than a page. */
-const statements = (db: InstanceType<typeof DatabaseSync>): ((text: string) => Statement) => {
+const statements = (db: Database): ((text: string) => Statement) => {
   const prepared = new Map<string, Statement>();
   return (text) => {
     const known = prepared.get(text);
@@ -29,49 +38,70 @@ const statements = (db: InstanceType<typeof DatabaseSync>): ((text: string) => S
   };
 };
 
-const foundOf = (rows: readonly PageRow[], limit: number): Found => {
-  const page = rows.slice(0, limit);
-  const elements = page.map(([element]) => element);
-  const last = page.at(-1);
-  if (rows.length <= limit || !last) return { elements };
-  const next: Cursor = { value: originalValue(last[1]), key: originalText(last[2]) };
-  return { elements, next };
-};
+const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is === 'in' && each.values.length === 0);
 
 /** Answers queries over one connection, each within so many milliseconds. */
-export const sqliteQueries = (db: InstanceType<typeof DatabaseSync>, limitMs: number): SqliteQueries => {
+export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const statement = statements(db);
   const withinTime = timeLimit(db, limitMs);
-  const all = ({ text, values }: Sql): unknown[] => statement(text).all(...values);
+  const counts = rowCounts(db);
+  const rowsOf = ({ text, values }: Sql): Iterable<PageRow> =>
+    statement(text).iterate(...values) as Iterable<unknown> as Iterable<PageRow>;
 
-  const find = (collection: Collection, query: Query): Found => {
-    const plan = planOf(collection, query);
-    const wanted = query.limit + 1; // one more says whether there are more
-    const rows: PageRow[] = [];
+  const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
+
+  // One more than is wanted says whether there are more.
+  const eachRow = (run: Run, query: Query, take: (row: PageRow) => void): boolean => {
+    let missing = query.limit + 1;
     for (const part of partsAfter(query)) {
-      if (rows.length >= wanted) break;
-      rows.push(...(all(pageSql(collection, plan, { ...query, limit: wanted - rows.length }, part)) as PageRow[]));
+      for (const row of rowsOf(pageSql(run, { ...query, limit: missing }, part))) {
+        missing -= 1;
+        if (missing > 0) take(row);
+      }
+      if (missing === 0) return true;
     }
-    return foundOf(rows, query.limit);
+    return false;
   };
 
-  // One seek for each value: a name with ten thousand versions costs what a name with one costs.
-  const findDistinct = (collection: Collection, query: Query): { values: readonly FieldValue[]; hasMore: boolean } => {
-    const plan = planOf(collection, query);
-    const skip = query.offset ?? 0;
-    const values: FieldValue[] = [];
-    let after = query.after;
-    while (values.length <= skip + query.limit) {
-      const [row] = all(nextValueSql(collection, plan, { ...query, ...(after && { after }) })) as [FieldValue][];
-      if (!row) return { values: values.slice(skip).map(originalValue), hasMore: false };
-      values.push(row[0]);
-      after = { value: row[0], key: '' };
-    }
-    return { values: values.slice(skip, -1).map(originalValue), hasMore: true };
+  const page = (
+    collection: Collection,
+    asked: Query,
+    take: (element: Uint8Array) => void,
+    isCounted = false,
+  ): Cursor | undefined => {
+    if (isImpossible(asked)) return undefined;
+    const query = storedQuery(asked);
+    const run = { collection, plan: planOf(collection, query), isCounted };
+    let last: PageRow | undefined;
+    const hasMore = eachRow(run, query, (row) => {
+      last = row;
+      take(row[0]);
+    });
+    return hasMore && last ? { value: originalValue(last[1]), key: originalText(last[2]) } : undefined;
+  };
+
+  const find = (collection: Collection, query: Query, isCounted = false): Found => {
+    const elements: Uint8Array[] = [];
+    const next = page(collection, query, (element) => elements.push(element), isCounted);
+    return next ? { elements, next } : { elements };
+  };
+
+  const distinct = (collection: Collection, query: Query, isCounted = false): FoundValues =>
+    isImpossible(query) ? NO_VALUES : distinctValues(firstRow, collection, query, isCounted);
+
+  const examined: SqliteQueries['examined'] = (collection, query, method) => {
+    counts.take();
+    const returned =
+      method === 'find'
+        ? find(collection, query, true).elements.length
+        : distinct(collection, query, true).values.length;
+    return { ...counts.take(), returned };
   };
 
   return {
-    find: (collection, query) => withinTime(() => find(collection, storedQuery(query))),
-    findDistinct: (collection, query) => withinTime(() => findDistinct(collection, storedQuery(query))),
+    page: (collection, query, take) => withinTime(() => page(collection, query, take)),
+    find: (collection, query) => withinTime(() => find(collection, query)),
+    findDistinct: (collection, query) => withinTime(() => distinct(collection, query)),
+    examined: (collection, query, method) => withinTime(() => examined(collection, query, method)),
   };
 };

@@ -2,7 +2,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { CheckpointMoved } from '../../services/kernel/fault.js';
-import type { Checkpoint, Collection, ParkedStream, ReadStore, WriteBatch } from '../kernel/read-store.js';
+import type {
+  Checkpoint,
+  Collection,
+  Cursor,
+  ParkedStream,
+  Query,
+  ReadStore,
+  WriteBatch,
+} from '../kernel/read-store.js';
 import { type DocumentStatements, documentStatements } from './document-statements.js';
 import { faultOf, guarded } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
@@ -28,6 +36,12 @@ export type SqliteReadStoreOptions = {
 
 /** Views in a file. */
 export type SqliteReadStore = ReadStore & {
+  /** Finds a page, and gives each of its elements away as it is read; answers the place of the last when more follow. */
+  findEach(
+    collection: Collection,
+    query: Query,
+    take: (element: Uint8Array) => void,
+  ): Promise<Cursor | undefined>;
   /** Makes the indexes that a growing file does without. */
   finish(): Promise<void>;
 };
@@ -119,7 +133,9 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
     getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
     find: (collection, query) => guarded(() => queries.find(collection, query)),
+    findEach: (collection, query, take) => guarded(() => queries.page(collection, query, take)),
     findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
+    examined: (collection, query, method = 'find') => guarded(() => queries.examined(collection, query, method)),
     count: (collection) => guarded(() => countIn(db, collection)),
     checkpoint: (name): Promise<Checkpoint | undefined> => guarded(() => bookkeeping.checkpoint(name)),
     write: (batch) => guarded(() => write(batch)),

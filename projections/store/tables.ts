@@ -4,7 +4,7 @@ import type { Collection, FieldType } from '../kernel/read-store.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
 
-const TYPES: Record<FieldType, string> = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' };
+const TYPES: Record<FieldType, string> = { text: 'TEXT', integer: 'INTEGER', real: 'REAL', pairs: 'TEXT' };
 
 /** The table of a collection; a name, a version and `_v` between them. */
 export const tableOf = (collection: Pick<Collection, 'name' | 'version'>): string =>

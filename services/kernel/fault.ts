@@ -22,6 +22,7 @@ export type FaultCode =
   | 'unknown-event'
   | 'checkpoint-moved'
   | 'query-too-slow'
+  | 'page-too-large'
   | 'data-directory-in-use'
   | 'data-directory-unusable';
 
@@ -68,6 +69,11 @@ export class CheckpointMoved extends Fault {
 /** A query found no full page in the time that it has. */
 export class QueryTooSlow extends Fault {
   readonly code = 'query-too-slow';
+}
+
+/** A page is larger than an answer may be. */
+export class PageTooLarge extends Fault {
+  readonly code = 'page-too-large';
 }
 
 /** Another process writes to the data directory. */

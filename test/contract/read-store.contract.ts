@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import {
+  type Collection,
+  type Condition,
+  pairsText,
+  type Query,
+  type ReadStore,
+  type StoredDocument,
+} from '../../projections/kernel/read-store.js';
 import { CheckpointMoved } from '../../services/kernel/fault.js';
 
 const runs: Collection = {
@@ -251,6 +258,10 @@ export const readStoreContract = (
         ['not in', { field: 'createdAt', is: 'not in', values: [1, 2] }, ['c3', 'c4']],
         ['contains, case counts', { field: 'name', is: 'contains', value: 'alpha' }, ['c2']],
         ['contains, signs stand for themselves', { field: 'name', is: 'contains', value: '% _' }, ['c3']],
+        ['like', { field: 'name', is: 'like', pattern: 'a%b_t' }, ['c2']],
+        ['like with signs as they are', { field: 'name', is: 'like', pattern: '100\\% \\__' }, ['c3']],
+        ['like what the signs of other languages are', { field: 'name', is: 'like', pattern: '[%*?' }, []],
+        ['not like', { field: 'name', is: 'not like', pattern: '%l%' }, ['c3', 'c4']],
         ['contains a quote', { field: 'name', is: 'contains', value: "'" }, ['c4']],
       ];
       it.each(rows)('%s', async (_, condition, expected) => {
@@ -268,6 +279,129 @@ export const readStoreContract = (
           { field: 'phase', is: '=', value: 'RUNNING' },
         ];
         expect(await keysWhere('cond', ...never)).toEqual([]);
+      });
+    });
+
+    describe('conditions on what belongs to a document', () => {
+      const tagged: Collection = {
+        name: 'tagged',
+        version: 1,
+        fields: { run: 'text', phase: 'text', tags: 'pairs', at: 'integer' },
+        indexes: [['at']],
+      };
+      const document = (key: string, at: number, of: string | null, tags: [string, string][]): StoredDocument => ({
+        key,
+        position: 1n,
+        fields: { run: of, phase: 'own', tags: pairsText(tags), at },
+        answer: bytes(`answer ${key}`),
+      });
+      beforeAll(async () => {
+        await store.prepare([tagged]);
+        await put([
+          run('owner 1', { project: 'owners', phase: 'RUNNING', createdAt: 1 }),
+          run('owner 2', { project: 'owners', phase: 'FAILED', createdAt: 2 }),
+        ]);
+        const documents = [
+          document('t1', 1, 'owner 1', [
+            ['team', 'a\0b'],
+            ['tier', 'high'],
+          ]),
+          document('t2', 2, 'owner 2', [['team', 'b']]),
+          document('t3', 3, null, []),
+          document('t4', 4, 'nobody', [['high', 'team']]),
+        ];
+        await put(documents, tagged);
+      });
+
+      const found = async (...where: Condition[]): Promise<string[]> => {
+        const orderBy = { field: 'at', direction: 'ascending' } as const;
+        const { elements } = await reader.find(tagged, { where, orderBy, limit: 100 });
+        return elements.map((element) => text(element).replace('answer ', ''));
+      };
+      const owner = (...where: Condition[]): Condition => ({ field: 'run', is: 'key of', collection: runs, where });
+      const pair = (...where: Condition[]): Condition => ({ field: 'tags', is: 'has pair', where });
+
+      it('looks at the documents whose keys a field holds', async () => {
+        expect(await found(owner({ field: 'phase', is: '=', value: 'RUNNING' }))).toEqual(['t1']);
+        expect(await found(owner({ field: 'phase', is: 'in', values: ['RUNNING', 'FAILED'] }))).toEqual(['t1', 't2']);
+        const both: Condition[] = [
+          { field: 'phase', is: '<>', value: 'RUNNING' },
+          { field: 'createdAt', is: '>', value: 1 },
+        ];
+        expect(await found(owner(...both))).toEqual(['t2']);
+        expect(await found(owner({ field: 'phase', is: '=', value: 'own' }))).toEqual([]);
+      });
+
+      it('looks at the pairs of a field, all conditions at one and the same', async () => {
+        const key = (value: string): Condition => ({ field: 'key', is: '=', value });
+        const value = (wanted: string): Condition => ({ field: 'value', is: '=', value: wanted });
+        expect(await found(pair(key('team')))).toEqual(['t1', 't2']);
+        expect(await found(pair(value('a\0b')))).toEqual(['t1']);
+        expect(await found(pair(key('team'), value('high')))).toEqual([]);
+        expect(await found(pair(key('tier'), value('high')), pair(key('team')))).toEqual(['t1']);
+        expect(await found(pair({ field: 'key', is: 'contains', value: 'i' }))).toEqual(['t1', 't4']);
+      });
+
+      it('gives back pairs as they were written', async () => {
+        const stored = await reader.get(tagged, 't1');
+        expect(stored?.fields['tags']).toBe('[["team","a\\u0000b"],["tier","high"]]');
+        expect((await reader.get(tagged, 't3'))?.fields['tags']).toBeNull();
+      });
+    });
+
+    describe('what a query looks at', () => {
+      const examined = (where: Condition[], more: Partial<Query> = {}) =>
+        reader.examined(
+          runs,
+          query('looks', { where: [{ field: 'project', is: '=', value: 'looks' }, ...where], ...more }),
+        );
+      beforeAll(() =>
+        put(
+          Array.from({ length: 100 }, (_, i) =>
+            run(`l${i}`, { project: 'looks', phase: i % 10 === 0 ? 'FAILED' : 'QUEUED', createdAt: i, weight: i }),
+          ),
+        ),
+      );
+
+      it('is the page and the one after it, where an index has the order', async () => {
+        const { keys: seen, documents, returned } = await examined([], { limit: 10 });
+        expect([documents, returned]).toEqual([11, 10]);
+        expect(seen).toBeGreaterThanOrEqual(11);
+        expect(seen).toBeLessThanOrEqual(12);
+      });
+
+      it('is little more for a few values that an index has each in order', async () => {
+        const few: Condition = { field: 'phase', is: 'in', values: ['FAILED', 'QUEUED', 'nothing'] };
+        const { keys: seen, returned } = await examined([few], { limit: 10 });
+        expect(returned).toBe(10);
+        expect(seen).toBeLessThanOrEqual(15);
+      });
+
+      it('is all that is passed over, where no index helps', async () => {
+        const { documents, returned } = await examined([{ field: 'weight', is: '>=', value: 60 }], { limit: 10 });
+        expect(returned).toBe(10);
+        expect(documents).toBeGreaterThanOrEqual(71);
+      });
+
+      it('is nothing for what no document can be', async () => {
+        expect(await examined([{ field: 'phase', is: 'in', values: [] }])).toEqual({
+          keys: 0,
+          documents: 0,
+          returned: 0,
+        });
+      });
+
+      it('is an entry or two for each value of a field, however many documents have it', async () => {
+        const orderBy = { field: 'phase', direction: 'ascending' } as const;
+        const where: Condition[] = [
+          { field: 'project', is: '=', value: 'looks' },
+          { field: 'phase', is: '<>', value: 'QUEUED' },
+        ];
+        const values = await reader.findDistinct(runs, { where, orderBy, limit: 10 });
+        expect(values).toEqual({ values: ['FAILED'], hasMore: false });
+        const looked = await reader.examined(runs, { where, orderBy, limit: 10 }, 'findDistinct');
+        expect(looked.keys).toBeLessThanOrEqual(6);
+        expect(looked.documents).toBe(0);
       });
     });
 

@@ -1,0 +1,24 @@
+/** A part of a pattern: a text that stands for itself, any text, or any one character. */
+export type PatternPart = string | typeof ANY_TEXT | typeof ANY_CHARACTER;
+
+export const ANY_TEXT = Symbol('any text');
+export const ANY_CHARACTER = Symbol('any character');
+
+const SIGNS: Readonly<Record<string, PatternPart>> = { '%': ANY_TEXT, _: ANY_CHARACTER };
+
+/** The parts of a pattern in order; `undefined` when it ends in a backslash that nothing follows. */
+export const patternParts = (pattern: string): readonly PatternPart[] | undefined => {
+  const parts: PatternPart[] = [];
+  const characters = pattern[Symbol.iterator]();
+  for (let next = characters.next(); next.done !== true; next = characters.next()) {
+    const isEscape = next.value === '\\';
+    const character = isEscape ? characters.next() : next;
+    if (character.done === true) return undefined;
+    parts.push(isEscape ? character.value : (SIGNS[character.value] ?? character.value));
+  }
+  return parts;
+};
+
+/** The text that a pattern without signs stands for; `undefined` when it has any. */
+export const plainText = (parts: readonly PatternPart[]): string | undefined =>
+  parts.every((part) => typeof part === 'string') ? parts.join('') : undefined;
