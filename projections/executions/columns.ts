@@ -1,14 +1,43 @@
-import type { Columns } from '../kernel/columns.js';
+import type { Column, Columns } from '../kernel/columns.js';
+import { durationClass } from '../kernel/duration-class.js';
 import type { Collection } from '../kernel/read-store.js';
 
 const SCOPE = ['project', 'domain'];
 const ACTIVE = [...SCOPE, 'state'];
 
+/** What is copied of the definitions that an execution runs: they never change. */
+const DEFINITIONS = ['launch_plan', 'workflow', 'task'] as const;
+const PARTS = ['project', 'domain', 'name', 'version'] as const;
+
+/** The field that has a part of the identifier of a definition. */
+export const definitionField = (definition: (typeof DEFINITIONS)[number], part: (typeof PARTS)[number]): string =>
+  `${definition}_${part}`;
+
+const definitionFields: Collection['fields'] = Object.fromEntries(
+  DEFINITIONS.flatMap((each) => [each, ...PARTS.map((part) => definitionField(each, part))].map((f) => [f, 'text'])),
+);
+
+const definitionColumns: Readonly<Record<string, Column>> = Object.fromEntries(
+  DEFINITIONS.flatMap((each) =>
+    PARTS.map((part) => [`${each}.${part}`, { field: definitionField(each, part), kind: 'text' }]),
+  ),
+);
+
+/** The fields that its first event gives to an execution, for good. */
+export const originFields: readonly string[] = [
+  'recorded',
+  'launch_entity',
+  ...Object.keys(definitionFields),
+  'source',
+  'parent_node',
+];
+
 /** The stored executions, and the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
-  version: 1,
+  version: 2,
   fields: {
+    recorded: 'integer',
     project: 'text',
     domain: 'text',
     name: 'text',
@@ -27,6 +56,12 @@ export const executionCollection: Collection = {
     cluster: 'text',
     launch_entity: 'text',
     outputs_at: 'integer',
+    ...definitionFields,
+    source: 'text',
+    parent_node: 'text',
+    tags: 'pairs',
+    start_delay: 'integer',
+    duration_class: 'integer',
   },
   indexes: [
     [...SCOPE, 'name', 'created_at'],
@@ -37,6 +72,13 @@ export const executionCollection: Collection = {
     [...ACTIVE, 'phase', 'created_at'],
     [...ACTIVE, 'mode', 'created_at'],
     [...ACTIVE, 'user', 'created_at'],
+    [...ACTIVE, 'duration_class', 'created_at'],
+    [...ACTIVE, 'start_delay'],
+    [...ACTIVE, 'launch_plan_name', 'created_at'],
+    [...ACTIVE, 'launch_plan_name', 'launch_plan_version', 'created_at'],
+    [...ACTIVE, 'workflow_name', 'created_at'],
+    [...ACTIVE, 'workflow_name', 'workflow_version', 'created_at'],
+    [...ACTIVE, 'task_name', 'created_at'],
   ],
 };
 
@@ -45,6 +87,8 @@ export const executionColumns: Columns = {
   entity: 'execution',
   code: 'e',
   byName: {
+    id: { field: 'recorded', kind: 'number' },
+    deleted_at: { field: 'created_at', kind: 'opaque' },
     execution_project: { field: 'project', kind: 'text' },
     execution_domain: { field: 'domain', kind: 'text' },
     execution_name: { field: 'name', kind: 'text' },
@@ -58,13 +102,30 @@ export const executionColumns: Columns = {
     updated_at: { field: 'updated_at', kind: 'time' },
     execution_created_at: { field: 'created_at', kind: 'time' },
     execution_updated_at: { field: 'updated_at', kind: 'time' },
-    started_at: { field: 'started_at', kind: 'time' },
-    duration: { field: 'duration', kind: 'duration' },
+    started_at: { field: 'started_at', kind: 'time', follows: { field: 'created_at', by: 'start_delay' } },
+    duration: { field: 'duration', kind: 'duration', classes: { field: 'duration_class', of: durationClass } },
     error_kind: { field: 'error_kind', kind: 'text' },
     error_code: { field: 'error_code', kind: 'text' },
     abort_cause: { field: 'abort_cause', kind: 'text' },
     user: { field: 'user', kind: 'text' },
     cluster: { field: 'cluster', kind: 'text' },
     launch_entity: { field: 'launch_entity', kind: 'text' },
+    launch_plan_id: { field: 'launch_plan', kind: 'text' },
+    workflow_id: { field: 'workflow', kind: 'text' },
+    task_id: { field: 'task', kind: 'text' },
+    source_execution_id: { field: 'source', kind: 'text' },
+    parent_node_execution_id: { field: 'parent_node', kind: 'text' },
+    closure: { field: 'created_at', kind: 'opaque' },
+    spec: { field: 'created_at', kind: 'opaque' },
+    inputs_uri: { field: 'created_at', kind: 'opaque' },
+    user_inputs_uri: { field: 'created_at', kind: 'opaque' },
+    ...definitionColumns,
+    'admin_tag.name': { field: 'tags', kind: 'text', part: 'key' },
+    'execution_tag.key': { field: 'tags', kind: 'text', part: 'key' },
+    'execution_tag.value': { field: 'tags', kind: 'text', part: 'value' },
+    'execution_tag.execution_project': { field: 'project', kind: 'text' },
+    'execution_tag.execution_domain': { field: 'domain', kind: 'text' },
+    'execution_tag.execution_name': { field: 'name', kind: 'text' },
   },
+  links: { launch_plan: 'launch_plan', workflow: 'workflow', task: 'task' },
 };

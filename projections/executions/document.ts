@@ -11,13 +11,14 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { clip } from '../kernel/clip.js';
+import type { Origin } from './origin.js';
 
 /** An execution as its events have told it. */
 export type ExecutionDocument = {
   /** The result in its closure is the one that the engine gave; a termination hides it, and never replaces it. */
   readonly execution: Execution;
-  /** `launch_plan`, or `task` for the execution of a single task. */
-  readonly launchEntity: string;
+  /** What its first event says of it for good. */
+  readonly origin: Origin;
   /** The last termination that was asked for. */
   abort: { readonly cause: string; readonly principal: string } | undefined;
   /** The revision of the event that carried the outputs themselves. */

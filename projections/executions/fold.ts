@@ -21,6 +21,7 @@ import { messageIn } from '../kernel/decoded.js';
 import type { SeenEvent } from '../kernel/read-model.js';
 import { between, earliest, latest, timestampOf, timestampOfMs } from '../kernel/times.js';
 import { closureOf, type ExecutionDocument } from './document.js';
+import { originOf } from './origin.js';
 
 const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
@@ -43,8 +44,8 @@ const specOf = ({ spec }: ExecutionCreated): ExecutionSpec =>
   spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 
 /** The first event: accepted, and waiting for an engine. */
-export const created = (data: ExecutionCreated, { metadata }: SeenEvent): ExecutionDocument => {
-  const at = timestampOfMs(metadata.recordedAtMs);
+export const created = (data: ExecutionCreated, event: SeenEvent): ExecutionDocument => {
+  const at = timestampOfMs(event.metadata.recordedAtMs);
   const spec = specOf(data);
   const principal = spec.metadata?.principal ?? '';
   const execution = create(ExecutionSchema, {
@@ -59,7 +60,7 @@ export const created = (data: ExecutionCreated, { metadata }: SeenEvent): Execut
       stateChangeDetails: { occurredAt: at, principal },
     },
   });
-  return { execution, launchEntity: data.taskId ? 'task' : 'launch_plan', abort: undefined, outputsAt: null };
+  return { execution, origin: originOf(data, event), abort: undefined, outputsAt: null };
 };
 
 const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | undefined => {

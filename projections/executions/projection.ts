@@ -1,15 +1,21 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 
-import { type Execution, ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  type Execution,
+  type ExecutionClosure,
+  ExecutionSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
+import { durationClass } from '../kernel/duration-class.js';
 import { enumName } from '../kernel/enum-name.js';
 import type { ReadModel } from '../kernel/read-model.js';
-import type { StoredDocument } from '../kernel/read-store.js';
+import { pairsText, type StoredDocument } from '../kernel/read-store.js';
 import { microsOf } from '../kernel/times.js';
 import { executionCollection } from './columns.js';
 import { closureOf, type ExecutionDocument, listed, shown } from './document.js';
 import { changed, created } from './fold.js';
+import { storedOrigin } from './origin.js';
 
 type Fields = StoredDocument['fields'];
 
@@ -29,25 +35,43 @@ const specFields = ({ spec }: Execution): Fields => {
   return { mode, user, cluster: systemMetadata?.executionCluster ?? '' };
 };
 
+/** What a label or tag of an execution is to filters: a tag has no value. */
+const tagFields = ({ spec }: Execution): Fields => {
+  const labels = Object.entries(spec?.labels?.values ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read and write the tags there
+  const tags = (spec?.tags ?? []).map((tag) => [tag, ''] as const);
+  return { tags: pairsText([...labels, ...tags]) };
+};
+
+const timeFields = ({ createdAt, updatedAt, startedAt, duration }: ExecutionClosure): Fields => {
+  const [created, started, lasted] = [createdAt, startedAt, duration].map(microsOf);
+  return {
+    created_at: created ?? null,
+    updated_at: microsOf(updatedAt),
+    started_at: started ?? null,
+    start_delay: typeof started === 'number' ? started - (created ?? 0) : null,
+    duration: lasted ?? null,
+    duration_class: typeof lasted === 'number' ? durationClass(lasted) : null,
+  };
+};
+
 const abortFields = (abort: ExecutionDocument['abort']): Fields => ({
   abort_cause: abort?.cause ?? null,
   abort_principal: abort?.principal ?? null,
 });
 
-const fieldsOf = ({ execution, launchEntity, abort, outputsAt }: ExecutionDocument): Fields => {
+const fieldsOf = ({ execution, origin, abort, outputsAt }: ExecutionDocument): Fields => {
   const closure = closureOf(execution);
   return {
     ...idFields(execution),
     ...specFields(execution),
     phase: enumName(WorkflowExecution_Phase, closure.phase),
     state: closure.stateChangeDetails?.state ?? 0,
-    created_at: microsOf(closure.createdAt),
-    updated_at: microsOf(closure.updatedAt),
-    started_at: microsOf(closure.startedAt),
-    duration: microsOf(closure.duration),
+    ...timeFields(closure),
+    ...tagFields(execution),
     ...resultFields(execution),
     ...abortFields(abort),
-    launch_entity: launchEntity,
+    ...origin,
     outputs_at: outputsAt,
   };
 };
@@ -67,7 +91,7 @@ const load = ({ fields, answer, state }: StoredDocument): ExecutionDocument => {
   const { abort_cause: cause, abort_principal: principal, outputs_at: outputsAt } = fields;
   return {
     execution: fromBinary(ExecutionSchema, state ?? answer),
-    launchEntity: String(fields['launch_entity'] ?? ''),
+    origin: storedOrigin(fields),
     abort: typeof cause === 'string' ? { cause, principal: String(principal ?? '') } : undefined,
     outputsAt: typeof outputsAt === 'number' ? outputsAt : null,
   };

@@ -5,6 +5,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { type Freshness, latestDocument } from '../kernel/freshness.js';
+import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
 import { type Past, pastFor } from '../kernel/past.js';
@@ -20,7 +21,12 @@ import {
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 
-export type ExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+export type ExecutionReads = {
+  readonly store: ReadStore;
+  readonly entities: Entities;
+  readonly freshness: Freshness;
+  readonly past: Past;
+};
 
 const LIST = { elements: 1, token: 2 };
 const ACTIVE = 0;
@@ -34,7 +40,7 @@ const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call:
 };
 
 const list = async (
-  { store, freshness }: ExecutionReads,
+  { store, entities, freshness }: ExecutionReads,
   request: ResourceListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
@@ -49,6 +55,7 @@ const list = async (
     store,
     collection: executionCollection,
     columns: executionColumns,
+    entities,
     order: { field: 'created_at', direction: 'descending' },
   };
   const scope = Object.entries({ project, domain, ...(name && { name }) });

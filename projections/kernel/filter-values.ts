@@ -1,7 +1,8 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { ColumnKind } from './columns.js';
 
-const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/u;
+/** A day, or a time of it; without a zone it is that of Greenwich. */
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/u;
 const WHOLE = /^-?\d{1,15}$/u;
 const DECIMAL = /^-?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})$/u;
 const GO_DURATION = /^[+-]?((\d{1,12}(\.\d{0,12})?|\.\d{1,12})(ns|us|µs|μs|ms|s|m|h))+$/u;
@@ -29,10 +30,11 @@ const isDay = (day: string): boolean => {
 };
 
 const time = (field: string, text: string): number => {
-  const [, day = '', clock, fraction = '', zone = ''] = RFC_3339.exec(text) ?? [];
-  const seconds = Date.parse(`${day}T${clock ?? ''}${zone.toUpperCase()}`);
-  if (Number.isNaN(seconds) || !isDay(day)) throw invalid(field, `'${text}' is not a timestamp as RFC 3339 has it`);
-  return seconds * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6));
+  const [, day = '', clock = '00:00', fraction = '', zone = 'Z'] = TIME.exec(text) ?? [];
+  const milliseconds = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
+  if (Number.isNaN(milliseconds) || !isDay(day))
+    throw invalid(field, `'${text}' is not a timestamp as RFC 3339 has it`);
+  return milliseconds * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6));
 };
 
 const duration = (field: string, text: string): number => {
@@ -43,10 +45,26 @@ const duration = (field: string, text: string): number => {
   return text.startsWith('-') ? -sum : sum;
 };
 
-/** What makes of a filter's text the value of a field, by the kind of the column. Each names the field in its error. */
-export const VALUE_OF: Readonly<Record<ColumnKind, (field: string, text: string) => string | number>> = {
-  text: (_, text) => text,
+const asIs = (_: string, text: string): string => text;
+
+/** How much of a value is shown to who sent it, in characters. */
+const SHOWN = 100;
+
+const CONVERSIONS: Readonly<Record<ColumnKind, (field: string, text: string) => string | number>> = {
+  text: asIs,
+  opaque: asIs,
   number,
   time,
   duration,
+};
+
+/**
+ * What a filter's text is as the value of a column of this kind.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const valueOf = (kind: ColumnKind, field: string, text: string): string | number => {
+  const isShowable = kind === 'text' || kind === 'opaque' || text.length <= SHOWN;
+  if (!isShowable) throw invalid(field, `'${text.slice(0, SHOWN)}…' is too long for it`);
+  return CONVERSIONS[kind](field, text);
 };

@@ -1,62 +1,105 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
-import { type Column, columnNamed, type Columns } from './columns.js';
+import { type Column, columnNamed, type Columns, type Entities } from './columns.js';
 import { entityCode, isJoinable } from './entities.js';
+import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
-import { VALUE_OF } from './filter-values.js';
 import type { Condition } from './read-store.js';
 
-const COMPARISONS = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+/** One thing that filters ask for, and the column that they ask it of, where that is a single one of the list's own. */
+export type FilterTerm = { readonly condition: Condition; readonly column?: Column };
 
-/** In the grammar, and not served yet. */
-const LATER: readonly string[] = ['not_like', 'value_not_in'];
+/** What a `filters` text asks for. */
+export type Filters = {
+  /** All hold. */
+  readonly terms: readonly FilterTerm[];
+  /** The fields as they were named, without the entities before them. */
+  readonly names: ReadonlySet<string>;
+};
+
+/** A piece, and where its column is: in the list's own documents, in one of their pairs, or in those of another entity. */
+type Placed = {
+  readonly piece: FilterPiece;
+  readonly column: Column;
+  readonly name: string;
+  /** The word of the entity whose documents have the column; empty for the list's own. */
+  readonly entity: string;
+};
+
+const NO_ENTITIES: Entities = new Map();
 
 const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);
 
-const prefixOf = (field: string): string => field.slice(0, Math.max(field.indexOf('.'), 0));
+/** How much of a name is shown to who sent it, in characters. */
+const SHOWN = 200;
 
-const otherEntity = (columns: Columns, prefix: string, field: string): RpcError =>
-  isJoinable(columns.entity, prefix)
-    ? refused(`invalid value for filters: '${field}' is a field of another entity, which is not supported yet`)
-    : refused(`'${entityCode(prefix) ?? prefix}' entity is not allowed in filters`);
+const notAColumn = (code: string | undefined, name: string): RpcError =>
+  refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter`);
 
-const filterOf = (columns: Columns, field: string): Column => {
-  const prefix = prefixOf(field);
-  const isOwn = prefix === columns.entity;
-  const name = isOwn ? field.slice(prefix.length + 1) : field;
-  const column = columnNamed(columns, name);
-  if (column && column.filter !== false) return column;
-  if (entityCode(prefix) !== undefined && !isOwn) throw otherEntity(columns, prefix, field);
-  throw refused(`'${columns.code}.${name}' is invalid filter`);
+const split = (field: string): { prefix: string; name: string } => {
+  const [prefix = '', ...rest] = field.split('.');
+  const isPrefix = rest.length > 0 && entityCode(prefix) !== undefined;
+  return isPrefix ? { prefix, name: rest.join('.') } : { prefix: '', name: field };
 };
 
-const onlyOne = (piece: FilterPiece, values: readonly (string | number)[]): string | number => {
-  const [value] = values;
-  if (value === undefined || values.length > 1) throw invalid(piece.field, `${piece.function} takes one value`);
-  return value;
+const elsewhere = (columns: Columns, entities: Entities, prefix: string, name: string): Column => {
+  const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix);
+  const column = other && columnNamed(other.columns, name);
+  if (!column || column.filter === false || column.part !== undefined) throw notAColumn(entityCode(prefix), name);
+  return column;
 };
 
-const contains = (piece: FilterPiece, column: Column, values: readonly (string | number)[]): Condition => {
-  const value = onlyOne(piece, values);
-  if (typeof value === 'number') throw invalid(piece.field, 'contains takes a field of text');
-  return { field: column.field, is: 'contains', value };
+const placed = (columns: Columns, entities: Entities, piece: FilterPiece): Placed => {
+  const { prefix, name } = split(piece.field);
+  const isOwn = prefix === '' || prefix === columns.entity;
+  if (!isOwn && !isJoinable(columns.entity, prefix)) {
+    throw refused(`'${entityCode(prefix) ?? prefix}' entity is not allowed in filters`);
+  }
+  const column = columnNamed(columns, isOwn ? name : piece.field);
+  if (column && column.filter !== false) return { piece, column, name, entity: '' };
+  if (isOwn) throw notAColumn(columns.code, name);
+  return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
 };
 
-const conditionOf = (columns: Columns, piece: FilterPiece): Condition => {
-  const column = filterOf(columns, piece.field);
-  const values = piece.value.split(';').map((text) => VALUE_OF[column.kind](piece.field, text));
-  const { field } = column;
-  if (piece.function === 'value_in') return { field, is: 'in', values };
-  if (piece.function === 'contains') return contains(piece, column, values);
-  if (LATER.includes(piece.function)) throw invalid('filters', `function ${piece.function} is not supported yet`);
-  if (!Object.hasOwn(COMPARISONS, piece.function)) throw refused(`unrecognized filter function: ${piece.function}`);
-  const is = COMPARISONS[piece.function as keyof typeof COMPARISONS];
-  return { field, is, value: onlyOne(piece, values) };
+const own = (column: Column, condition: Condition): FilterTerm => ({ condition, column });
+
+const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): readonly (readonly Item[])[] => {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(by(item), [...(groups.get(by(item)) ?? []), item]);
+  return [...groups.values()];
+};
+
+// Everything that is asked of a pair is asked of one and the same, as a join has it.
+const pairTerm = (group: readonly Placed[]): FilterTerm => {
+  const where = group.map(({ piece, column }) => comparisonOf(piece, { ...column, field: column.part ?? '' }));
+  return { condition: { field: group[0]?.column.field ?? '', is: 'has pair', where } };
+};
+
+const linkTerm = (columns: Columns, entities: Entities, group: readonly Placed[]): FilterTerm => {
+  const { entity = '' } = group[0] ?? {};
+  const other = entities.get(entity);
+  const field = columns.links?.[entity];
+  if (!other || field === undefined) throw invalid('filters', `'${entity}' cannot be looked up`);
+  const where = group.map(({ piece, column }) => comparisonOf(piece, column));
+  return { condition: { field, is: 'key of', collection: other.collection, where } };
 };
 
 /**
- * The conditions that a `filters` text stands for, all of which hold.
+ * What a `filters` text stands for.
  *
- * @throws {RpcError} INVALID_ARGUMENT that names what cannot be: the piece, the field, its value or the function.
+ * @throws {RpcError} INVALID_ARGUMENT that names what cannot be: the piece, the entity, the field, its value or the
+ * function, looked at in this order.
  */
-export const conditionsOf = (columns: Columns, filters: string): readonly Condition[] =>
-  parseFilters(filters).map((piece) => conditionOf(columns, piece));
+export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTITIES): Filters => {
+  const all = parseFilters(filters).map((piece) => placed(columns, entities, piece));
+  const inPairs = all.filter(({ column }) => column.part !== undefined);
+  const linked = all.filter(({ entity }) => entity !== '');
+  const here = all.filter(({ column, entity }) => column.part === undefined && entity === '');
+  return {
+    terms: [
+      ...here.map(({ piece, column }) => own(column, comparisonOf(piece, column))),
+      ...grouped(inPairs, ({ column }) => column.field).map(pairTerm),
+      ...grouped(linked, ({ entity }) => entity).map((group) => linkTerm(columns, entities, group)),
+    ],
+    names: new Set(all.map(({ name }) => name)),
+  };
+};

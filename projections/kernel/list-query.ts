@@ -1,7 +1,8 @@
 import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
-import { columnNamed, type Columns } from './columns.js';
-import { conditionsOf } from './filter.js';
+import { columnNamed, type Columns, type Entities } from './columns.js';
+import { type Filters, filtersOf } from './filter.js';
+import { narrowed } from './narrowed-query.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from './read-store.js';
 import { startOf, tokenOf } from './token.js';
 
@@ -22,6 +23,8 @@ export type Listed = {
   readonly store: ReadStore;
   readonly collection: Collection;
   readonly columns: Columns;
+  /** The other entities that filters may name. */
+  readonly entities?: Entities;
   /** The order when the request names none. */
   readonly order: { readonly field: string; readonly direction: 'ascending' | 'descending' };
   /** `all`: limit 0 means no limit (ListProjects). */
@@ -31,7 +34,7 @@ export type Listed = {
 /** What the request is about, whatever its filters say. */
 export type Scope = {
   readonly where: readonly Condition[];
-  /** Each holds unless a filter names its field: an execution's `state = 0`. */
+  /** Each holds unless a filter names its field, be it another entity's: an execution's `state = 0`. */
   readonly unlessNamed?: readonly Condition[];
   /** All hold unless there is any filter: a project's `state <> archived`. */
   readonly unlessFiltered?: readonly Condition[];
@@ -48,37 +51,43 @@ const DEFAULT_LIMIT = 100;
 /** More than any list has. */
 const MAX_LIMIT = 2 ** 32;
 
+/** How much of a name or a filter is shown to who sent it, in characters. */
+const SHOWN = 200;
+
 const DIRECTIONS = ['descending', 'ascending'] as const;
 
 const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['orderBy'] => {
   if (!sortBy) return order;
   const column = columnNamed(columns, sortBy.key);
   if (!column || column.sort === false || sortBy.key.includes('.'))
-    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key}'`);
+    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key.slice(0, SHOWN)}'`);
   const direction = DIRECTIONS[sortBy.direction];
   if (!direction) throw new RpcError('INVALID_ARGUMENT', `invalid sort order specified: ${sortBy.direction}`);
   return { field: column.order ?? column.field, direction };
 };
 
-const whereOf = (scope: Scope, filters: readonly Condition[]): readonly Condition[] => {
-  const named = new Set(filters.map(({ field }) => field));
-  const unlessNamed = (scope.unlessNamed ?? []).filter(({ field }) => !named.has(field));
-  const unlessFiltered = filters.length === 0 ? (scope.unlessFiltered ?? []) : [];
-  return [...scope.where, ...unlessNamed, ...unlessFiltered, ...filters];
+const implied = (scope: Scope, { terms, names }: Filters): readonly Condition[] => {
+  const unlessNamed = (scope.unlessNamed ?? []).filter(({ field }) => !names.has(field));
+  const unlessFiltered = terms.length === 0 ? (scope.unlessFiltered ?? []) : [];
+  return [...scope.where, ...unlessNamed, ...unlessFiltered];
 };
 
 const limitOf = ({ limitZero }: Listed, { limit }: ListRequest): number =>
   limit || (limitZero === 'all' ? MAX_LIMIT : DEFAULT_LIMIT);
 
-const queryOf = (listed: Listed, scope: Scope, request: ListRequest): Query => {
-  const filters = conditionsOf(listed.columns, request.filters);
+const queryOf = async (listed: Listed, scope: Scope, request: ListRequest): Promise<Query> => {
+  const { columns, entities, store, collection } = listed;
+  const filters = filtersOf(columns, request.filters, entities);
   const orderBy = orderOf(listed, request);
   const start = startOf(orderBy, request.token, listed.rpc);
-  return { where: whereOf(scope, filters), orderBy, ...start, limit: limitOf(listed, request) };
+  const rest = { orderBy, ...start, limit: limitOf(listed, request) };
+  return narrowed(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
 };
 
 const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {
-  const asked = [filters && `filters ${filters}`, sortBy && `sort key '${sortBy.key}'`].filter(Boolean).join(' and ');
+  const asked = [filters && `filters ${filters.slice(0, SHOWN)}`, sortBy && `sort key '${sortBy.key}'`]
+    .filter(Boolean)
+    .join(' and ');
   return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${asked || 'this offset'} takes too long: narrow it down`);
 };
 
@@ -97,7 +106,7 @@ const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promi
  * filter, when the page would take too long to find.
  */
 export const listPage = async (listed: Listed, scope: Scope, request: ListRequest): Promise<ListPage> => {
-  const query = queryOf(listed, scope, request);
+  const query = await inTime(listed, request, queryOf(listed, scope, request));
   const { elements, next } = await inTime(listed, request, listed.store.find(listed.collection, query));
   return { elements, token: next ? tokenOf(query.orderBy, next) : '' };
 };
@@ -109,7 +118,7 @@ export const listPage = async (listed: Listed, scope: Scope, request: ListReques
  * @throws {RpcError} as `listPage`.
  */
 export const listNames = async (listed: Listed, scope: Scope, request: ListRequest): Promise<NamePage> => {
-  const query = queryOf(listed, scope, request);
+  const query = await inTime(listed, request, queryOf(listed, scope, request));
   if (query.orderBy.field !== listed.order.field)
     throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${request.sortBy?.key ?? ''}'`);
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));

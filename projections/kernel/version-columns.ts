@@ -11,23 +11,33 @@ export const versionFields = {
   version: 'text',
   created_at: 'integer',
   updated_at: 'integer',
+  digest: 'text',
   /** The position of the registration: the newest version is the last of the log, also within a millisecond. */
   recorded: 'integer',
 } as const satisfies Collection['fields'];
 
-/** The orders that clients ask for: the newest of a project and domain, the newest of a name, the names themselves. */
+/**
+ * The orders that clients ask for: the newest of a project and domain, of a name, of some versions of it; the names
+ * themselves.
+ */
 export const versionIndexes: Collection['indexes'] = [
   [...SCOPE, 'recorded'],
   [...SCOPE, 'name', 'recorded'],
+  [...SCOPE, 'name', 'version', 'recorded'],
+  [...SCOPE, 'version', 'recorded'],
   [...SCOPE, 'name'],
 ];
 
 /** The columns of what is registered in versions. */
 export const versionColumns = {
+  id: { field: 'recorded', kind: 'number' },
   project: { field: 'project', kind: 'text' },
   domain: { field: 'domain', kind: 'text' },
   name: { field: 'name', kind: 'text' },
   version: { field: 'version', kind: 'text' },
   created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
   updated_at: { field: 'updated_at', kind: 'time' },
+  deleted_at: { field: 'recorded', kind: 'opaque' },
+  closure: { field: 'recorded', kind: 'opaque' },
+  digest: { field: 'digest', kind: 'text' },
 } as const satisfies Readonly<Record<string, Column>>;

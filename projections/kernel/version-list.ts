@@ -1,6 +1,6 @@
 import { type Call, missing } from '../../services/kernel/rpc.js';
 import { streamName } from '../../services/kernel/stream.js';
-import type { Columns } from './columns.js';
+import type { Columns, Entities } from './columns.js';
 import type { Freshness } from './freshness.js';
 import { type ListPage, type ListRequest, listNames, listPage, type NamePage } from './list-query.js';
 import type { Collection, Condition, ReadStore } from './read-store.js';
@@ -13,6 +13,8 @@ export type VersionList = {
   readonly category: string;
   readonly collection: Collection;
   readonly columns: Columns;
+  /** The other entities that filters may name. */
+  readonly entities?: Entities;
 };
 
 /** Where a list looks; without a name, at all names. */

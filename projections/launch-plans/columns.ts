@@ -7,9 +7,26 @@ const SCOPE = ['project', 'domain'];
 /** The registered launch plans; the active ones are looked for by name and all together. */
 export const launchPlanCollection: Collection = {
   name: 'launch-plans',
-  version: 1,
-  fields: { ...versionFields, state: 'integer', schedule_type: 'text', launch_condition_type: 'text' },
-  indexes: [...versionIndexes, [...SCOPE, 'state', 'recorded'], [...SCOPE, 'name', 'state', 'recorded']],
+  version: 2,
+  fields: {
+    ...versionFields,
+    state: 'integer',
+    schedule_type: 'text',
+    launch_condition_type: 'text',
+    workflow: 'text',
+    workflow_project: 'text',
+    workflow_domain: 'text',
+    workflow_name: 'text',
+    workflow_version: 'text',
+  },
+  indexes: [
+    ...versionIndexes,
+    [...SCOPE, 'state', 'recorded'],
+    [...SCOPE, 'name', 'state', 'recorded'],
+    [...SCOPE, 'schedule_type', 'recorded'],
+    [...SCOPE, 'workflow_name', 'recorded'],
+    [...SCOPE, 'workflow_name', 'workflow_version', 'recorded'],
+  ],
 };
 
 /** What filters and sorts of launch plans may name. */
@@ -21,5 +38,12 @@ export const launchPlanColumns: Columns = {
     state: { field: 'state', kind: 'number' },
     schedule_type: { field: 'schedule_type', kind: 'text' },
     launch_condition_type: { field: 'launch_condition_type', kind: 'text' },
+    spec: { field: 'recorded', kind: 'opaque' },
+    workflow_id: { field: 'workflow', kind: 'text' },
+    'workflow.project': { field: 'workflow_project', kind: 'text' },
+    'workflow.domain': { field: 'workflow_domain', kind: 'text' },
+    'workflow.name': { field: 'workflow_name', kind: 'text' },
+    'workflow.version': { field: 'workflow_version', kind: 'text' },
   },
+  links: { workflow: 'workflow' },
 };

@@ -10,7 +10,9 @@ import {
 import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
+import { workflowStream } from '../../services/workflow/events.js';
 import { messageIn } from '../kernel/decoded.js';
+import { digestText } from '../kernel/digest-text.js';
 import { documentKey } from '../kernel/document-key.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
 import type { StoredDocument } from '../kernel/read-store.js';
@@ -22,6 +24,7 @@ export type LaunchPlanDocument = {
   readonly plan: LaunchPlan;
   /** The position of its registration. */
   readonly recorded: number;
+  readonly digest: string;
 };
 
 /** The key of a version: all versions of a name share a stream. */
@@ -41,7 +44,7 @@ const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEven
       updatedAt: at,
     },
   });
-  return { plan, recorded: Number(position) };
+  return { plan, recorded: Number(position), digest: digestText(data.digest) };
 };
 
 /** Activation does not count as an update, for the version that becomes active nor for the one that ceases to be. */
@@ -72,10 +75,24 @@ const idFields = ({ id }: LaunchPlan): StoredDocument['fields'] => {
   return { project, domain, name, version };
 };
 
-const fieldsOf = ({ plan, recorded }: LaunchPlanDocument): StoredDocument['fields'] => {
+const workflowFields = ({ spec }: LaunchPlan): StoredDocument['fields'] => {
+  const id = spec?.workflowId;
+  const { project = null, domain = null, name = null, version = null } = id ?? {};
+  return {
+    workflow: id ? workflowStream(id) : null,
+    workflow_project: project,
+    workflow_domain: domain,
+    workflow_name: name,
+    workflow_version: version,
+  };
+};
+
+const fieldsOf = ({ plan, recorded, digest }: LaunchPlanDocument): StoredDocument['fields'] => {
   const scheduleType = scheduleTypeOf(plan.spec);
   return {
     ...idFields(plan),
+    ...workflowFields(plan),
+    digest,
     state: plan.closure?.state ?? LaunchPlanState.INACTIVE,
     schedule_type: scheduleType,
     launch_condition_type: scheduleType === 'NONE' ? null : 'SCHED',
@@ -110,5 +127,6 @@ export const launchPlans: ReadModel<LaunchPlanDocument> = {
   load: ({ fields, answer }) => ({
     plan: fromBinary(LaunchPlanSchema, answer),
     recorded: Number(fields['recorded'] ?? 0),
+    digest: String(fields['digest'] ?? ''),
   }),
 };

@@ -15,6 +15,7 @@ import { type Call, missing, type Route, route, RpcError } from '../../services/
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
 import { type Freshness, latestDocument } from '../kernel/freshness.js';
+import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import type { ListPage } from '../kernel/list-query.js';
 import type { Condition, ReadStore, StoredDocument } from '../kernel/read-store.js';
@@ -22,7 +23,11 @@ import { listVersionNames, listVersions, type VersionList } from '../kernel/vers
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
 import { launchPlanKey } from './projection.js';
 
-export type LaunchPlanReads = { readonly store: ReadStore; readonly freshness: Freshness };
+export type LaunchPlanReads = {
+  readonly store: ReadStore;
+  readonly entities: Entities;
+  readonly freshness: Freshness;
+};
 
 const LIST = { elements: 1, token: 2 };
 const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTIVE };

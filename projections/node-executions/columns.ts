@@ -6,6 +6,7 @@ export const nodeExecutionCollection: Collection = {
   name: 'node-executions',
   version: 2,
   fields: {
+    recorded: 'integer',
     execution: 'text',
     parent: 'text',
     /** The task execution that has made this node, as older engines say it. */
@@ -54,5 +55,14 @@ export const nodeExecutionColumns: Columns = {
     error_code: { field: 'error_code', kind: 'text' },
     cache_status: { field: 'cache_status', kind: 'text' },
     input_uri: { field: 'input_uri', kind: 'text' },
+    id: { field: 'recorded', kind: 'number' },
+    parent_id: { field: 'parent', kind: 'text' },
+    parent_task_execution_id: { field: 'parent_task', kind: 'text' },
+    deleted_at: { field: 'created_at', kind: 'opaque' },
+    closure: { field: 'created_at', kind: 'opaque' },
+    node_execution_metadata: { field: 'created_at', kind: 'opaque' },
+    dynamic_workflow_remote_closure_reference: { field: 'created_at', kind: 'opaque' },
+    internal_data: { field: 'created_at', kind: 'opaque' },
   },
+  links: { execution: 'execution' },
 };

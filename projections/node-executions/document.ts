@@ -21,6 +21,8 @@ export type NodeDocument = {
   readonly parent: string;
   /** The task execution that has made this node; empty for most. */
   readonly parentTask: string;
+  /** The position of its first event. */
+  readonly recorded: number;
   /** The phase in which the execution ended while this node was open; empty once the engine has said how it ended. */
   closedBy: string;
   /** Revisions of the events that carried inputs, outputs and the dynamic workflow themselves. */

@@ -41,6 +41,7 @@ export const opened = (message: NodeExecutionEvent, event: SeenEvent): NodeDocum
     metadata: { retryGroup: message.retryGroup, specNodeId: message.specNodeId },
   }),
   ...parentsOf(message, event),
+  recorded: Number(event.position),
   closedBy: '',
   inputsAt: null,
   outputsAt: null,

@@ -6,6 +6,7 @@ import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Freshness } from '../kernel/freshness.js';
+import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
 import type { Condition, ReadStore } from '../kernel/read-store.js';
@@ -19,7 +20,8 @@ import {
 } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
-type Reads = { readonly store: ReadStore; readonly freshness: Freshness };
+/** What lists of nodes stand on. */
+export type NodeLists = { readonly store: ReadStore; readonly entities: Entities; readonly freshness: Freshness };
 
 /** The task executions, as far as their nodes ask. */
 export interface ParentTasks {
@@ -42,9 +44,10 @@ const parentOf = async (store: ReadStore, stream: StreamName, request: NodeExecu
   throw absentRun('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
 };
 
-const listedAs = (rpc: string, store: ReadStore): Listed => ({
+const listedAs = (rpc: string, { store, entities }: NodeLists): Listed => ({
   rpc,
   store,
+  entities,
   collection: nodeExecutionCollection,
   columns: nodeExecutionColumns,
   order: { field: 'created_at', direction: 'ascending' },
@@ -52,16 +55,16 @@ const listedAs = (rpc: string, store: ReadStore): Listed => ({
 
 /** A page of the nodes under one parent; an execution that is not there has none. */
 export const listNodes = async (
-  { store, freshness }: Reads,
+  reads: NodeLists,
   request: NodeExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
   const stream = executionStream(id);
-  await freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
-  const parent = await parentOf(store, stream, request);
+  await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
+  const parent = await parentOf(reads.store, stream, request);
   const page = await listPage(
-    listedAs('ListNodeExecutions', store),
+    listedAs('ListNodeExecutions', reads),
     {
       where: [
         { field: 'execution', is: '=', value: stream },
@@ -75,15 +78,15 @@ export const listNodes = async (
 
 /** A page of the nodes that a task execution has made. */
 export const listNodesForTask = async (
-  { store, freshness }: Reads,
+  reads: NodeLists,
   tasks: ParentTasks,
   request: NodeExecutionForTaskListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
   const parentTask = await tasks.keyOf(request.taskExecutionId, call);
   const { project = '', domain = '' } = request.taskExecutionId?.nodeExecutionId?.executionId ?? {};
-  await freshness.waitForPrefix(call, executionStreams(project, domain));
+  await reads.freshness.waitForPrefix(call, executionStreams(project, domain));
   const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
-  const page = await listPage(listedAs('ListNodeExecutionsForTask', store), { where }, request);
+  const page = await listPage(listedAs('ListNodeExecutionsForTask', reads), { where }, request);
   return listMessage(LIST, page.elements, page.token);
 };

@@ -13,15 +13,15 @@ import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
+import { latestDocument } from '../kernel/freshness.js';
 import { type Past, pastFor } from '../kernel/past.js';
-import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import type { StoredDocument } from '../kernel/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
-import { listNodes, listNodesForTask, type ParentTasks } from './list.js';
+import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
 
-export type NodeExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+export type NodeExecutionReads = NodeLists & { readonly past: Past };
 
 const found = async (
   reads: NodeExecutionReads,

@@ -4,8 +4,9 @@ import type { Collection } from '../kernel/read-store.js';
 /** The projects. */
 export const projectCollection: Collection = {
   name: 'projects',
-  version: 1,
+  version: 2,
   fields: {
+    recorded: 'integer',
     identifier: 'text',
     name: 'text',
     description: 'text',
@@ -13,7 +14,7 @@ export const projectCollection: Collection = {
     created_at: 'integer',
     updated_at: 'integer',
   },
-  indexes: [['identifier'], ['name'], ['created_at']],
+  indexes: [['identifier'], ['state', 'identifier'], ['name'], ['created_at']],
 };
 
 /** What filters and sorts of projects may name. */
@@ -27,5 +28,8 @@ export const projectColumns: Columns = {
     state: { field: 'state', kind: 'number' },
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
+    id: { field: 'recorded', kind: 'number' },
+    deleted_at: { field: 'identifier', kind: 'opaque' },
+    labels: { field: 'identifier', kind: 'opaque' },
   },
 };

@@ -6,20 +6,28 @@ import type { ReadModel } from '../kernel/read-model.js';
 import { projectCollection } from './columns.js';
 
 /** A project, without the domains that all projects have. Times are microseconds since 1970. */
-export type ProjectDocument = { readonly project: Project; readonly createdAt: number; readonly updatedAt: number };
+export type ProjectDocument = {
+  readonly project: Project;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The position of its registration. */
+  readonly recorded: number;
+};
 
 /** Projects; the key is the name of the stream. */
 export const projects: ReadModel<ProjectDocument> = {
   collection: projectCollection,
   follows: ['ProjectRegistered', 'ProjectUpdated'],
   touches: ({ stream }) => [stream],
-  fold: (document, { body, metadata }) => {
+  fold: (document, { body, metadata, position }) => {
     const { project } = (body as ProjectEvent).data;
     const at = metadata.recordedAtMs * 1_000;
-    return { project: project ?? create(ProjectSchema), createdAt: document?.createdAt ?? at, updatedAt: at };
+    const { createdAt = at, recorded = Number(position) } = document ?? {};
+    return { project: project ?? create(ProjectSchema), createdAt, updatedAt: at, recorded };
   },
-  store: (_, { project, createdAt, updatedAt }) => ({
+  store: (_, { project, createdAt, updatedAt, recorded }) => ({
     fields: {
+      recorded,
       identifier: project.id,
       name: project.name,
       description: project.description,
@@ -33,5 +41,6 @@ export const projects: ReadModel<ProjectDocument> = {
     project: fromBinary(ProjectSchema, answer),
     createdAt: Number(fields['created_at']),
     updatedAt: Number(fields['updated_at']),
+    recorded: Number(fields['recorded']),
   }),
 };

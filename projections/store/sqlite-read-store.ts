@@ -37,11 +37,7 @@ export type SqliteReadStoreOptions = {
 /** Views in a file. */
 export type SqliteReadStore = ReadStore & {
   /** Finds a page, and gives each of its elements away as it is read; answers the place of the last when more follow. */
-  findEach(
-    collection: Collection,
-    query: Query,
-    take: (element: Uint8Array) => void,
-  ): Promise<Cursor | undefined>;
+  findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<Cursor | undefined>;
   /** Makes the indexes that a growing file does without. */
   finish(): Promise<void>;
 };

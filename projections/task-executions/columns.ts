@@ -4,8 +4,10 @@ import type { Collection } from '../kernel/read-store.js';
 /** The stored task executions, listed by node. */
 export const taskExecutionCollection: Collection = {
   name: 'task-executions',
-  version: 1,
+  version: 2,
   fields: {
+    recorded: 'integer',
+    task: 'text',
     execution: 'text',
     node: 'text',
     project: 'text',
@@ -54,5 +56,13 @@ export const taskExecutionColumns: Columns = {
     started_at: { field: 'started_at', kind: 'time' },
     duration: { field: 'duration', kind: 'duration' },
     input_uri: { field: 'input_uri', kind: 'text' },
+    id: { field: 'recorded', kind: 'number' },
+    deleted_at: { field: 'created_at', kind: 'opaque' },
+    closure: { field: 'created_at', kind: 'opaque' },
+    'task.project': { field: 'project', kind: 'text' },
+    'task.domain': { field: 'domain', kind: 'text' },
+    'task.name': { field: 'name', kind: 'text' },
+    'task.version': { field: 'version', kind: 'text' },
   },
+  links: { task: 'task', execution: 'execution', node_execution: 'node' },
 };

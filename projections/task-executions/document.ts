@@ -18,6 +18,8 @@ import { shownMetadata } from './metadata.js';
 export type TaskDocument = {
   /** With all log links, and the last result that the engine gave, in whatever phase. */
   readonly task: TaskExecution;
+  /** The position of its first event. */
+  readonly recorded: number;
   /** The version last seen of the present phase. */
   phaseVersion: number;
   /** The phase in which the execution ended while this was open; empty once the engine has said how it ended. */

@@ -18,7 +18,7 @@ import { mergePatch } from './merge-patch.js';
 import { mergedMetadata } from './metadata.js';
 
 /** A task execution that no event has told of yet. */
-export const opened = (message: TaskExecutionEvent): TaskDocument => {
+export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent, 'position'>): TaskDocument => {
   const { taskId, parentNodeExecutionId: nodeExecutionId, retryAttempt, occurredAt, taskType } = message;
   return {
     task: create(TaskExecutionSchema, {
@@ -29,6 +29,7 @@ export const opened = (message: TaskExecutionEvent): TaskDocument => {
       },
       closure: { taskType, ...(occurredAt && { createdAt: occurredAt }) },
     }),
+    recorded: Number(position),
     phaseVersion: 0,
     closedBy: '',
     inputsAt: null,

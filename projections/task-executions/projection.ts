@@ -7,6 +7,7 @@ import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformi
 import type { EngineReport, ExecutionEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
+import { taskStream } from '../../services/task/events.js';
 import { messageIn } from '../kernel/decoded.js';
 import { enumName } from '../kernel/enum-name.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
@@ -23,8 +24,9 @@ type Fields = StoredDocument['fields'];
 const streamOf = (key: string): StreamName => key.slice(0, key.indexOf('/')) as StreamName;
 
 const taskFields = ({ id }: TaskExecution): Fields => {
-  const { project = '', domain = '', name = '', version = '' } = id?.taskId ?? {};
-  return { project, domain, name, version, retry_attempt: id?.retryAttempt ?? 0 };
+  const { taskId, retryAttempt = 0 } = id ?? {};
+  const { project = '', domain = '', name = '', version = '' } = taskId ?? {};
+  return { project, domain, name, version, task: taskId ? taskStream(taskId) : null, retry_attempt: retryAttempt };
 };
 
 const nodeFields = (key: string, { id }: TaskExecution): Fields => {
@@ -41,11 +43,13 @@ const nodeFields = (key: string, { id }: TaskExecution): Fields => {
   };
 };
 
-const fieldsOf = (key: string, { task, phaseVersion, closedBy, inputsAt, outputsAt }: TaskDocument): Fields => {
+const fieldsOf = (key: string, document: TaskDocument): Fields => {
+  const { task, recorded, phaseVersion, closedBy, inputsAt, outputsAt } = document;
   const closure = closureOf(task);
   return {
     ...taskFields(task),
     ...nodeFields(key, task),
+    recorded,
     phase: enumName(TaskExecution_Phase, closure.phase),
     phase_version: phaseVersion,
     created_at: microsOf(closure.createdAt),
@@ -74,6 +78,7 @@ const numberOr = (value: FieldValue | undefined): number | null => (typeof value
 
 const load = ({ fields, answer, state }: StoredDocument): TaskDocument => ({
   task: fromBinary(TaskExecutionSchema, state ?? answer),
+  recorded: Number(fields['recorded'] ?? 0),
   phaseVersion: numberOr(fields['phase_version']) ?? 0,
   closedBy: String(fields['closed_by'] ?? ''),
   inputsAt: numberOr(fields['inputs_at']),
@@ -105,7 +110,7 @@ const heard = (
 ): TaskDocument | undefined => {
   if (report.entity === 'task') {
     const message = messageIn(TaskExecutionEventSchema, report.message);
-    return reported(document ?? opened(message), message, report, event);
+    return reported(document ?? opened(message, event), message, report, event);
   }
   if (document === undefined) return undefined;
   if (report.entity === 'workflow') {

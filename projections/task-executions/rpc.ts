@@ -11,6 +11,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import type { Freshness } from '../kernel/freshness.js';
+import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
 import { type Past, pastFor } from '../kernel/past.js';
@@ -20,7 +21,12 @@ import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { foundTask } from './find.js';
 
-export type TaskExecutionReads = { readonly store: ReadStore; readonly freshness: Freshness; readonly past: Past };
+export type TaskExecutionReads = {
+  readonly store: ReadStore;
+  readonly entities: Entities;
+  readonly freshness: Freshness;
+  readonly past: Past;
+};
 
 const LIST = { elements: 1, token: 2 };
 
@@ -48,7 +54,7 @@ const dataOf = async (past: Past, document: StoredDocument): Promise<TaskExecuti
 
 /** A page of the attempts of one node; a node that is not there has none. */
 const list = async (
-  { store, freshness }: TaskExecutionReads,
+  { store, entities, freshness }: TaskExecutionReads,
   request: TaskExecutionListRequest,
   call: Call,
 ): Promise<Uint8Array> => {
@@ -59,6 +65,7 @@ const list = async (
     store,
     collection: taskExecutionCollection,
     columns: taskExecutionColumns,
+    entities,
     order: { field: 'created_at', direction: 'ascending' },
   };
   const node = nodeExecutionKey(executionStream(executionId), nodeId);

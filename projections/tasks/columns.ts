@@ -5,7 +5,7 @@ import { versionColumns, versionFields, versionIndexes } from '../kernel/version
 /** The registered tasks. */
 export const taskCollection: Collection = {
   name: 'tasks',
-  version: 1,
+  version: 2,
   fields: { ...versionFields, type: 'text', short_description: 'text' },
   indexes: versionIndexes,
 };

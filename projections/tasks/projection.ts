@@ -6,6 +6,7 @@ import { bytesIn } from '../kernel/decoded.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
 import type { StoredDocument } from '../kernel/read-store.js';
 import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { digestText } from '../kernel/digest-text.js';
 import { versionAnswer } from '../kernel/version-answer.js';
 import { taskCollection } from './columns.js';
 
@@ -26,6 +27,7 @@ const registered = (event: SeenEvent): TaskDocument => {
       created_at: microsOf(createdAt),
       updated_at: microsOf(createdAt),
       recorded: Number(event.position),
+      digest: digestText(data.digest),
       type: data.taskType,
       short_description: shortDescription,
     },

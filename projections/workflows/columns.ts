@@ -5,7 +5,7 @@ import { versionColumns, versionFields, versionIndexes } from '../kernel/version
 /** The registered workflows. */
 export const workflowCollection: Collection = {
   name: 'workflows',
-  version: 1,
+  version: 2,
   fields: { ...versionFields, short_description: 'text' },
   indexes: versionIndexes,
 };
@@ -17,5 +17,7 @@ export const workflowColumns: Columns = {
   byName: {
     ...versionColumns,
     short_description: { field: 'short_description', kind: 'text' },
+    typed_interface: { field: 'recorded', kind: 'opaque' },
+    remote_closure_identifier: { field: 'recorded', kind: 'opaque' },
   },
 };

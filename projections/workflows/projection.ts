@@ -6,6 +6,7 @@ import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/c
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
 import { bytesIn } from '../kernel/decoded.js';
+import { digestText } from '../kernel/digest-text.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
 import type { StoredDocument } from '../kernel/read-store.js';
 import { microsOf, timestampOfMs } from '../kernel/times.js';
@@ -42,6 +43,7 @@ const registered = (event: SeenEvent): WorkflowDocument => {
       created_at: microsOf(createdAt),
       updated_at: microsOf(createdAt),
       recorded: Number(event.position),
+      digest: digestText(data.digest),
       short_description: shortDescription,
     },
     answer: versionAnswer({

@@ -42,8 +42,8 @@ export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'me
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'unknown-event': { code: 'UNAVAILABLE', message: 'the entity was written by a newer release and is parked' },
   'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
-  'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
+  'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
   'data-directory-in-use': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
   'data-directory-unusable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
 };

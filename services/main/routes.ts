@@ -37,6 +37,7 @@ import { registerSingleTaskWorkflow } from '../workflow/registration/single-task
 import { workflowRoutes } from '../workflow/rpc.js';
 import { create } from '@bufbuild/protobuf';
 import type { Configuration } from './configuration.js';
+import { entities } from './entities.js';
 import { version } from './version.js';
 
 /** What the routes stand on. */
@@ -123,7 +124,7 @@ const readRoutes = ({
   logger,
 }: RouteServices): readonly Route[] => {
   const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
-  const reads = { store: readStore, freshness, past: { log: store, payloads, warn } };
+  const reads = { store: readStore, entities, freshness, past: { log: store, payloads, warn } };
   return [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),

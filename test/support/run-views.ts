@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 
+import { entities } from '../../services/main/entities.js';
+import type { Entities } from '../../projections/kernel/columns.js';
 import type { Freshness } from '../../projections/kernel/freshness.js';
 import { projector } from '../../projections/kernel/projector.js';
 import type { ReadModel, SeenEvent } from '../../projections/kernel/read-model.js';
@@ -101,6 +103,7 @@ const logOf = (events: readonly RecordedEvent[]): EventLog => ({
 /** What routes are made of, over the views of some events. */
 export type Reads = {
   readonly store: ReadStore;
+  readonly entities: Entities;
   readonly freshness: Freshness;
   readonly past: { readonly log: EventLog; readonly payloads: PayloadStore; readonly warn: (message: string) => void };
   readonly domains: readonly { readonly id: string; readonly name: string }[];
@@ -134,7 +137,7 @@ export const openReads = async (
   const past = { log: logOf(recorded), payloads: noPayloads, warn: (message: string) => void warnings.push(message) };
   const domains = [{ id: 'development', name: 'Development' }];
   const table = new Map(
-    routes({ store, freshness: alwaysFresh, past, domains }).map((each) => [each.method.localName, each]),
+    routes({ store, entities, freshness: alwaysFresh, past, domains }).map((each) => [each.method.localName, each]),
   );
   const ask: Ask = async (method, request) => {
     const message = create(method.input, request);

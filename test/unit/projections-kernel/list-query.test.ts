@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { Columns } from '../../../projections/kernel/columns.js';
-import { conditionsOf } from '../../../projections/kernel/filter.js';
 import { listMessage } from '../../../projections/kernel/list-message.js';
 import { type Listed, listNames, listPage, type ListRequest } from '../../../projections/kernel/list-query.js';
 import { startOf, tokenOf } from '../../../projections/kernel/token.js';
@@ -29,92 +28,6 @@ const columns: Columns = {
 };
 
 const refusal = (message: string) => ({ code: 'INVALID_ARGUMENT', message });
-
-describe('filters', () => {
-  it.each([
-    ['', []],
-    ['eq(phase,RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
-    ['eq(phase, RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
-    ['ne(name,a(b))', [{ field: 'name', is: '<>', value: 'a(b)' }]],
-    ['eq(name,a) and so on', [{ field: 'name', is: '=', value: 'a' }]],
-    ['eq(execution.state,0)', [{ field: 'state', is: '=', value: 0 }]],
-    ['eq(launch_plan.name,a.b)', [{ field: 'launchPlan', is: '=', value: 'a.b' }]],
-    ['contains(name,A_%)', [{ field: 'name', is: 'contains', value: 'A_%' }]],
-    ['value_in(phase,A)', [{ field: 'phase', is: 'in', values: ['A'] }]],
-    ['value_in(state,0;1)', [{ field: 'state', is: 'in', values: [0, 1] }]],
-    ['gt(duration,1.5)', [{ field: 'durationMicros', is: '>', value: 1_500_000 }]],
-    ['gte(duration,1h1m30s)', [{ field: 'durationMicros', is: '>=', value: 3_690_000_000 }]],
-    ['lt(duration,250ms)', [{ field: 'durationMicros', is: '<', value: 250_000 }]],
-    ['lt(started_at,1970-01-01T00:00:01.0000025Z)', [{ field: 'startedAt', is: '<', value: 1_000_002 }]],
-    ['lte(started_at,1970-01-01t00:00:00-01:00)', [{ field: 'startedAt', is: '<=', value: 3_600_000_000 }]],
-    [
-      'eq(state,0)+ne(phase,X)',
-      [
-        { field: 'state', is: '=', value: 0 },
-        { field: 'phase', is: '<>', value: 'X' },
-      ],
-    ],
-  ])('%s', (filters, expected) => {
-    expect(conditionsOf(columns, filters)).toEqual(expected);
-  });
-
-  it.each([
-    ['phase', "invalid value for filters: 'phase' is not function(field,value)"],
-    ['eq(phase)', "invalid value for filters: 'eq(phase)' is not function(field,value)"],
-    ['eq(phase,)', "invalid value for filters: 'eq(phase,)' lacks a part"],
-    ['eq(phase,A)+', "invalid value for filters: '' is not function(field,value)"],
-    ['eq(a,b,c)', "'e.a,b' is invalid filter"],
-    ['eq(nothing,1)', "'e.nothing' is invalid filter"],
-    ['eq(toString,1)', "'e.toString' is invalid filter"],
-    ['eq(closure,1)', "'e.closure' is invalid filter"],
-    ['eq(execution.nothing,1)', "'e.nothing' is invalid filter"],
-    ['eq(cat.name,1)', "'e.cat.name' is invalid filter"],
-    ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
-    [
-      'eq(task.name,1)',
-      "invalid value for filters: 'task.name' is a field of another entity, which is not supported yet",
-    ],
-    ['like(name,1)', 'unrecognized filter function: like'],
-    ['xeq(name,1)', 'unrecognized filter function: xeq'],
-    ['not_like(name,1)', 'invalid value for filters: function not_like is not supported yet'],
-    ['value_not_in(name,1)', 'invalid value for filters: function value_not_in is not supported yet'],
-    ['eq(phase,A;B)', 'invalid value for phase: eq takes one value'],
-    ['contains(state,1)', 'invalid value for state: contains takes a field of text'],
-    ['eq(state,one)', "invalid value for state: 'one' is not a whole number"],
-    ['gt(duration,soon)', 'invalid value for duration: Failed to parse duration [soon]'],
-    ['gt(started_at,yesterday)', "invalid value for started_at: 'yesterday' is not a timestamp as RFC 3339 has it"],
-    [
-      'gt(started_at,2023-02-30T00:00:00Z)',
-      "invalid value for started_at: '2023-02-30T00:00:00Z' is not a timestamp as RFC 3339 has it",
-    ],
-    [
-      'gt(started_at,2023-02-03T25:00:00Z)',
-      "invalid value for started_at: '2023-02-03T25:00:00Z' is not a timestamp as RFC 3339 has it",
-    ],
-    [`eq(name,${'x'.repeat(40_000)})`, 'invalid value for filters: longer than 32768 characters'],
-  ])('%s is refused', (filters, message) => {
-    expect(() => conditionsOf(columns, filters)).toThrow(expect.objectContaining(refusal(message)));
-  });
-
-  it('any text is conditions or INVALID_ARGUMENT', () => {
-    const text = fc
-      .array(fc.constantFrom('eq', '(', ')', ',', '+', ';', 'name', 'state', '.', ' ', '1', '∂'))
-      .map((all) => all.join(''));
-    const attempt = (filters: string): unknown => {
-      try {
-        return conditionsOf(columns, filters);
-      } catch (error) {
-        return error;
-      }
-    };
-    fc.assert(
-      fc.property(text, (filters) => {
-        const result = attempt(filters);
-        if (!Array.isArray(result)) expect(result).toMatchObject({ code: 'INVALID_ARGUMENT' });
-      }),
-    );
-  });
-});
 
 describe('tokens', () => {
   const order = { field: 'createdAt', direction: 'descending' } as const;

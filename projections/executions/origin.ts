@@ -1,0 +1,45 @@
+import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { launchPlanStream } from '../../services/launch-plan/events.js';
+import { taskStream } from '../../services/task/events.js';
+import { workflowStream } from '../../services/workflow/events.js';
+import { documentKey } from '../kernel/document-key.js';
+import type { SeenEvent } from '../kernel/read-model.js';
+import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
+import { executionStream, nodeExecutionKey } from '../kernel/run-identifiers.js';
+import { definitionField, originFields } from './columns.js';
+
+/** The fields that an execution has from its beginning to its end. */
+export type Origin = Readonly<Record<string, FieldValue>>;
+
+const KEYS = {
+  launch_plan: (id: Identifier) => documentKey(launchPlanStream(id), id.version),
+  workflow: (id: Identifier) => workflowStream(id),
+  task: (id: Identifier) => taskStream(id),
+} as const;
+
+const definition = (kind: keyof typeof KEYS, id: Identifier | undefined): Origin => ({
+  [kind]: id ? KEYS[kind](id) : null,
+  [definitionField(kind, 'project')]: id?.project ?? null,
+  [definitionField(kind, 'domain')]: id?.domain ?? null,
+  [definitionField(kind, 'name')]: id?.name ?? null,
+  [definitionField(kind, 'version')]: id?.version ?? null,
+});
+
+/** What the first event says, in fields: what runs, and where it comes from. The keys are those of other documents. */
+export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Origin => {
+  const { referenceExecution, parentNodeExecution: parent } = created.spec?.metadata ?? {};
+  return {
+    recorded: Number(position),
+    launch_entity: created.taskId ? 'task' : 'launch_plan',
+    ...definition('launch_plan', created.launchPlanId),
+    ...definition('workflow', created.workflowId),
+    ...definition('task', created.taskId),
+    source: referenceExecution ? executionStream(referenceExecution) : null,
+    parent_node: parent?.executionId ? nodeExecutionKey(executionStream(parent.executionId), parent.nodeId) : null,
+  };
+};
+
+/** The same from a stored document. */
+export const storedOrigin = (fields: StoredDocument['fields']): Origin =>
+  Object.fromEntries(originFields.map((field) => [field, fields[field] ?? null]));

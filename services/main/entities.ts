@@ -1,0 +1,15 @@
+import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
+import type { Entities } from '../../projections/kernel/columns.js';
+import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
+import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';
+import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';
+import { workflowCollection, workflowColumns } from '../../projections/workflows/columns.js';
+
+/** The entities that the filters of lists of others may name, by the word that stands before the field. */
+export const entities: Entities = new Map([
+  ['execution', { collection: executionCollection, columns: executionColumns }],
+  ['node_execution', { collection: nodeExecutionCollection, columns: nodeExecutionColumns }],
+  ['launch_plan', { collection: launchPlanCollection, columns: launchPlanColumns }],
+  ['workflow', { collection: workflowCollection, columns: workflowColumns }],
+  ['task', { collection: taskCollection, columns: taskColumns }],
+]);

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Columns, Entities } from '../../../projections/kernel/columns.js';
+import { filtersOf } from '../../../projections/kernel/filter.js';
+import type { Collection } from '../../../projections/kernel/read-store.js';
+
+const columns: Columns = {
+  entity: 'execution',
+  code: 'e',
+  byName: {
+    phase: { field: 'phase', kind: 'text' },
+    project: { field: 'project', kind: 'text' },
+    state: { field: 'state', kind: 'number' },
+    name: { field: 'name', kind: 'text' },
+    started_at: { field: 'startedAt', kind: 'time' },
+    duration: { field: 'durationMicros', kind: 'duration' },
+    closure: { field: 'startedAt', kind: 'opaque' },
+    hidden: { field: 'hidden', kind: 'text', filter: false },
+    'launch_plan.name': { field: 'launchPlan', kind: 'text' },
+    'admin_tag.name': { field: 'tags', kind: 'text', part: 'key' },
+    'execution_tag.value': { field: 'tags', kind: 'text', part: 'value' },
+  },
+  links: { launch_plan: 'launchPlanKey', task: 'taskKey' },
+};
+
+const collection = (name: string): Collection => ({ name, version: 1, fields: {}, indexes: [] });
+const plans = collection('plans');
+const entities: Entities = new Map([
+  [
+    'launch_plan',
+    {
+      collection: plans,
+      columns: {
+        entity: 'launch_plan',
+        code: 'l',
+        byName: { name: { field: 'name', kind: 'text' }, state: { field: 'state', kind: 'number' } },
+      },
+    },
+  ],
+]);
+
+const conditions = (filters: string) => filtersOf(columns, filters, entities).terms.map(({ condition }) => condition);
+
+describe('a filter', () => {
+  it.each([
+    ['', []],
+    ['eq(phase,RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
+    ['eq(phase, RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
+    ['eq(phase,  RUNNING)', [{ field: 'phase', is: '=', value: ' RUNNING' }]],
+    ['eq(phase, )', [{ field: 'phase', is: '=', value: ' ' }]],
+    ['ne(name,a(b))', [{ field: 'name', is: '<>', value: 'a(b)' }]],
+    ['eq(name,a) and so on', [{ field: 'name', is: '=', value: 'a' }]],
+    ['eq(execution.state,0)', [{ field: 'state', is: '=', value: 0 }]],
+    ['eq(project,p)', [{ field: 'project', is: '=', value: 'p' }]],
+    ['eq(launch_plan.name,a.b)', [{ field: 'launchPlan', is: '=', value: 'a.b' }]],
+    ['contains(name,abc)', [{ field: 'name', is: 'contains', value: 'abc' }]],
+    ['contains(name,A_%)', [{ field: 'name', is: 'like', pattern: '%A_%%' }]],
+    ['contains(name,A\\_\\%)', [{ field: 'name', is: 'contains', value: 'A_%' }]],
+    ['not_like(name,a%b)', [{ field: 'name', is: 'not like', pattern: 'a%b' }]],
+    ['not_like(name,ab)', [{ field: 'name', is: '<>', value: 'ab' }]],
+    ['value_in(phase,A)', [{ field: 'phase', is: 'in', values: ['A'] }]],
+    ['value_in(state,0;1)', [{ field: 'state', is: 'in', values: [0, 1] }]],
+    ['value_not_in(phase,A;B)', [{ field: 'phase', is: 'not in', values: ['A', 'B'] }]],
+    ['gt(duration,1.5)', [{ field: 'durationMicros', is: '>', value: 1_500_000 }]],
+    ['gte(duration,1h1m30s)', [{ field: 'durationMicros', is: '>=', value: 3_690_000_000 }]],
+    ['lt(duration,250ms)', [{ field: 'durationMicros', is: '<', value: 250_000 }]],
+    ['lt(started_at,1970-01-01T00:00:01.0000025Z)', [{ field: 'startedAt', is: '<', value: 1_000_002 }]],
+    ['lte(started_at,1970-01-01t00:00:00-01:00)', [{ field: 'startedAt', is: '<=', value: 3_600_000_000 }]],
+    ['lte(started_at,1970-01-01 00:00:01)', [{ field: 'startedAt', is: '<=', value: 1_000_000 }]],
+    ['gt(started_at,1970-01-02)', [{ field: 'startedAt', is: '>', value: 86_400_000_000 }]],
+    ['ne(closure,x)', [{ field: 'startedAt', is: 'in', values: [] }]],
+    [
+      'eq(state,0)+ne(phase,X)',
+      [
+        { field: 'state', is: '=', value: 0 },
+        { field: 'phase', is: '<>', value: 'X' },
+      ],
+    ],
+    [
+      'eq(launch_plan.state,1)+gte(launch_plan.state,0)',
+      [
+        {
+          field: 'launchPlanKey',
+          is: 'key of',
+          collection: plans,
+          where: [
+            { field: 'state', is: '=', value: 1 },
+            { field: 'state', is: '>=', value: 0 },
+          ],
+        },
+      ],
+    ],
+    [
+      'eq(admin_tag.name,team)+contains(execution_tag.value,a)',
+      [
+        {
+          field: 'tags',
+          is: 'has pair',
+          where: [
+            { field: 'key', is: '=', value: 'team' },
+            { field: 'value', is: 'contains', value: 'a' },
+          ],
+        },
+      ],
+    ],
+  ])('%s', (filters, expected) => {
+    expect(conditions(filters)).toEqual(expected);
+  });
+
+  it('says which fields were named, whatever entity they are of', () => {
+    expect([...filtersOf(columns, 'eq(launch_plan.state,1)+eq(name,a)', entities).names]).toEqual(['state', 'name']);
+  });
+
+  it.each([
+    ['phase', "invalid value for filters: 'phase' is not function(field,value)"],
+    ['eq(phase)', "invalid value for filters: 'eq(phase)' is not function(field,value)"],
+    ['eq(phase,)', "invalid value for filters: 'eq(phase,)' lacks a part"],
+    ['eq(,A)', "invalid value for filters: 'eq(,A)' lacks a part"],
+    ['(phase,A)', "invalid value for filters: '(phase,A)' lacks a part"],
+    ['eq(phase,A)+', "invalid value for filters: '' is not function(field,value)"],
+    ['eq(a,b,c)', "'e.a,b' is invalid filter"],
+    ['eq(nothing,1)', "'e.nothing' is invalid filter"],
+    ['eq(toString,1)', "'e.toString' is invalid filter"],
+    ['eq(hidden,1)', "'e.hidden' is invalid filter"],
+    ['eq(execution.nothing,1)', "'e.nothing' is invalid filter"],
+    ['eq(cat.name,1)', "'e.cat.name' is invalid filter"],
+    ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
+    ['bad(signal.nothing,x)', "'s' entity is not allowed in filters"],
+    ['eq(launch_plan.nothing,1)', "'l.nothing' is invalid filter"],
+    ['eq(launch_plan.toString,1)', "'l.toString' is invalid filter"],
+    ['eq(task.name,1)', "'t.name' is invalid filter"],
+    ['eq(execution_tag.name,1)', "'et.name' is invalid filter"],
+    ['like(name,1)', 'unrecognized filter function: like'],
+    ['toString(name,1)', 'unrecognized filter function: toString'],
+    ['xeq(name,1)', 'unrecognized filter function: xeq'],
+    ['like(state,one)', "invalid value for state: 'one' is not a whole number"],
+    ['eq(phase,A;B)', 'invalid value for phase: eq takes one value'],
+    ['contains(state,1)', 'invalid value for state: contains takes a field of text'],
+    ['not_like(launch_plan.state,1)', 'invalid value for launch_plan.state: not_like takes a field of text'],
+    ['contains(name,a\\)', 'invalid value for name: a backslash stands before the character that it is for'],
+    [`contains(name,${'%'.repeat(9)})`, 'invalid value for name: more than 8 signs for any text'],
+    ['eq(state,one)', "invalid value for state: 'one' is not a whole number"],
+    ['gt(duration,soon)', 'invalid value for duration: Failed to parse duration [soon]'],
+    ['gt(started_at,yesterday)', "invalid value for started_at: 'yesterday' is not a timestamp as RFC 3339 has it"],
+    [
+      'gt(started_at,2023-02-30T00:00:00Z)',
+      "invalid value for started_at: '2023-02-30T00:00:00Z' is not a timestamp as RFC 3339 has it",
+    ],
+    [
+      'gt(started_at,2023-02-03T25:00:00Z)',
+      "invalid value for started_at: '2023-02-03T25:00:00Z' is not a timestamp as RFC 3339 has it",
+    ],
+    [`eq(name,${'x'.repeat(40_000)})`, 'invalid value for filters: longer than 32768 characters'],
+    [`eq(state,${'1'.repeat(200)})`, `invalid value for state: '${'1'.repeat(100)}…' is too long for it`],
+    [Array.from({ length: 65 }, () => 'eq(state,0)').join('+'), 'invalid value for filters: more than 64 filters'],
+  ])('%s is refused', (filters, message) => {
+    expect(() => conditions(filters)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message }));
+  });
+
+  it('of more than a thousand values is refused', () => {
+    const values = (count: number): string => `value_in(state,${Array.from({ length: count }, () => '1').join(';')})`;
+    expect(conditions(values(1_000))).toHaveLength(1);
+    expect(() => conditions(values(1_001))).toThrow(/has more than 1000 values/u);
+  });
+
+  it('is conditions or INVALID_ARGUMENT, whatever the text', () => {
+    const signs = ['eq', '(', ')', ',', '+', ';', 'name', 'state', 'launch_plan', '.', ' ', '1', '\\', '%', '∂'];
+    const text = fc.array(fc.constantFrom(...signs)).map((all) => all.join(''));
+    const attempt = (filters: string): unknown => {
+      try {
+        return conditions(filters);
+      } catch (error) {
+        return error;
+      }
+    };
+    fc.assert(
+      fc.property(text, (filters) => {
+        const result = attempt(filters);
+        if (!Array.isArray(result)) expect(result).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      }),
+    );
+  });
+});
