@@ -1,5 +1,6 @@
 import { clone, create } from '@bufbuild/protobuf';
 
+import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { ExecutionSpec } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import {
@@ -68,35 +69,49 @@ const withRunAs = (context: SecurityContext | undefined, principal: string): Sec
   return copy;
 };
 
-export type ConfigSources = {
-  readonly spec: ExecutionSpec;
-  /** Absent for a single task. */
-  readonly plan: LaunchPlanSpec | undefined;
-  /** The most specific first. */
-  readonly attributes: readonly WorkflowExecutionConfig[];
-  readonly projectLabels: Readonly<Record<string, string>>;
-  readonly maxParallelism: number;
-  readonly principal: string;
-};
-
-/** What an execution runs with: for each field the first of request, launch plan, attributes and platform. */
-export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
-  const { spec, plan, attributes, projectLabels, principal } = sources;
-  const levels: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
+/** What several levels come to, the first that says something winning for each field. */
+export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionConfig => {
+  const securityContext = first(levels, 'securityContext', hasIdentity);
   const raw = first(levels, 'rawOutputDataConfig', ({ outputLocationPrefix }) => outputLocationPrefix !== '');
+  const labels = first(levels, 'labels', isFilled);
   const annotations = first(levels, 'annotations', isFilled);
   const interruptible = first(levels, 'interruptible', () => true);
   const envs = first(levels, 'envs', isFilled);
-  const securityContext = first(levels, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan);
   return create(WorkflowExecutionConfigSchema, {
-    maxParallelism: first(levels, 'maxParallelism', (value) => value !== 0) ?? sources.maxParallelism,
-    securityContext: withRunAs(securityContext, principal),
+    maxParallelism: first(levels, 'maxParallelism', (value) => value !== 0) ?? 0,
+    ...(securityContext && { securityContext }),
     ...(raw && { rawOutputDataConfig: raw }),
-    labels: { values: { ...projectLabels, ...first(levels, 'labels', isFilled)?.values } },
+    ...(labels && { labels }),
     ...(annotations && { annotations }),
     ...(interruptible !== undefined && { interruptible }),
     overwriteCache: levels.some(({ overwriteCache }) => overwriteCache),
     ...(envs && { envs }),
     executionEnvAssignments: first(levels, 'executionEnvAssignments', (list) => list.length > 0) ?? [],
   });
+};
+
+export type ConfigSources = {
+  readonly spec: ExecutionSpec;
+  /** Absent for a single task. */
+  readonly plan: LaunchPlanSpec | undefined;
+  /** The most specific first. */
+  readonly attributes: readonly WorkflowExecutionConfig[];
+  readonly platform: WorkflowExecutionConfig;
+  readonly projectLabels: Readonly<Record<string, string>>;
+  readonly principal: string;
+};
+
+/** What an execution runs with: for each field the first of request, launch plan, attributes and platform. */
+export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
+  const { spec, plan, attributes, platform, projectLabels, principal } = sources;
+  const above: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
+  const config = mergedConfig([...above, platform]);
+  // The older fields are asked before the platform, and only where no level has a security context.
+  const securityContext =
+    first(above, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
+  return {
+    ...config,
+    securityContext: withRunAs(securityContext, principal),
+    labels: create(LabelsSchema, { values: { ...projectLabels, ...config.labels?.values } }),
+  };
 };

@@ -1,6 +1,14 @@
 import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { ClusterAssignment } from '../../proto/gen/platformidl/admin/cluster_assignment_pb.js';
+import type {
+  ExecutionClusterLabel,
+  ExecutionQueueAttributes,
+  PluginOverrides,
+  TaskResourceAttributes,
+  WorkflowExecutionConfig,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { RpcError } from '../kernel/rpc.js';
@@ -29,21 +37,41 @@ export type LaunchPlanFacts = {
   readonly read: StreamPlace;
 };
 
+/** A registered version of a workflow. */
+export type WorkflowFacts = {
+  readonly interface: TypedInterface | undefined;
+  readonly qualityOfService: QualityOfService | undefined;
+};
+
 /** What is registered; `undefined` for a version that is not. Messages are shared: never changed by who asks. */
 export interface Definitions {
   launchPlan(id: Identifier): Promise<LaunchPlanFacts | undefined>;
-  workflow(id: Identifier): Promise<{ readonly interface: TypedInterface | undefined } | undefined>;
+  workflow(id: Identifier): Promise<WorkflowFacts | undefined>;
   task(id: Identifier): Promise<CompiledTask | undefined>;
 }
 
-/** The matchable attributes that a new execution is configured with, the most specific first. */
-export interface ExecutionConfigs {
+/** The matchable attributes that a new execution is launched with. Messages are shared: never changed by who asks. */
+export type LaunchAttributes = {
+  /** The most specific first. */
+  readonly configs: readonly WorkflowExecutionConfig[];
+  readonly taskResources: TaskResourceAttributes | undefined;
+  readonly qualityOfService: QualityOfService | undefined;
+  readonly clusterLabel: ExecutionClusterLabel | undefined;
+  /** Of the project and domain; workflows have none. */
+  readonly clusterAssignment: ClusterAssignment | undefined;
+  readonly queue: ExecutionQueueAttributes | undefined;
+  readonly pluginOverrides: PluginOverrides | undefined;
+  /** Where they were read; absent where the project has no attributes. */
+  readonly read: StreamPlace | undefined;
+};
+
+/** The matchable attributes, as far as launching asks. */
+export interface Attributes {
   of(target: {
     readonly project: string;
     readonly domain: string;
     readonly workflow: string;
-    readonly launchPlan: string;
-  }): Promise<readonly { readonly config: WorkflowExecutionConfig; readonly read: StreamPlace }[]>;
+  }): Promise<LaunchAttributes>;
 }
 
 /** Makes a task launchable by itself. */

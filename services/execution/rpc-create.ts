@@ -22,19 +22,17 @@ import { assertLabels } from '../kernel/labels.js';
 import { assertNotifications } from '../kernel/notifications.js';
 import { type Call, missing, RpcError } from '../kernel/rpc.js';
 import { executionStream } from './aggregate.js';
-import { resolveConfig } from './config.js';
 import type { ExecutionId } from './envelope.js';
 import { assertExecutionName, generatedName, nameOfKey } from './execution-name.js';
-import type { ExecutionConfigs, StreamPlace } from './ports.js';
+import { namespaceOf } from './platform.js';
+import { assertConfig, configured, type ConfigServices } from './rpc-config.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './rpc-lineage.js';
 import { refusalError } from './rpc-refusals.js';
 import { assertLaunchable, type Target, targetOf, type TargetServices } from './rpc-target.js';
 
 export type CreateServices = TargetServices &
-  LineageServices & {
-    readonly configs: ExecutionConfigs;
-    /** Parallel nodes of an execution that no level says anything about. */
-    readonly maxParallelism: number;
+  LineageServices &
+  ConfigServices & {
     readonly random: (bytes: number) => Uint8Array;
   };
 
@@ -75,6 +73,7 @@ const soundOf = (request: ExecutionCreateRequest): Sound => {
   invalidArgument(literalMapProblem('inputs', inputs));
   assertNotifications(requestedNotifications(spec));
   assertLabels(spec.labels);
+  assertConfig(spec);
   return { spec, launches, inputs };
 };
 
@@ -104,7 +103,12 @@ type Context = {
  * The spec as GetExecution shows it: what was requested, with what the platform has added. The request was decoded for
  * this call alone, so its spec is changed in place.
  */
-const storedSpec = (spec: ExecutionSpec, config: WorkflowExecutionConfig, context: Context): ExecutionSpec => {
+const storedSpec = (
+  { platform }: CreateServices,
+  spec: ExecutionSpec,
+  config: WorkflowExecutionConfig,
+  context: Context,
+): ExecutionSpec => {
   const { id, target, inherited } = context;
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- inputs have a place of their own
   delete spec.inputs;
@@ -115,7 +119,7 @@ const storedSpec = (spec: ExecutionSpec, config: WorkflowExecutionConfig, contex
   metadata.systemMetadata = {
     $typeName: 'platformidl.admin.SystemMetadata',
     executionCluster: '',
-    namespace: `${id.project}-${id.domain}`,
+    namespace: namespaceOf(platform, id.project, id.domain),
   };
   if (inherited.clusterLabel !== undefined && inherited.clusterLabel !== '')
     spec.executionClusterLabel = create(ExecutionClusterLabelSchema, { value: inherited.clusterLabel });
@@ -124,42 +128,21 @@ const storedSpec = (spec: ExecutionSpec, config: WorkflowExecutionConfig, contex
   return spec;
 };
 
-const configOf = async (
-  { configs, projects, maxParallelism }: CreateServices,
-  requested: ExecutionSpec,
-  { id, principal, target }: Context,
-): Promise<{ readonly config: WorkflowExecutionConfig; readonly read: readonly StreamPlace[] }> => {
-  const { project, domain } = id;
-  const plan = target.kind === 'launch-plan' ? target : undefined;
-  const workflow = target.workflowId.name;
-  const attributes = await configs.of({ project, domain, workflow, launchPlan: plan?.launchPlanId.name ?? '' });
-  const standing = await projects.standing(project, domain);
-  const config = resolveConfig({
-    spec: requested,
-    plan: plan?.spec,
-    attributes: attributes.map((each) => each.config),
-    projectLabels: standing.kind === 'active' ? standing.labels : {},
-    maxParallelism,
-    principal,
-  });
-  const read = [...(standing.kind === 'active' ? [standing.read] : []), ...target.read];
-  return { config, read: [...read, ...attributes.map((each) => each.read)] };
-};
-
 const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
   const { id, target } = context;
   const inputs = resolvedInputs(target, sound.inputs);
-  const { config, read } = await configOf(services, sound.spec, context);
+  const { config, engine, read } = await configured(services, sound.spec, context);
   const userInputs = toBinary(LiteralMapSchema, sound.inputs);
   return create(ExecutionCreatedSchema, {
     id,
-    spec: storedSpec(sound.spec, config, context),
+    spec: storedSpec(services, sound.spec, config, context),
     workflowId: target.workflowId,
     ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
     inputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, inputs) } },
     userInputs: { content: { case: 'inline', value: userInputs } },
     notifications: [...resolvedNotifications(sound.spec, target)],
     config,
+    engine,
     read: [...read],
   });
 };

@@ -1,5 +1,6 @@
 import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type Identifier, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { singleTaskWorkflow } from '../compiler/single-task.js';
@@ -21,7 +22,13 @@ export type Target = {
   /** Makes sure that engines can read the workflow; called once the request is known to be good. */
   readonly prepare: () => Promise<void>;
 } & (
-  | { readonly kind: 'launch-plan'; readonly launchPlanId: Identifier; readonly spec: LaunchPlanSpec }
+  | {
+      readonly kind: 'launch-plan';
+      readonly launchPlanId: Identifier;
+      readonly spec: LaunchPlanSpec;
+      /** The workflow's own. */
+      readonly qualityOfService: QualityOfService | undefined;
+    }
   | { readonly kind: 'task'; readonly taskId: Identifier }
 );
 
@@ -31,11 +38,13 @@ const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier)
   if (plan === undefined) throw absent('LAUNCH_PLAN', version);
   const { workflowId } = plan.spec;
   if (workflowId === undefined) throw missing('workflow_id of the launch plan');
-  if ((await definitions.workflow(workflowId)) === undefined) throw absent('WORKFLOW', workflowId);
+  const workflow = await definitions.workflow(workflowId);
+  if (workflow === undefined) throw absent('WORKFLOW', workflowId);
   return {
     kind: 'launch-plan',
     launchPlanId: plan.id,
     spec: plan.spec,
+    qualityOfService: workflow.qualityOfService,
     expectedInputs: plan.expectedInputs,
     workflowId,
     read: [plan.read],

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { DescriptionEntitySchema } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import { QualityOfServiceSchema } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { TypedInterfaceSchema } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { metadataOf } from '../kernel/event.js';
 import type { Folded } from '../kernel/sessions.js';
@@ -34,11 +35,13 @@ const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
 
 const registered = async ({ id, request }: LargeRequest): Promise<LargeRegistration> => {
   const message = fromBinary(WorkflowCreateRequestSchema, request);
-  const { compiled, digest, interface: typed, description } = await registrationOf(id, message, definitions, limits);
+  const registration = await registrationOf(id, message, definitions, limits);
+  const { compiled, digest, interface: typed, qualityOfService, description } = registration;
   return {
     compiled,
     digest,
     interface: typed && toBinary(TypedInterfaceSchema, typed),
+    qualityOfService: qualityOfService && toBinary(QualityOfServiceSchema, qualityOfService),
     description: description && toBinary(DescriptionEntitySchema, description),
   };
 };

@@ -1,5 +1,19 @@
 import { z } from 'zod';
-import { count, domains, duration, flag, payloads, port, projects, resources, scope } from './setting-kinds.js';
+import {
+  budgets,
+  count,
+  domains,
+  duration,
+  flag,
+  labels,
+  payloads,
+  port,
+  projects,
+  resources,
+  scope,
+  texts,
+  tier,
+} from './setting-kinds.js';
 import { InvalidConfiguration } from './told.js';
 
 /** From the most to the least that is written. */
@@ -37,8 +51,36 @@ export const settings = z
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
       .prefault({}),
+    quality_of_service: z
+      .strictObject({
+        queueing_budgets: budgets
+          .prefault({ HIGH: '1m', MEDIUM: '10m', LOW: '1h' })
+          .describe('how long an execution of each tier may wait for its turn'),
+        default_tiers: z
+          .record(z.string(), tier)
+          .default({})
+          .describe('tier of executions that do not say, by domain; MEDIUM where it does not say either'),
+      })
+      .prefault({}),
+    execution: z
+      .strictObject({
+        labels: labels.default({}).describe('labels of an execution that nobody gives any'),
+        annotations: texts.default({}).describe('annotations of an execution that nobody gives any'),
+        envs: texts.default({}).describe('environment of an execution that nobody gives any'),
+        k8s_service_account: z.string().default('').describe('service account of an execution that names no identity'),
+        iam_role: z.string().default('').describe('IAM role of an execution that names no identity'),
+        interruptible: flag.default(false).describe('let executions that do not say be interrupted'),
+        overwrite_cache: flag.default(false).describe('let every execution overwrite the cache'),
+        raw_output_prefix: z.string().default('').describe('where raw outputs go that nobody says otherwise of'),
+        cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
+        cluster_pools: texts.default({}).describe('cluster pool of the projects of a domain, by domain'),
+        namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('Kubernetes namespace'),
+      })
+      .prefault({}),
     registration: z
       .strictObject({
+        max_label_entries: count.default(0).describe('most labels that an execution runs with; 0 is no limit'),
+        max_annotation_entries: count.default(0).describe('most annotations; 0 is no limit'),
         max_workflow_nodes: count.default(0).describe('most nodes of a workflow; 0 is no limit'),
         workflow_size_limit: count.default(0).describe('largest compiled workflow, in bytes; 0 is no limit'),
         task_types: z

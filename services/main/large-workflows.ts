@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { DescriptionEntitySchema } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import { QualityOfServiceSchema } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { TypedInterfaceSchema } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { Version } from '../kernel/identifier.js';
 import { RpcError } from '../kernel/rpc.js';
@@ -23,6 +24,7 @@ export type LargeRegistration = {
   readonly compiled: Uint8Array;
   readonly digest: Uint8Array;
   readonly interface: Uint8Array | undefined;
+  readonly qualityOfService: Uint8Array | undefined;
   readonly description: Uint8Array | undefined;
 };
 
@@ -52,11 +54,12 @@ export const largeWorkflowCompiler = (data: CompileThreadData): LargeWorkflows &
 
   return {
     registrationOf: async (id, request) => {
-      const { interface: typed, description, ...rest } = await compiled(id, request);
+      const { interface: typed, qualityOfService, description, ...rest } = await compiled(id, request);
       return {
         id,
         ...rest,
         interface: typed && fromBinary(TypedInterfaceSchema, typed),
+        qualityOfService: qualityOfService && fromBinary(QualityOfServiceSchema, qualityOfService),
         description: description && fromBinary(DescriptionEntitySchema, description),
       };
     },

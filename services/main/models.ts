@@ -8,6 +8,7 @@ import { projects } from '../../projections/projects/projection.js';
 import { taskExecutions } from '../../projections/task-executions/projection.js';
 import { tasks } from '../../projections/tasks/projection.js';
 import { workflows } from '../../projections/workflows/projection.js';
+import { attributesCodec } from '../attributes/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
@@ -36,5 +37,6 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['workflow', workflowCodec],
   ['launchPlan', launchPlanCodec],
   ['project', projectCodec],
+  ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],
 ]);

@@ -10,6 +10,7 @@ import {
 import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { file_platformidl_eventlog_attributes } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import {
   EngineReported_Entity,
@@ -29,6 +30,7 @@ import {
 import type { Content, PayloadStore } from '../kernel/payload-store.js';
 
 const registry = createRegistry(
+  file_platformidl_eventlog_attributes,
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,
   file_platformidl_eventlog_named_entity,

@@ -15,7 +15,9 @@ import { tasksRoutes } from '../../projections/tasks/rpc.js';
 import { workflowsRoutes } from '../../projections/workflows/rpc.js';
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { attributeRoutes } from '../attributes/rpc.js';
 import { type ExecutionAggregate } from '../execution/aggregate.js';
+import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/event-store.js';
@@ -26,10 +28,10 @@ import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
-import { projectAggregate } from '../project/decider.js';
 import { projectRoutes } from '../project/rpc.js';
 import { registeredDefinitions } from '../reference/definitions.js';
-import { projectDirectory, type ProjectDirectory } from '../reference/project-directory.js';
+import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
+import type { Following } from '../reference/live-folds.js';
 import { taskRoutes } from '../task/rpc.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
@@ -38,6 +40,8 @@ import { workflowRoutes } from '../workflow/rpc.js';
 import { create } from '@bufbuild/protobuf';
 import type { Configuration } from './configuration.js';
 import { entities } from './entities.js';
+import { limitsOf, platformOf } from './platform.js';
+import { openReference, type Reference } from './reference.js';
 import { version } from './version.js';
 
 /** What the routes stand on. */
@@ -53,15 +57,8 @@ export type RouteServices = {
   readonly logger: Logger;
 };
 
-/** The routes, and the live fold that they ask; it ends when the log cannot be followed. */
-export type Routing = { readonly routes: readonly Route[]; readonly projects: ProjectDirectory };
-
-const resourceLimits = ({ task_resources: { limits } }: Configuration): Parameters<typeof taskRoutes>[0]['limits'] => ({
-  ...(limits.cpu !== undefined && { cpu: limits.cpu }),
-  ...(limits.gpu !== undefined && { gpu: limits.gpu }),
-  ...(limits.memory !== undefined && { memory: limits.memory }),
-  ...(limits.ephemeral_storage !== undefined && { ephemeralStorage: limits.ephemeral_storage }),
-});
+/** The routes, and what follows the log for them; it ends when the log cannot be followed. */
+export type Routing = { readonly routes: readonly Route[]; readonly following: Following };
 
 /** The largest workflow that may be registered. */
 export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
@@ -69,11 +66,13 @@ export const workflowLimits = ({ registration }: Configuration): WorkflowLimits 
   closureBytes: registration.workflow_size_limit,
 });
 
-const writeRoutes = (services: RouteServices, projects: ProjectDirectory): readonly Route[] => {
+const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
   const { configuration, store, payloads, sessions, executions } = services;
   const { registration } = configuration;
+  const platform = platformOf(configuration);
   const readLaunchPlan = (stream: Parameters<Sessions['read']>[1]) => sessions.read(launchPlanAggregate, stream);
   const definitions = registeredDefinitions({ log: store, payloads, readLaunchPlan });
+  const resourcesOf = registrationResources(attributes);
   const singleTask = async (task: CompiledTask) => {
     const context = { actor: '', commandId: randomUUID() };
     const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);
@@ -86,7 +85,19 @@ const writeRoutes = (services: RouteServices, projects: ProjectDirectory): reado
       domains: configuration.domains,
       build: { build: 'unknown', version, buildTime: 'unknown' },
     }),
-    ...taskRoutes({ sessions, projects, taskTypes: registration.task_types, limits: resourceLimits(configuration) }),
+    ...taskRoutes({
+      sessions,
+      projects,
+      taskTypes: registration.task_types,
+      limitsOf: async (project, domain) =>
+        limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? platform.taskResources }),
+    }),
+    ...attributeRoutes({
+      sessions,
+      projects,
+      recorded: attributes,
+      withPlatform: (stored) => mergedConfig([...(stored ? [stored] : []), platform.config]),
+    }),
     ...workflowRoutes({
       sessions,
       projects,
@@ -107,8 +118,8 @@ const writeRoutes = (services: RouteServices, projects: ProjectDirectory): reado
       projects,
       definitions,
       singleTasks: { singleTask },
-      configs: { of: () => Promise.resolve([]) },
-      maxParallelism: configuration.max_parallelism,
+      attributes: launchAttributes(attributes),
+      platform,
       maxOutputBytes: configuration.max_output_bytes,
       random: (bytes) => randomBytes(bytes),
     }),
@@ -141,12 +152,9 @@ const readRoutes = ({
 
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
-  const { configuration, store, sessions } = services;
-  const projects = projectDirectory({
-    log: store,
-    domains: configuration.domains,
-    acknowledged: sessions.acknowledged,
-    readProject: (stream) => sessions.read(projectAggregate, stream),
-  });
-  return { projects, routes: [...writeRoutes(services, projects), ...readRoutes(services), ...withoutAuthentication] };
+  const reference = openReference(services);
+  return {
+    following: reference.following,
+    routes: [...writeRoutes(services, reference), ...readRoutes(services), ...withoutAuthentication],
+  };
 };

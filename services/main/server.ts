@@ -76,7 +76,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const compiling = { ...source, source: store.readerSource, limits: workflowLimits(configuration) };
   const largeWorkflows = largeWorkflowCompiler(compiling);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes, projects } = allRoutes({ ...parts, largeWorkflows });
+  const { routes, following } = allRoutes({ ...parts, largeWorkflows });
 
   const expiring = expireTerminations({
     log: store,
@@ -95,11 +95,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: firstFailure([store.ended, views.failed, projects.ended, expiring.ended]),
+    failed: firstFailure([store.ended, views.failed, following.ended, expiring.ended]),
     close: async () => {
       await transports.close();
       await expiring.close();
-      await projects.close();
+      await following.close();
       await unseen.close();
       await largeWorkflows.close();
       await views.close();

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { payloadLocation } from '../store/payload-location.js';
 import { parseQuantity } from '../compiler/quantity.js';
+import { assertLabels } from '../kernel/labels.js';
+import { RpcError } from '../kernel/rpc.js';
 import {
   isProjectId,
   MAX_PROJECT_DESCRIPTION_BYTES,
@@ -96,3 +98,28 @@ export const resources = z.strictObject({
 });
 
 export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
+
+/** Names of our own choice, and a text for each. */
+export const texts = z.record(z.string().min(1), z.coerce.string());
+
+/** Labels, by the rules of what they end up on. */
+export const labels = texts.superRefine((values, context) => {
+  try {
+    assertLabels({ values });
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+  }
+});
+
+const TIERS = ['HIGH', 'MEDIUM', 'LOW'] as const;
+
+/** A tier of the quality of service. */
+export const tier = z.enum(TIERS, { error: `must be one of ${TIERS.join(', ')}` });
+
+/** A duration for each tier. */
+export const budgets = z.strictObject({
+  HIGH: duration.prefault('1m'),
+  MEDIUM: duration.prefault('10m'),
+  LOW: duration.prefault('1h'),
+});

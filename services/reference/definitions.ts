@@ -7,6 +7,7 @@ import {
   type CompiledWorkflowClosure,
   CompiledWorkflowClosureSchema,
 } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import {
   type ParameterMap,
@@ -16,6 +17,7 @@ import {
   VariableMapSchema,
 } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { EventLog } from '../kernel/event-store.js';
 import type { Version } from '../kernel/identifier.js';
 import { bytesOf, type Content, type PayloadStore } from '../kernel/payload-store.js';
@@ -38,12 +40,18 @@ export type PlanDefinition = {
   readonly read: { readonly stream: StreamName; readonly revision: bigint };
 };
 
+/** What is remembered of a version of a workflow, which may be megabytes. */
+export type WorkflowDefinition = {
+  readonly interface: TypedInterface | undefined;
+  readonly qualityOfService: QualityOfService | undefined;
+};
+
 type Id = Omit<Version, 'resourceType'>;
 
 /** What is registered, from the log; `undefined` for what is not. Messages are shared: never changed by who asks. */
 export interface RegisteredDefinitions {
   task(id: Id): Promise<CompiledTask | undefined>;
-  workflow(id: Id): Promise<{ readonly interface: TypedInterface | undefined } | undefined>;
+  workflow(id: Id): Promise<WorkflowDefinition | undefined>;
   compiledWorkflow(id: Id): Promise<CompiledWorkflowClosure | undefined>;
   launchPlan(id: Id): Promise<PlanDefinition | undefined>;
   activeLaunchPlan(name: LaunchPlanName): Promise<PlanDefinition | undefined>;
@@ -64,6 +72,11 @@ const DECODED = 5;
 const BASE_BYTES = 500;
 
 const NOTHING: Content = { content: { case: undefined } };
+
+const workflowDefinition = ({ interface: typed, qualityOfService }: WorkflowRegistered): WorkflowDefinition => ({
+  interface: typed,
+  qualityOfService,
+});
 
 /** Opens the definitions. Versions never change, so they are read once; which one is active comes from its stream. */
 export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
@@ -119,8 +132,7 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
       const stream = workflowStream(id);
       return remember(stream, async () => {
         const event = await recordedAt(log, workflowCodec, stream, FIRST);
-        // Of a workflow that may be megabytes, only the interface is remembered.
-        return event && { value: { interface: event.data.interface }, bytes: BASE_BYTES * DECODED };
+        return event && { value: workflowDefinition(event.data), bytes: BASE_BYTES * DECODED };
       });
     },
     compiledWorkflow: async (id) => {

@@ -1,13 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 
 import { InactiveProjectSchema, Project_ProjectState as State } from '../../proto/gen/platformidl/admin/project_pb.js';
-import { metadataOf } from '../kernel/event.js';
-import type { EventLog, Subscription } from '../kernel/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
+import { type FoldedStreams, foldedStreams } from './live-folds.js';
 
 /** Whether something may be registered or launched in a project and domain. */
 export type ProjectStanding =
@@ -22,29 +21,24 @@ export interface ProjectDirectory {
   standing(project: string, domain: string): Promise<ProjectStanding>;
   /** The same as the error that a request is answered with; `undefined` when nothing stands against it. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
-  /** Rejects when the log could not be followed any further. */
-  readonly ended: Promise<void>;
-  close(): Promise<void>;
+  /** The state of a project, whatever the domain. */
+  lifecycle(project: string): Promise<'active' | 'inactive' | 'unknown-project'>;
 }
 
 export type ProjectDirectoryOptions = {
-  readonly log: EventLog;
+  readonly fold: FoldedStreams<ProjectState>;
   readonly domains: readonly { readonly id: string }[];
   readonly acknowledged: Pick<Acknowledged, 'ofStream'>;
   /** The truth, and dearer to ask: the project's own stream. */
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
-type Entry = Folded<ProjectState>;
-type Entries = Map<string, Entry>;
-
-const follow = (log: EventLog, entries: Entries): Subscription =>
-  log.subscribe({ after: 0n, filter: { categories: [PROJECT_CATEGORY] } }, ({ events }) => {
-    for (const { stream, type, data, metadata, ...event } of events) {
-      const before = entries.get(stream)?.state ?? initialProject();
-      const state = evolveProject(before, projectCodec.decode(type, data, metadataOf({ metadata }).schema));
-      entries.set(stream, { state, revision: event.revision, position: event.position });
-    }
+export const projectFold = (): FoldedStreams<ProjectState> =>
+  foldedStreams({
+    category: PROJECT_CATEGORY,
+    codec: projectCodec,
+    initial: initialProject,
+    evolve: evolveProject,
   });
 
 const ERRORS: Readonly<
@@ -71,14 +65,19 @@ const ERRORS: Readonly<
  * fold does not know a project or is not there yet, the project's own stream is asked.
  */
 export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
-  const entries: Entries = new Map();
+  const { entries } = options.fold;
   const domains = new Set(options.domains.map(({ id }) => id));
-  const subscription = follow(options.log, entries);
 
   const read = async (stream: StreamName): Promise<Folded<ProjectState>> => {
     const entry = entries.get(stream);
     const isCurrent = entry !== undefined && entry.position >= (options.acknowledged.ofStream(stream) ?? 0n);
     return isCurrent ? entry : options.readProject(stream);
+  };
+
+  const lifecycle: ProjectDirectory['lifecycle'] = async (id) => {
+    const { state } = await read(projectStream(id));
+    if (state.project === undefined) return 'unknown-project';
+    return state.project.state === State.ACTIVE ? 'active' : 'inactive';
   };
 
   const standing = async (id: string, domain: string): Promise<ProjectStanding> => {
@@ -96,7 +95,6 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
       const { kind } = await standing(project, domain);
       return kind === 'active' ? undefined : ERRORS[kind](project, domain);
     },
-    ended: subscription.ended,
-    close: () => subscription.close(),
+    lifecycle,
   };
 };

@@ -30,7 +30,8 @@ export type TaskServices = {
   readonly projects: Projects;
   /** Task types that only these scopes may register; others are free. */
   readonly taskTypes: Readonly<Record<string, readonly TaskTypeScope[]>>;
-  readonly limits: PlatformLimits;
+  /** The most that tasks of a project and domain may ask for. */
+  readonly limitsOf: (project: string, domain: string) => Promise<PlatformLimits>;
 };
 
 const isAllowed = (services: TaskServices, type: string, { project, domain }: Version): boolean => {
@@ -54,14 +55,15 @@ const compile = (template: TaskTemplate): CompiledTask => {
 };
 
 /** The checks of a registration, in the order of the interface. */
-const compiledFrom = (services: TaskServices, id: Version, spec: TaskSpec | undefined): CompiledTask => {
+const compiledFrom = async (services: TaskServices, id: Version, spec: TaskSpec | undefined): Promise<CompiledTask> => {
   if (spec?.template === undefined) throw missing('spec');
   const template = { ...spec.template, id: create(IdentifierSchema, id) };
   if (template.type === '') throw missing('type');
   if (!isAllowed(services, template.type, id))
     throw new RpcError('INVALID_ARGUMENT', `task type [${template.type}] must be whitelisted before use`);
   assertTemplate(template);
-  const problem = taskResourcesProblem(template, services.limits) ?? descriptionProblem(spec.description);
+  const limits = await services.limitsOf(id.project, id.domain);
+  const problem = taskResourcesProblem(template, limits) ?? descriptionProblem(spec.description);
   if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
   return compile(template);
 };
@@ -79,7 +81,7 @@ const createTask = async (services: TaskServices, request: TaskCreateRequest, ca
   const id = versionOf('TASK', request.id);
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
-  const task = compiledFrom(services, id, request.spec);
+  const task = await compiledFrom(services, id, request.spec);
   const command = {
     id,
     compiled: toBinary(CompiledTaskSchema, task),

@@ -1,4 +1,5 @@
 import type { DescriptionEntity } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { Version } from '../kernel/identifier.js';
 
@@ -10,5 +11,6 @@ export type RegisterWorkflow = {
   /** Of the compiled closure in canonical form. */
   readonly digest: Uint8Array;
   readonly interface: TypedInterface | undefined;
+  readonly qualityOfService: QualityOfService | undefined;
   readonly description: DescriptionEntity | undefined;
 };

@@ -9,13 +9,21 @@ import { evolveWorkflow, initialWorkflow, type WorkflowState } from './state.js'
 
 export type WorkflowRefusal = { readonly kind: 'exists-identical' | 'exists-different' };
 
-const registered = ({ id, compiled, digest, interface: typed, description }: RegisterWorkflow): WorkflowEvent => ({
+const registered = ({
+  id,
+  compiled,
+  digest,
+  interface: typed,
+  qualityOfService,
+  description,
+}: RegisterWorkflow): WorkflowEvent => ({
   type: 'WorkflowRegistered',
   data: create(WorkflowRegisteredSchema, {
     id,
     compiled: { content: { case: 'inline', value: compiled } },
     digest,
     ...(typed && { interface: typed }),
+    ...(qualityOfService && { qualityOfService }),
     ...(description && { description }),
   }),
 });

@@ -5,17 +5,20 @@ import { join } from 'node:path';
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 
 import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import { attributeRoutes } from '../../services/attributes/rpc.js';
+import { mergedConfig } from '../../services/execution/config.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventStore } from '../../services/kernel/event-store.js';
 import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
 import type { Sessions } from '../../services/kernel/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
+import { openReference } from '../../services/main/reference.js';
 import { registerConfiguredProjects } from '../../services/project/configured.js';
-import { projectAggregate } from '../../services/project/decider.js';
 import { projectRoutes } from '../../services/project/rpc.js';
 import { registeredDefinitions, type RegisteredDefinitions } from '../../services/reference/definitions.js';
-import { type ProjectDirectory, projectDirectory } from '../../services/reference/project-directory.js';
+import type { ProjectDirectory } from '../../services/reference/project-directory.js';
+import type { RecordedAttributes } from '../../services/reference/recorded-attributes.js';
 import { openSessions } from '../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
@@ -27,7 +30,7 @@ const DOMAINS = ['development', 'staging', 'production'].map((id) => ({ id, name
 
 export type RegistryOptions = {
   readonly taskTypes?: TaskServices['taskTypes'];
-  readonly taskLimits?: TaskServices['limits'];
+  readonly taskLimits?: Awaited<ReturnType<TaskServices['limitsOf']>>;
   readonly workflowLimits?: WorkflowServices['limits'];
 };
 
@@ -36,6 +39,7 @@ export type Registry = {
   readonly store: EventStore;
   readonly sessions: Sessions;
   readonly directory: ProjectDirectory;
+  readonly attributes: RecordedAttributes;
   readonly definitions: RegisteredDefinitions;
   /** Sends request bytes to an RPC by its name, `CreateTask`. @throws {RpcError} as the handler does. */
   send(rpc: string, request: Uint8Array): Promise<unknown>;
@@ -56,18 +60,14 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const payloads = filePayloadStore({ directory });
   const sessions = openSessions({ store, payloads, now: Date.now });
   await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
-  const projects = projectDirectory({
-    log: store,
-    domains: DOMAINS,
-    acknowledged: sessions.acknowledged,
-    readProject: (stream) => sessions.read(projectAggregate, stream),
-  });
+  const { following, projects, attributes } = openReference({ configuration: { domains: DOMAINS }, store, sessions });
   const definitions = registeredDefinitions({
     log: store,
     payloads,
     readLaunchPlan: (stream) => sessions.read(launchPlanAggregate, stream),
   });
-  const taskServices = { taskTypes: options.taskTypes ?? {}, limits: options.taskLimits ?? {} };
+  const limitsOf: TaskServices['limitsOf'] = () => Promise.resolve(options.taskLimits ?? {});
+  const taskServices = { taskTypes: options.taskTypes ?? {}, limitsOf };
   const routes: readonly Route[] = [
     ...projectRoutes({ sessions, domains: DOMAINS, build: { build: 'b', version: 'v', buildTime: 't' } }),
     ...taskRoutes({ sessions, projects, ...taskServices }),
@@ -87,6 +87,12 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       limits: options.workflowLimits ?? noLimits,
     }),
     ...launchPlanRoutes({ sessions, projects, definitions }),
+    ...attributeRoutes({
+      sessions,
+      projects,
+      recorded: attributes,
+      withPlatform: (stored) => mergedConfig(stored ? [stored] : []),
+    }),
   ];
   const handlers = new Map(routes.map((route) => [route.method.name, route]));
   let position = 0n;
@@ -110,6 +116,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
     store,
     sessions,
     directory: projects,
+    attributes,
     definitions,
     send,
     ask: (rpc, schema, request) => send(rpc, toBinary(schema, create(schema, request))),
@@ -120,7 +127,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       return events;
     },
     close: async () => {
-      await projects.close();
+      await following.close();
       await payloads.close();
       await store.close();
       rmSync(directory, { recursive: true });

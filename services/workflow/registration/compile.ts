@@ -71,5 +71,11 @@ export const compiledFrom = async (
   const compiled = toBinary(CompiledWorkflowClosureSchema, closure);
   const primary = closure.primary?.template;
   assertWithin(limits, id, { nodes: (primary?.nodes.length ?? 0) - ADDED_NODES, closureBytes: compiled.length });
-  return { id, compiled, digest: digestOf(CompiledWorkflowClosureSchema, closure), interface: primary?.interface };
+  return {
+    id,
+    compiled,
+    digest: digestOf(CompiledWorkflowClosureSchema, closure),
+    interface: primary?.interface,
+    qualityOfService: primary?.metadata?.qualityOfService,
+  };
 };

@@ -14,7 +14,7 @@ const levels = (request: object, plan?: object, ...attributes: Level[]) =>
     plan: plan && create(LaunchPlanSpecSchema, plan),
     attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
     projectLabels: { team: 'apollo', tier: 'gold' },
-    maxParallelism: 25,
+    platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25 }),
     principal: 'ada',
   });
 

@@ -13,12 +13,14 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { executionCodec, type ExecutionEvent } from '../../../services/execution/events.js';
-import type { ExecutionConfigs } from '../../../services/execution/ports.js';
 import { executionRoutes } from '../../../services/execution/rpc.js';
 import { metadataOf } from '../../../services/kernel/event.js';
 import type { PayloadStore } from '../../../services/kernel/payload-store.js';
 import { type Call, RpcError } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { configure, type Given } from '../../../services/main/configuration.js';
+import { platformOf } from '../../../services/main/platform.js';
+import { launchAttributes } from '../../../services/reference/launch-attributes.js';
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
 import { withNeeds } from '../../support/fixtures.js';
@@ -33,7 +35,7 @@ const noPayloads: PayloadStore = {
 type Methods = typeof AdminService.method;
 
 /** The registering and executing half of the control plane on a real log, with the named fixtures registered. */
-export const openControlPlane = async (folders: readonly string[], configs?: ExecutionConfigs) => {
+export const openControlPlane = async (folders: readonly string[], settings: readonly Given[] = []) => {
   const registry = await openRegistry();
   const { sessions, store, directory: projects, definitions } = registry;
   const aggregate = executionAggregate({ payloads: noPayloads });
@@ -52,8 +54,8 @@ export const openControlPlane = async (folders: readonly string[], configs?: Exe
         return create(IdentifierSchema, workflow);
       },
     },
-    configs: configs ?? { of: () => Promise.resolve([]) },
-    maxParallelism: 25,
+    attributes: launchAttributes(registry.attributes),
+    platform: platformOf(configure(settings)),
     maxOutputBytes: 2 * 1024 * 1024,
     random: (bytes) => randomBytes(bytes),
   });

@@ -10,7 +10,7 @@ import { given } from '../../support/given.js';
 const id = { resourceType: 2, project: 'p', domain: 'd', name: 'n', version: 'v' } as const;
 const compiled = new Uint8Array([1, 2, 3]);
 const digest = new Uint8Array([4, 5]);
-const register = { id, compiled, digest, interface: undefined, description: undefined };
+const register = { id, compiled, digest, interface: undefined, qualityOfService: undefined, description: undefined };
 
 const registered: WorkflowEvent = {
   type: 'WorkflowRegistered',

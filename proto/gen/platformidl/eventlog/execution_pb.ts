@@ -4,15 +4,17 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ClusterAssignment } from "../admin/cluster_assignment_pb.js";
+import { file_platformidl_admin_cluster_assignment } from "../admin/cluster_assignment_pb.js";
 import type { Notification } from "../admin/common_pb.js";
 import { file_platformidl_admin_common } from "../admin/common_pb.js";
 import type { ExecutionSpec, ExecutionState } from "../admin/execution_pb.js";
 import { file_platformidl_admin_execution } from "../admin/execution_pb.js";
-import type { WorkflowExecutionConfig } from "../admin/matchable_resource_pb.js";
+import type { ExecutionClusterLabel, ExecutionQueueAttributes, PluginOverrides, TaskResourceAttributes, WorkflowExecutionConfig } from "../admin/matchable_resource_pb.js";
 import { file_platformidl_admin_matchable_resource } from "../admin/matchable_resource_pb.js";
-import type { WorkflowExecution_Phase } from "../core/execution_pb.js";
+import type { QualityOfService_Tier, WorkflowExecution_Phase } from "../core/execution_pb.js";
 import { file_platformidl_core_execution } from "../core/execution_pb.js";
 import type { Identifier, WorkflowExecutionIdentifier } from "../core/identifier_pb.js";
 import { file_platformidl_core_identifier } from "../core/identifier_pb.js";
@@ -24,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/execution.proto.
  */
 export const file_platformidl_eventlog_execution: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIqAEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbiLdAwoORW5naW5lUmVwb3J0ZWQSOwoGZW50aXR5GAEgASgOMisucGxhdGZvcm1pZGwuZXZlbnRsb2cuRW5naW5lUmVwb3J0ZWQuRW50aXR5Eg8KB25vZGVfaWQYAiABKAkSLQoHdGFza19pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIVCg1yZXRyeV9hdHRlbXB0GAQgASgNEg0KBXBoYXNlGAUgASgNEhUKDXBoYXNlX3ZlcnNpb24YBiABKA0SLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Byb2R1Y2VyX2lkGAggASgJEi4KB21lc3NhZ2UYCSABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhQKDG1lc3NhZ2VfaGFzaBgKIAEoBhItCgZjbG9zZWQYCyABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhIKCnNhbWVfcGhhc2UYDCABKAgiQgoGRW50aXR5EhYKEkVOVElUWV9VTlNQRUNJRklFRBAAEgwKCFdPUktGTE9XEAESCAoETk9ERRACEggKBFRBU0sQAyK3AQoMT3BlbkVudGl0aWVzEhAKCG5vZGVfaWRzGAEgAygJEjYKBXRhc2tzGAIgAygLMicucGxhdGZvcm1pZGwuZXZlbnRsb2cuT3BlbkVudGl0aWVzLlRhc2saXQoEVGFzaxIPCgdub2RlX2lkGAEgASgJEi0KB3Rhc2tfaWQYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISFQoNcmV0cnlfYXR0ZW1wdBgDIAEoDSJzChRUZXJtaW5hdGlvblJlcXVlc3RlZBINCgVjYXVzZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSOQoCaWQYAyABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciKdAQoQRXhlY3V0aW9uRXhwaXJlZBI4CgVwaGFzZRgBIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDQoFY2F1c2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEi0KBmNsb3NlZBgEIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQiXAoVRXhlY3V0aW9uU3RhdGVDaGFuZ2VkEjAKBXN0YXRlGAEgASgOMiEucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uU3RhdGUSEQoJcHJpbmNpcGFsGAIgASgJIjIKD0V4ZWN1dGlvblRhZ2dlZBIMCgR0YWdzGAEgAygJEhEKCXByaW5jaXBhbBgCIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_eventlog_content]);
+  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nItYEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbhI0CgZlbmdpbmUYCyABKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVTZXR0aW5ncyK7AwoORW5naW5lU2V0dGluZ3MSNQoEdGllchgBIAEoDjInLnBsYXRmb3JtaWRsLmNvcmUuUXVhbGl0eU9mU2VydmljZS5UaWVyEjIKD3F1ZXVlaW5nX2J1ZGdldBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhJBCg50YXNrX3Jlc291cmNlcxgDIAEoCzIpLnBsYXRmb3JtaWRsLmFkbWluLlRhc2tSZXNvdXJjZUF0dHJpYnV0ZXMSPwoNY2x1c3Rlcl9sYWJlbBgEIAEoCzIoLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvbkNsdXN0ZXJMYWJlbBJAChJjbHVzdGVyX2Fzc2lnbm1lbnQYBSABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5DbHVzdGVyQXNzaWdubWVudBI6CgVxdWV1ZRgGIAEoCzIrLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblF1ZXVlQXR0cmlidXRlcxI8ChBwbHVnaW5fb3ZlcnJpZGVzGAcgASgLMiIucGxhdGZvcm1pZGwuYWRtaW4uUGx1Z2luT3ZlcnJpZGVzIt0DCg5FbmdpbmVSZXBvcnRlZBI7CgZlbnRpdHkYASABKA4yKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVSZXBvcnRlZC5FbnRpdHkSDwoHbm9kZV9pZBgCIAEoCRItCgd0YXNrX2lkGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYBCABKA0SDQoFcGhhc2UYBSABKA0SFQoNcGhhc2VfdmVyc2lvbhgGIAEoDRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCCJCCgZFbnRpdHkSFgoSRU5USVRZX1VOU1BFQ0lGSUVEEAASDAoIV09SS0ZMT1cQARIICgROT0RFEAISCAoEVEFTSxADIrcBCgxPcGVuRW50aXRpZXMSEAoIbm9kZV9pZHMYASADKAkSNgoFdGFza3MYAiADKAsyJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5PcGVuRW50aXRpZXMuVGFzaxpdCgRUYXNrEg8KB25vZGVfaWQYASABKAkSLQoHdGFza19pZBgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIVCg1yZXRyeV9hdHRlbXB0GAMgASgNInMKFFRlcm1pbmF0aW9uUmVxdWVzdGVkEg0KBWNhdXNlGAEgASgJEhEKCXByaW5jaXBhbBgCIAEoCRI5CgJpZBgDIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyIp0BChBFeGVjdXRpb25FeHBpcmVkEjgKBXBoYXNlGAEgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRINCgVjYXVzZRgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSLQoGY2xvc2VkGAQgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudCJcChVFeGVjdXRpb25TdGF0ZUNoYW5nZWQSMAoFc3RhdGUYASABKA4yIS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25TdGF0ZRIRCglwcmluY2lwYWwYAiABKAkiMgoPRXhlY3V0aW9uVGFnZ2VkEgwKBHRhZ3MYASADKAkSEQoJcHJpbmNpcGFsGAIgASgJYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_eventlog_content]);
 
 /**
  * The first event of the stream. The execution is QUEUED: accepted, and waiting for an engine.
@@ -95,6 +97,13 @@ export type ExecutionCreated = Message<"platformidl.eventlog.ExecutionCreated"> 
    * @generated from field: repeated platformidl.eventlog.StreamRevision read = 10;
    */
   read: StreamRevision[];
+
+  /**
+   * What else the engine is told, after all levels are asked.
+   *
+   * @generated from field: platformidl.eventlog.EngineSettings engine = 11;
+   */
+  engine?: EngineSettings | undefined;
 };
 
 /**
@@ -103,6 +112,59 @@ export type ExecutionCreated = Message<"platformidl.eventlog.ExecutionCreated"> 
  */
 export const ExecutionCreatedSchema: GenMessage<ExecutionCreated> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 0);
+
+/**
+ * How an execution is queued and placed. A level is taken whole: the first that says something.
+ *
+ * @generated from message platformidl.eventlog.EngineSettings
+ */
+export type EngineSettings = Message<"platformidl.eventlog.EngineSettings"> & {
+  /**
+   * The tier that was asked for, UNDEFINED where the budget itself was; how long the execution may wait for its turn.
+   *
+   * @generated from field: platformidl.core.QualityOfService.Tier tier = 1;
+   */
+  tier: QualityOfService_Tier;
+
+  /**
+   * @generated from field: google.protobuf.Duration queueing_budget = 2;
+   */
+  queueingBudget?: Duration | undefined;
+
+  /**
+   * What a container gets that does not ask, and what it may ask for.
+   *
+   * @generated from field: platformidl.admin.TaskResourceAttributes task_resources = 3;
+   */
+  taskResources?: TaskResourceAttributes | undefined;
+
+  /**
+   * @generated from field: platformidl.admin.ExecutionClusterLabel cluster_label = 4;
+   */
+  clusterLabel?: ExecutionClusterLabel | undefined;
+
+  /**
+   * @generated from field: platformidl.admin.ClusterAssignment cluster_assignment = 5;
+   */
+  clusterAssignment?: ClusterAssignment | undefined;
+
+  /**
+   * @generated from field: platformidl.admin.ExecutionQueueAttributes queue = 6;
+   */
+  queue?: ExecutionQueueAttributes | undefined;
+
+  /**
+   * @generated from field: platformidl.admin.PluginOverrides plugin_overrides = 7;
+   */
+  pluginOverrides?: PluginOverrides | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.EngineSettings.
+ * Use `create(EngineSettingsSchema)` to create a new message.
+ */
+export const EngineSettingsSchema: GenMessage<EngineSettings> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 1);
 
 /**
  * What an engine said, whole, and the few fields of it that decisions need.
@@ -191,7 +253,7 @@ export type EngineReported = Message<"platformidl.eventlog.EngineReported"> & {
  * Use `create(EngineReportedSchema)` to create a new message.
  */
 export const EngineReportedSchema: GenMessage<EngineReported> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 1);
+  messageDesc(file_platformidl_eventlog_execution, 2);
 
 /**
  * @generated from enum platformidl.eventlog.EngineReported.Entity
@@ -222,7 +284,7 @@ export enum EngineReported_Entity {
  * Describes the enum platformidl.eventlog.EngineReported.Entity.
  */
 export const EngineReported_EntitySchema: GenEnum<EngineReported_Entity> = /*@__PURE__*/
-  enumDesc(file_platformidl_eventlog_execution, 1, 0);
+  enumDesc(file_platformidl_eventlog_execution, 2, 0);
 
 /**
  * The nodes and tasks that had not ended when their execution did.
@@ -246,7 +308,7 @@ export type OpenEntities = Message<"platformidl.eventlog.OpenEntities"> & {
  * Use `create(OpenEntitiesSchema)` to create a new message.
  */
 export const OpenEntitiesSchema: GenMessage<OpenEntities> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 2);
+  messageDesc(file_platformidl_eventlog_execution, 3);
 
 /**
  * @generated from message platformidl.eventlog.OpenEntities.Task
@@ -273,7 +335,7 @@ export type OpenEntities_Task = Message<"platformidl.eventlog.OpenEntities.Task"
  * Use `create(OpenEntities_TaskSchema)` to create a new message.
  */
 export const OpenEntities_TaskSchema: GenMessage<OpenEntities_Task> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 2, 0);
+  messageDesc(file_platformidl_eventlog_execution, 3, 0);
 
 /**
  * The execution is ABORTING: the engine is to end it.
@@ -304,7 +366,7 @@ export type TerminationRequested = Message<"platformidl.eventlog.TerminationRequ
  * Use `create(TerminationRequestedSchema)` to create a new message.
  */
 export const TerminationRequestedSchema: GenMessage<TerminationRequested> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 3);
+  messageDesc(file_platformidl_eventlog_execution, 4);
 
 /**
  * The engine has not answered a termination in time, so the execution is ended without it.
@@ -342,7 +404,7 @@ export type ExecutionExpired = Message<"platformidl.eventlog.ExecutionExpired"> 
  * Use `create(ExecutionExpiredSchema)` to create a new message.
  */
 export const ExecutionExpiredSchema: GenMessage<ExecutionExpired> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 4);
+  messageDesc(file_platformidl_eventlog_execution, 5);
 
 /**
  * An execution is archived, or taken back.
@@ -366,7 +428,7 @@ export type ExecutionStateChanged = Message<"platformidl.eventlog.ExecutionState
  * Use `create(ExecutionStateChangedSchema)` to create a new message.
  */
 export const ExecutionStateChangedSchema: GenMessage<ExecutionStateChanged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 5);
+  messageDesc(file_platformidl_eventlog_execution, 6);
 
 /**
  * The tags are replaced as a whole.
@@ -390,5 +452,5 @@ export type ExecutionTagged = Message<"platformidl.eventlog.ExecutionTagged"> & 
  * Use `create(ExecutionTaggedSchema)` to create a new message.
  */
 export const ExecutionTaggedSchema: GenMessage<ExecutionTagged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 6);
+  messageDesc(file_platformidl_eventlog_execution, 7);
 

@@ -6,6 +6,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { DescriptionEntity } from "../admin/description_entity_pb.js";
 import { file_platformidl_admin_description_entity } from "../admin/description_entity_pb.js";
+import type { QualityOfService } from "../core/execution_pb.js";
+import { file_platformidl_core_execution } from "../core/execution_pb.js";
 import type { Identifier } from "../core/identifier_pb.js";
 import { file_platformidl_core_identifier } from "../core/identifier_pb.js";
 import type { TypedInterface } from "../core/interface_pb.js";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/workflow.proto.
  */
 export const file_platformidl_eventlog_workflow: GenFile = /*@__PURE__*/
-  fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudGxvZy93b3JrZmxvdy5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ci7wEKEldvcmtmbG93UmVnaXN0ZXJlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIvCghjb21waWxlZBgCIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSDgoGZGlnZXN0GAMgASgMEjMKCWludGVyZmFjZRgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USOQoLZGVzY3JpcHRpb24YBSABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eWIGcHJvdG8z", [file_platformidl_admin_description_entity, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
+  fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudGxvZy93b3JrZmxvdy5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cirwIKEldvcmtmbG93UmVnaXN0ZXJlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIvCghjb21waWxlZBgCIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSDgoGZGlnZXN0GAMgASgMEjMKCWludGVyZmFjZRgEIAEoCzIgLnBsYXRmb3JtaWRsLmNvcmUuVHlwZWRJbnRlcmZhY2USOQoLZGVzY3JpcHRpb24YBSABKAsyJC5wbGF0Zm9ybWlkbC5hZG1pbi5EZXNjcmlwdGlvbkVudGl0eRI+ChJxdWFsaXR5X29mX3NlcnZpY2UYBiABKAsyIi5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2ViBnByb3RvMw", [file_platformidl_admin_description_entity, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
 
 /**
  * Stream `workflow-{project}:{domain}:{name}:{version}`: its only event.
@@ -58,6 +60,13 @@ export type WorkflowRegistered = Message<"platformidl.eventlog.WorkflowRegistere
    * @generated from field: platformidl.admin.DescriptionEntity description = 5;
    */
   description?: DescriptionEntity | undefined;
+
+  /**
+   * The primary template's, so that a launch need not open the closure.
+   *
+   * @generated from field: platformidl.core.QualityOfService quality_of_service = 6;
+   */
+  qualityOfService?: QualityOfService | undefined;
 };
 
 /**

@@ -1,0 +1,115 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type ListMatchableAttributesResponse,
+  ListMatchableAttributesResponseSchema,
+  MatchableResource,
+  type MatchingAttributes,
+  MatchingAttributesSchema,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { ProjectAttributesGetResponseSchema } from '../../proto/gen/platformidl/admin/project_attributes_pb.js';
+import { ProjectDomainAttributesGetResponseSchema } from '../../proto/gen/platformidl/admin/project_domain_attributes_pb.js';
+import { WorkflowAttributesGetResponseSchema } from '../../proto/gen/platformidl/admin/workflow_attributes_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, type Route, route, RpcError } from '../kernel/rpc.js';
+import type { RecordedAttributes, WithPlatform } from './ports.js';
+import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServices } from './rpc-scopes.js';
+import { assertResourceType } from './rpc-targets.js';
+import { type AttributeRow, bestRow, rowAt, type Scope } from './state.js';
+
+export type AttributeReads = ScopeServices & {
+  readonly recorded: RecordedAttributes;
+  readonly withPlatform: WithPlatform;
+};
+
+const absent = ({ project, domain, workflow }: Scope, resourceType: MatchableResource): RpcError => {
+  const key = `Project:${project} Domain:${domain} Workflow:${workflow} LaunchPlan: ResourceType:${MatchableResource[resourceType]}`;
+  return new RpcError('NOT_FOUND', `Resource [{${key}}] not found`);
+};
+
+/** What holds at a scope, and whose it is: it may be the domain's or the project's. */
+const found = async (
+  { recorded }: AttributeReads,
+  scope: Scope,
+  resourceType: MatchableResource,
+  call: Call,
+): Promise<AttributeRow> => {
+  assertResourceType(resourceType);
+  const row = bestRow(await recorded.ofProject(call, scope.project), resourceType, scope);
+  if (row === undefined) throw absent(scope, resourceType);
+  return row;
+};
+
+/** The configuration of executions is answered with what the platform adds, also where the project says nothing. */
+const withPlatform = (reads: AttributeReads, row: AttributeRow | undefined): MatchingAttributes => {
+  const target = row?.attributes.target;
+  const stored = target?.case === 'workflowExecutionConfig' ? target.value : undefined;
+  return create(MatchingAttributesSchema, {
+    target: { case: 'workflowExecutionConfig', value: reads.withPlatform(stored) },
+  });
+};
+
+const ofProject = async (
+  reads: AttributeReads,
+  { project, resourceType }: { readonly project: string; readonly resourceType: MatchableResource },
+  call: Call,
+): Promise<MatchingAttributes> => {
+  const scope: Scope = { project, domain: '', workflow: '' };
+  await assertProject(reads, scope);
+  assertResourceType(resourceType);
+  const row = rowAt(await reads.recorded.ofProject(call, project), resourceType, scope);
+  if (resourceType === MatchableResource.WORKFLOW_EXECUTION_CONFIG) return withPlatform(reads, row);
+  if (row === undefined) throw absent(scope, resourceType);
+  return row.attributes;
+};
+
+const PRIORITIES = { workflow: 100, domain: 10, project: 5 } as const;
+
+const priorityOf = ({ scope: { domain, workflow } }: AttributeRow): number => {
+  if (workflow !== '') return PRIORITIES.workflow;
+  return domain === '' ? PRIORITIES.project : PRIORITIES.domain;
+};
+
+const keyOf = ({ scope: { project, domain, workflow } }: AttributeRow): string =>
+  [project, domain, workflow].join('\u0000');
+
+/** The most specific first; those of one level by name. */
+const inOrder = (a: AttributeRow, b: AttributeRow): number =>
+  priorityOf(b) - priorityOf(a) || (keyOf(a) < keyOf(b) ? -1 : 1);
+
+const list = async (
+  { recorded }: AttributeReads,
+  resourceType: MatchableResource,
+  call: Call,
+): Promise<ListMatchableAttributesResponse> => {
+  assertResourceType(resourceType);
+  const rows = (await recorded.ofAll(call)).flatMap((state) => [...state.rows.values()]);
+  const configurations = rows
+    .filter((row) => row.resourceType === resourceType)
+    .sort(inOrder)
+    .map(({ scope, attributes }) => ({ ...scope, attributes }));
+  return create(ListMatchableAttributesResponseSchema, { configurations });
+};
+
+/** What is read of matchable attributes. */
+export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => [
+  route(AdminService.method.getProjectAttributes, async (request, call) => {
+    const matchingAttributes = await ofProject(reads, request, call);
+    return create(ProjectAttributesGetResponseSchema, { attributes: { project: request.project, matchingAttributes } });
+  }),
+  route(AdminService.method.getProjectDomainAttributes, async ({ project, domain, resourceType }, call) => {
+    const asked: Scope = { project, domain, workflow: '' };
+    await assertDomainScope(reads, asked);
+    const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
+    return create(ProjectDomainAttributesGetResponseSchema, {
+      attributes: { project: scope.project, domain: scope.domain, matchingAttributes },
+    });
+  }),
+  route(AdminService.method.getWorkflowAttributes, async ({ project, domain, workflow, resourceType }, call) => {
+    const asked: Scope = { project, domain, workflow };
+    await assertWorkflowScope(reads, asked);
+    const { scope, attributes: matchingAttributes } = await found(reads, asked, resourceType, call);
+    return create(WorkflowAttributesGetResponseSchema, { attributes: { ...scope, matchingAttributes } });
+  }),
+  route(AdminService.method.listMatchableAttributes, ({ resourceType }, call) => list(reads, resourceType, call)),
+];

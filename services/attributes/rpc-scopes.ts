@@ -1,0 +1,38 @@
+import { missing, RpcError } from '../kernel/rpc.js';
+import type { Projects } from './ports.js';
+import type { Scope } from './state.js';
+
+export type ScopeServices = { readonly projects: Projects };
+
+const unknownProject = (project: string): RpcError =>
+  new RpcError(
+    'INVALID_ARGUMENT',
+    `failed to validate that project [${project}] is registered, err: [project [${project}] not found]`,
+  );
+
+/** @throws {RpcError} INVALID_ARGUMENT when there is no such project, whatever its state. */
+export const assertProject = async ({ projects }: ScopeServices, { project }: Scope): Promise<void> => {
+  if (project === '') throw missing('project');
+  if ((await projects.lifecycle(project)) === 'unknown-project') throw unknownProject(project);
+};
+
+/** @throws {RpcError} INVALID_ARGUMENT when there is no such project, or it is not active. */
+export const assertProjectScope = async (services: ScopeServices, scope: Scope): Promise<void> => {
+  await assertProject(services, scope);
+  if ((await services.projects.lifecycle(scope.project)) === 'inactive')
+    throw new RpcError('INVALID_ARGUMENT', `project [${scope.project}] is not active`);
+};
+
+/** @throws {RpcError} INVALID_ARGUMENT when nothing may be registered in that project and domain. */
+export const assertDomainScope = async ({ projects }: ScopeServices, { project, domain }: Scope): Promise<void> => {
+  if (project === '') throw missing('project');
+  if (domain === '') throw missing('domain');
+  const barred = await projects.check(project, domain);
+  if (barred !== undefined) throw barred;
+};
+
+/** @throws {RpcError} INVALID_ARGUMENT as for the domain, or when no workflow is named; it need not be registered. */
+export const assertWorkflowScope = async (services: ScopeServices, scope: Scope): Promise<void> => {
+  await assertDomainScope(services, scope);
+  if (scope.workflow === '') throw missing('name');
+};

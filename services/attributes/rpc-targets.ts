@@ -1,0 +1,76 @@
+import {
+  MatchableResource,
+  type MatchingAttributes,
+  type PluginOverride,
+  PluginOverride_MissingPluginBehavior as MissingPluginBehavior,
+  type PluginOverrides,
+  type TaskResourceAttributes,
+  type TaskResourceSpec,
+  type WorkflowExecutionConfig,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { parseQuantity } from '../compiler/quantity.js';
+import { assertLabels } from '../kernel/labels.js';
+import { assertQualityOfService } from '../kernel/quality-of-service.js';
+import { invalid, missing, RpcError } from '../kernel/rpc.js';
+import type { Scope } from './state.js';
+
+const QUANTITIES = [
+  ['cpu', 'cpu'],
+  ['gpu', 'gpu'],
+  ['memory', 'memory'],
+  ['storage', 'storage'],
+  ['ephemeralStorage', 'ephemeral_storage'],
+] as const;
+
+/** An empty quantity says nothing. */
+const isQuantity = (text: string): boolean => {
+  const quantity = parseQuantity(text);
+  return text === '' || (quantity !== undefined && quantity.numerator >= 0n);
+};
+
+const assertQuantities = (where: string, spec: TaskResourceSpec | undefined): void => {
+  const wrong = QUANTITIES.find(([key]) => spec !== undefined && !isQuantity(spec[key]));
+  if (wrong !== undefined) throw invalid(`${where}.${wrong[1]}`, 'it is not a quantity such as 500m or 1Gi');
+};
+
+const assertTaskResources = ({ defaults, limits }: TaskResourceAttributes): void => {
+  assertQuantities('task_resource_attributes.defaults', defaults);
+  assertQuantities('task_resource_attributes.limits', limits);
+};
+
+const assertOverride = ({ taskType, missingPluginBehavior }: PluginOverride): void => {
+  if (taskType === '') throw missing('task_type');
+  if (!Object.hasOwn(MissingPluginBehavior, missingPluginBehavior))
+    throw invalid('missing_plugin_behavior', `${missingPluginBehavior} is not a behavior`);
+};
+
+const assertOverrides = ({ overrides }: PluginOverrides): void => overrides.forEach(assertOverride);
+
+const assertExecutionConfig = ({ maxParallelism, labels }: WorkflowExecutionConfig): void => {
+  if (maxParallelism < 0) throw invalid('max_parallelism', `${maxParallelism} is below 0`);
+  assertLabels(labels);
+};
+
+const unrecognized = ({ project, domain, workflow }: Scope): RpcError => {
+  const scope = [project, domain, workflow].filter((part) => part !== '').join('-');
+  return new RpcError('INVALID_ARGUMENT', `Unrecognized matching attributes type for request ${scope}`);
+};
+
+/**
+ * Makes sure that attributes are of a known type, and mean something to whoever uses them.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const assertAttributes = ({ target }: MatchingAttributes, scope: Scope): void => {
+  if (target.case === undefined) throw unrecognized(scope);
+  if (target.case === 'taskResourceAttributes') assertTaskResources(target.value);
+  if (target.case === 'pluginOverrides') assertOverrides(target.value);
+  if (target.case === 'workflowExecutionConfig') assertExecutionConfig(target.value);
+  if (target.case === 'qualityOfService') assertQualityOfService(target.value);
+};
+
+/** @throws {RpcError} INVALID_ARGUMENT when the number is none of a resource type. */
+export const assertResourceType = (resourceType: MatchableResource): void => {
+  if (!Object.hasOwn(MatchableResource, resourceType))
+    throw invalid('resource_type', `${resourceType} is not a resource type`);
+};

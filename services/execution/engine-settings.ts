@@ -1,0 +1,98 @@
+import { create } from '@bufbuild/protobuf';
+import { type Duration, DurationSchema } from '@bufbuild/protobuf/wkt';
+
+import {
+  type ClusterAssignment,
+  ClusterAssignmentSchema,
+} from '../../proto/gen/platformidl/admin/cluster_assignment_pb.js';
+import type { ExecutionSpec } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  type ExecutionClusterLabel,
+  ExecutionClusterLabelSchema,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { type QualityOfService, QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type EngineSettings, EngineSettingsSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { Platform, QueueingBudgets } from './platform.js';
+import type { LaunchAttributes } from './ports.js';
+
+export type EngineSources = {
+  readonly spec: ExecutionSpec;
+  /** Absent for a single task. */
+  readonly plan: LaunchPlanSpec | undefined;
+  /** The workflow's own; absent for a single task. */
+  readonly workflowQuality: QualityOfService | undefined;
+  readonly attributes: LaunchAttributes;
+  readonly platform: Platform;
+  readonly domain: string;
+  /** The label of the parent's execution; empty where there is none. */
+  readonly inheritedLabel: string;
+};
+
+type Turn = { readonly tier: Tier; readonly queueingBudget: Duration };
+
+const MS = 1_000;
+const NANOS_IN_MS = 1_000_000;
+
+const durationOf = (ms: number): Duration =>
+  create(DurationSchema, { seconds: BigInt(Math.floor(ms / MS)), nanos: (ms % MS) * NANOS_IN_MS });
+
+/** Levels that were recorded without a check may have a tier that there is not, or a budget below nothing: no word. */
+const tierTurn = (tier: Tier, budgets: QueueingBudgets): Turn | undefined =>
+  tier === Tier.HIGH || tier === Tier.MEDIUM || tier === Tier.LOW
+    ? { tier, queueingBudget: durationOf(budgets[tier]) }
+    : undefined;
+
+const isBudget = (budget: Duration | undefined): budget is Duration =>
+  budget !== undefined && budget.seconds >= 0n && budget.nanos >= 0;
+
+/** What a level says: a tier, a budget of its own, or nothing. */
+const turnOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets): Turn | undefined => {
+  const { designation } = quality ?? {};
+  if (designation?.case === 'tier') return tierTurn(designation.value, budgets);
+  const queueingBudget = designation?.value?.queueingBudget;
+  return isBudget(queueingBudget) ? { tier: Tier.UNDEFINED, queueingBudget } : undefined;
+};
+
+/** How urgent an execution is: request, launch plan, workflow, attributes, domain. */
+const turn = ({ spec, plan, workflowQuality, attributes, platform, domain }: EngineSources): Turn => {
+  const levels = [spec.qualityOfService, plan?.qualityOfService, workflowQuality, attributes.qualityOfService];
+  const said = levels.map((level) => turnOf(level, platform.budgets)).find((level) => level !== undefined);
+  const tier = platform.tiers.get(domain) ?? Tier.MEDIUM;
+  return said ?? { tier, queueingBudget: durationOf(platform.budgets[tier]) };
+};
+
+/** The parent's label, what is asked for, the attributes' and the platform's, in this order. */
+const clusterLabel = (sources: EngineSources): ExecutionClusterLabel | undefined => {
+  const { spec, attributes, platform, inheritedLabel } = sources;
+  const levels = [inheritedLabel, spec.executionClusterLabel?.value, attributes.clusterLabel?.value];
+  const value = [...levels, platform.clusterLabel].find((label) => label !== undefined && label !== '');
+  return value === undefined ? undefined : create(ExecutionClusterLabelSchema, { value });
+};
+
+/** The cluster pool that the project and domain are assigned to; empty: any. */
+export const assignedPool = ({ attributes, platform, domain }: Omit<EngineSources, 'spec'>): string => {
+  const { clusterPoolName = '' } = attributes.clusterAssignment ?? {};
+  return clusterPoolName === '' ? (platform.clusterPools.get(domain) ?? '') : clusterPoolName;
+};
+
+const clusterAssignment = (sources: EngineSources): ClusterAssignment | undefined => {
+  const assigned = assignedPool(sources);
+  const clusterPoolName = assigned === '' ? (sources.spec.clusterAssignment?.clusterPoolName ?? '') : assigned;
+  return clusterPoolName === '' ? undefined : create(ClusterAssignmentSchema, { clusterPoolName });
+};
+
+/** How an execution is queued and placed, and what its tasks get. */
+export const resolveEngineSettings = (sources: EngineSources): EngineSettings => {
+  const { attributes, platform } = sources;
+  const label = clusterLabel(sources);
+  const assignment = clusterAssignment(sources);
+  return create(EngineSettingsSchema, {
+    ...turn(sources),
+    taskResources: attributes.taskResources ?? platform.taskResources,
+    ...(label && { clusterLabel: label }),
+    ...(assignment && { clusterAssignment: assignment }),
+    ...(attributes.queue && { queue: attributes.queue }),
+    ...(attributes.pluginOverrides && { pluginOverrides: attributes.pluginOverrides }),
+  });
+};

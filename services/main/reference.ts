@@ -1,0 +1,43 @@
+import type { EventStore } from '../kernel/event-store.js';
+import type { Acknowledged, Sessions } from '../kernel/sessions.js';
+import { attributesAggregate } from '../attributes/decider.js';
+import { projectAggregate } from '../project/decider.js';
+import { followLog, type Following } from '../reference/live-folds.js';
+import { projectDirectory, type ProjectDirectory, projectFold } from '../reference/project-directory.js';
+import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
+import type { Configuration } from './configuration.js';
+
+/** What commands need of other streams, folded live over one subscription. */
+export type Reference = {
+  readonly following: Following;
+  readonly projects: ProjectDirectory;
+  readonly attributes: RecordedAttributes;
+};
+
+export type ReferenceServices = {
+  readonly configuration: Pick<Configuration, 'domains'>;
+  readonly store: EventStore;
+  readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
+};
+
+/** Opens the reference; whoever opened it closes `following`. */
+export const openReference = ({ configuration, store, sessions }: ReferenceServices): Reference => {
+  const { acknowledged } = sessions;
+  const folds = { projects: projectFold(), attributes: attributesFold() };
+  const following = followLog(store, [folds.projects, folds.attributes]);
+  return {
+    following,
+    projects: projectDirectory({
+      fold: folds.projects,
+      domains: configuration.domains,
+      acknowledged,
+      readProject: (stream) => sessions.read(projectAggregate, stream),
+    }),
+    attributes: recordedAttributes({
+      fold: folds.attributes,
+      following,
+      acknowledged,
+      readStream: (stream) => sessions.read(attributesAggregate, stream),
+    }),
+  };
+};

@@ -1,0 +1,78 @@
+import type { ClusterAssignment } from '../../proto/gen/platformidl/admin/cluster_assignment_pb.js';
+import {
+  type ExecutionClusterLabel,
+  type ExecutionQueueAttributes,
+  MatchableResource,
+  type MatchingAttributes,
+  type PluginOverrides,
+  type TaskResourceAttributes,
+  type WorkflowExecutionConfig,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type AttributesState, bestRow, rowAt, type Scope } from '../attributes/state.js';
+import type { StreamName } from '../kernel/stream.js';
+import type { ReadAttributes, RecordedAttributes } from './recorded-attributes.js';
+
+/** The matchable attributes that a new execution is launched with. */
+export type LaunchAttributes = {
+  /** The most specific first. */
+  readonly configs: readonly WorkflowExecutionConfig[];
+  readonly taskResources: TaskResourceAttributes | undefined;
+  readonly qualityOfService: QualityOfService | undefined;
+  readonly clusterLabel: ExecutionClusterLabel | undefined;
+  readonly clusterAssignment: ClusterAssignment | undefined;
+  readonly queue: ExecutionQueueAttributes | undefined;
+  readonly pluginOverrides: PluginOverrides | undefined;
+  /** Where they were read; absent where the project has no attributes. */
+  readonly read: { readonly stream: StreamName; readonly revision: bigint } | undefined;
+};
+
+type Target = Extract<MatchingAttributes['target'], { readonly case: string }>;
+type Values = { readonly [Each in Target as Each['case']]: Each['value'] };
+
+/** The value of attributes of one kind. */
+const valueOf = <Name extends keyof Values>(
+  attributes: MatchingAttributes | undefined,
+  name: Name,
+): Values[Name] | undefined => {
+  const target = attributes?.target;
+  return target?.case === name ? (target.value as Values[Name]) : undefined;
+};
+
+/** Of the configuration of executions, what holds there and what the project says count, and no level between them. */
+const configsAt = (state: AttributesState, scope: Scope): readonly WorkflowExecutionConfig[] => {
+  const type = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
+  const rows = [bestRow(state, type, scope), rowAt(state, type, { ...scope, domain: '', workflow: '' })];
+  return [...new Set(rows)].flatMap((row) => valueOf(row?.attributes, 'workflowExecutionConfig') ?? []);
+};
+
+const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope): LaunchAttributes => {
+  const best = (type: MatchableResource): MatchingAttributes | undefined => bestRow(state, type, scope)?.attributes;
+  const assignment = bestRow(state, MatchableResource.CLUSTER_ASSIGNMENT, { ...scope, workflow: '' });
+  return {
+    configs: configsAt(state, scope),
+    taskResources: valueOf(best(MatchableResource.TASK_RESOURCE), 'taskResourceAttributes'),
+    qualityOfService: valueOf(best(MatchableResource.QUALITY_OF_SERVICE_SPECIFICATION), 'qualityOfService'),
+    clusterLabel: valueOf(best(MatchableResource.EXECUTION_CLUSTER_LABEL), 'executionClusterLabel'),
+    clusterAssignment: valueOf(assignment?.attributes, 'clusterAssignment'),
+    queue: valueOf(best(MatchableResource.EXECUTION_QUEUE), 'executionQueueAttributes'),
+    pluginOverrides: valueOf(best(MatchableResource.PLUGIN_OVERRIDE), 'pluginOverrides'),
+    read: revision < 0n ? undefined : { stream, revision },
+  };
+};
+
+/** The attributes as launching asks for them. */
+export const launchAttributes = (
+  recorded: Pick<RecordedAttributes, 'read'>,
+): { of(scope: Scope): Promise<LaunchAttributes> } => ({
+  of: async (scope) => attributesAt(await recorded.read(scope.project), scope),
+});
+
+/** The task resources of a project and domain, which registrations of tasks are held against. */
+export const registrationResources =
+  (recorded: Pick<RecordedAttributes, 'read'>) =>
+  async (project: string, domain: string): Promise<TaskResourceAttributes | undefined> => {
+    const { state } = await recorded.read(project);
+    const row = bestRow(state, MatchableResource.TASK_RESOURCE, { project, domain, workflow: '' });
+    return valueOf(row?.attributes, 'taskResourceAttributes');
+  };

@@ -1,0 +1,97 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { Decider, EventCodec } from '../kernel/aggregate.js';
+import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import type { EventLog } from '../kernel/event-store.js';
+import type { Folded } from '../kernel/sessions.js';
+import { categoryOf, type StreamName } from '../kernel/stream.js';
+
+/** The streams of one category, folded as they grow. */
+export type FoldedStreams<State> = {
+  readonly category: string;
+  readonly entries: ReadonlyMap<StreamName, Folded<State>>;
+  take(event: RecordedEvent): void;
+};
+
+type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'> & {
+  readonly category: string;
+  readonly codec: EventCodec<Event>;
+};
+
+/** Opens the fold of one category; nothing is there before somebody follows the log with it. */
+export const foldedStreams = <State, Event>(fold: Fold<State, Event>): FoldedStreams<State> => {
+  const entries = new Map<StreamName, Folded<State>>();
+  return {
+    category: fold.category,
+    entries,
+    take: ({ stream, type, data, metadata, revision, position }) => {
+      const before = entries.get(stream)?.state ?? fold.initial();
+      const state = fold.evolve(before, fold.codec.decode(type, data, metadataOf({ metadata }).schema));
+      entries.set(stream, { state, revision, position });
+    },
+  };
+};
+
+/** How far the log has been followed. */
+export interface Following {
+  /** Everything up to here has been folded; 0n before the first page. */
+  position(): bigint;
+  /** Waits until all that there was at the start, and this position, has been folded; answers whether it has in time. */
+  reached(position: bigint, timeoutMs: number): Promise<boolean>;
+  /** Whether all that there was at the start, and this position, has been folded. */
+  hasReached(position: bigint): boolean;
+  /** Rejects when the log could not be followed any further. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Somebody who waits looks again so often: events of other categories do not always wake who follows these. */
+const LOOK_MS = 5;
+
+/** Follows the log with all folds, over one subscription. */
+export const followLog = (log: EventLog, folds: readonly FoldedStreams<unknown>[]): Following => {
+  const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
+  const filter = { categories: [...byCategory.keys()] };
+  let current = 0n;
+  let isCaughtUp = false;
+  let isClosed = false;
+
+  const advance = (position: bigint): void => {
+    if (position > current) current = position;
+  };
+  const hasReached = (position: bigint): boolean => isCaughtUp && current >= position;
+  const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
+    for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);
+    advance(page.position);
+    isCaughtUp ||= isLive;
+  });
+
+  /** Advances over what is of no concern here; what is comes by the subscription. */
+  const lookAhead = async (): Promise<void> => {
+    for await (const { events, position } of log.readLog({ after: current, filter })) {
+      if (events.length > 0) return;
+      advance(position);
+    }
+  };
+
+  const reached = async (position: bigint, timeoutMs: number): Promise<boolean> => {
+    const until = Date.now() + timeoutMs;
+    for (let isFirst = true; !hasReached(position); isFirst = false) {
+      if (isClosed || Date.now() >= until) return false;
+      if (!isFirst) await setTimeout(LOOK_MS);
+      await lookAhead();
+    }
+    return true;
+  };
+
+  return {
+    position: () => current,
+    reached,
+    hasReached,
+    ended: subscription.ended,
+    close: () => {
+      isClosed = true;
+      return subscription.close();
+    },
+  };
+};

@@ -1,0 +1,126 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import {
+  MatchableResource as Resource,
+  type MatchingAttributes,
+  MatchingAttributesSchema,
+} from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import {
+  AttributesDeletedSchema,
+  AttributesUpdatedSchema,
+} from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
+import { attributesDecider } from '../../../services/attributes/decider.js';
+import type { AttributesEvent } from '../../../services/attributes/events.js';
+import { bestRow, type Scope } from '../../../services/attributes/state.js';
+import { given } from '../../support/given.js';
+
+type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
+
+const project: Scope = { project: 'atlas', domain: '', workflow: '' };
+const domain: Scope = { ...project, domain: 'staging' };
+const workflow: Scope = { ...domain, workflow: 'daily' };
+
+const attributes = (target: Target): MatchingAttributes => create(MatchingAttributesSchema, { target });
+const label = (value: string): MatchingAttributes => attributes({ case: 'executionClusterLabel', value: { value } });
+const overrides = (...pairs: readonly (readonly [string, string])[]): MatchingAttributes =>
+  attributes({
+    case: 'pluginOverrides',
+    value: { overrides: pairs.map(([taskType, plugin]) => ({ taskType, pluginId: [plugin] })) },
+  });
+
+const updated = (scope: Scope, value: MatchingAttributes): AttributesEvent => ({
+  type: 'AttributesUpdated',
+  data: create(AttributesUpdatedSchema, { scope, attributes: value }),
+});
+const deleted = (scope: Scope, resourceType: Resource): AttributesEvent => ({
+  type: 'AttributesDeleted',
+  data: create(AttributesDeletedSchema, { scope, resourceType }),
+});
+const update = (scope: Scope, value: MatchingAttributes) =>
+  ({ type: 'UpdateAttributes', scope, attributes: value }) as const;
+const remove = (scope: Scope, resourceType: Resource) => ({ type: 'DeleteAttributes', scope, resourceType }) as const;
+
+describe('matchable attributes', () => {
+  it('are recorded for a scope', () =>
+    given(attributesDecider)
+      .when(update(domain, label('gpu')))
+      .then(updated(domain, label('gpu'))));
+
+  it('that are there already are not recorded again', () =>
+    given(attributesDecider, updated(domain, label('gpu')))
+      .when(update(domain, label('gpu')))
+      .thenNothing());
+
+  it('of another scope with the same content are others', () =>
+    given(attributesDecider, updated(domain, label('gpu')))
+      .when(update(workflow, label('gpu')))
+      .then(updated(workflow, label('gpu'))));
+
+  it('replace those before as a whole', () => {
+    const before = attributes({ case: 'executionQueueAttributes', value: { tags: ['slow', 'old'] } });
+    const after = attributes({ case: 'executionQueueAttributes', value: { tags: ['fast'] } });
+    given(attributesDecider, updated(project, before)).when(update(project, after)).then(updated(project, after));
+  });
+
+  it('that override plugins merge by task type: each keeps its place, new ones follow', () =>
+    given(attributesDecider, updated(project, overrides(['spark', 'a'], ['python', 'b'])))
+      .when(update(project, overrides(['sql', 'c'], ['spark', 'd'])))
+      .then(updated(project, overrides(['spark', 'd'], ['python', 'b'], ['sql', 'c']))));
+
+  it('that override plugins merge with those of exactly the same scope', () =>
+    given(attributesDecider, updated(project, overrides(['spark', 'a'])), updated(workflow, overrides(['sql', 'b'])))
+      .when(update(domain, overrides(['python', 'c'])))
+      .then(updated(domain, overrides(['python', 'c']))));
+
+  it('are deleted at exactly their scope', () => {
+    const everywhere = [project, domain, workflow].map((scope) => updated(scope, label('gpu')));
+    given(attributesDecider, ...everywhere)
+      .when(remove(domain, Resource.EXECUTION_CLUSTER_LABEL))
+      .then(deleted(domain, Resource.EXECUTION_CLUSTER_LABEL));
+    const facts = [...everywhere, deleted(domain, Resource.EXECUTION_CLUSTER_LABEL)];
+    given(attributesDecider, ...facts)
+      .when(update(workflow, label('gpu')))
+      .thenNothing();
+    given(attributesDecider, ...facts)
+      .when(update(project, label('gpu')))
+      .thenNothing();
+    given(attributesDecider, ...facts)
+      .when(update(domain, label('gpu')))
+      .then(updated(domain, label('gpu')));
+  });
+
+  it('that are not there are deleted without a word', () =>
+    given(attributesDecider, updated(workflow, label('gpu')))
+      .when(remove(workflow, Resource.TASK_RESOURCE))
+      .thenNothing());
+
+  it('above 64 KiB are refused', () =>
+    given(attributesDecider)
+      .when(update(project, label('x'.repeat(64 * 1024))))
+      .thenRefused({ kind: 'attributes-too-large' }));
+
+  it('are refused when those of the project would be above 8 MiB, and replace their like all the same', () => {
+    const large = label('x'.repeat(65_000));
+    const full = Array.from({ length: 129 }, (_, index) =>
+      updated({ ...workflow, workflow: `w${String(index)}` }, large),
+    );
+    given(attributesDecider, ...full)
+      .when(update(project, large))
+      .thenRefused({ kind: 'attributes-full' });
+    given(attributesDecider, ...full)
+      .when(update({ ...workflow, workflow: 'w0' }, label('small')))
+      .then(updated({ ...workflow, workflow: 'w0' }, label('small')));
+  });
+
+  it('hold where nothing nearer does', () => {
+    const state = [project, workflow]
+      .map((scope, index) => updated(scope, label(String(index))))
+      .reduce((folded, event) => attributesDecider.evolve(folded, event), attributesDecider.initial());
+    const best = (scope: Scope) => bestRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
+    expect(best(workflow)).toEqual(workflow);
+    expect(best({ ...domain, workflow: 'hourly' })).toEqual(project);
+    expect(best({ ...workflow, domain: 'production' })).toEqual(project);
+    expect(best(domain)).toEqual(project);
+  });
+});
