@@ -48,7 +48,7 @@ export interface Sessions {
     context: CommandContext,
   ): Promise<Outcome<Refusal>>;
 
-  /** The committed state of a stream; not to be changed by the caller. */
+  /** The committed state of a stream, as it is at this moment for good; not to be changed by the caller. */
   read<State, Command, Event, Refusal>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
     stream: StreamName,

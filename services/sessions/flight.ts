@@ -72,7 +72,7 @@ export const append = <S, C, E, R>(
   const { folded, aggregate, services, stream } = live;
   if (folded === undefined) return;
   const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
-  const entry: InFlight<S, C, R> = { by: turn, refusal, followers: [], result: undefined };
+  const entry: InFlight<C, R> = { by: turn, refusal, followers: [], result: undefined };
   const encoded = encode(live, turn, { events, refusal });
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision += BigInt(events.length);
@@ -86,8 +86,8 @@ export const append = <S, C, E, R>(
 
 const settle = <S, C, E, R>(
   live: Live<S, C, E, R>,
-  entry: InFlight<S, C, R>,
-  result: NonNullable<InFlight<S, C, R>['result']>,
+  entry: InFlight<C, R>,
+  result: NonNullable<InFlight<C, R>['result']>,
   onFailure: (again: Turn<S, C, R>[]) => void,
 ): void => {
   entry.result = result;
@@ -105,32 +105,25 @@ const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   }
 };
 
-const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<S, C, R>, appended: Appended): void => {
+const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, appended: Appended): void => {
   live.position = appended.position;
   live.onDurable(appended);
-  answer(live, entry.by, entry.refusal, appended);
-  for (const { turn, refusal } of entry.followers) {
-    if (turn.kind === 'read') answerWhenDurable(live, turn, undefined);
-    else answer(live, turn, refusal, appended);
-  }
+  answer(entry.by, entry.refusal, appended);
+  for (const { turn, refusal } of entry.followers) answer(turn, refusal, appended);
 };
 
-const answer = <S, C, E, R>(
-  { folded, aggregate, position }: Live<S, C, E, R>,
-  turn: Turn<S, C, R>,
-  refusal: R | undefined,
-  at: Appended,
-): void => {
-  if (turn.kind === 'read')
-    turn.resolve({ ...(folded ?? { state: aggregate.decider.initial(), revision: -1n }), position });
-  else turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
-};
+const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
+  turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
 
 /** Answers once everything that the answer rests on is durable; at once when nothing is on its way. */
-export const answerWhenDurable = <S, C, E, R>(live: Live<S, C, E, R>, turn: Turn<S, C, R>, refusal?: R): void => {
+export const answerWhenDurable = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  refusal: R | undefined,
+): void => {
   const last = live.inFlight.at(-1);
   if (last !== undefined) last.followers.push({ turn, refusal });
-  else answer(live, turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
+  else answer(turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
 };
 
 /** Answers what became durable all the same, and gives back what has to be decided again, in order. */

@@ -24,20 +24,21 @@ export type CommandTurn<Command, Refusal> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Something that waits for its turn, and then for everything before it to be durable. */
-export type Turn<State, Command, Refusal> =
-  | CommandTurn<Command, Refusal>
-  | {
-      readonly kind: 'read';
-      readonly resolve: (folded: Folded<State>) => void;
-      readonly reject: (error: unknown) => void;
-    };
+/** A look at the stream that waits for its turn, and then for everything before it to be durable. */
+export type ReadTurn<State> = {
+  readonly kind: 'read';
+  readonly resolve: (folded: Folded<State>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** Something that waits for its turn. */
+export type Turn<State, Command, Refusal> = CommandTurn<Command, Refusal> | ReadTurn<State>;
 
 /** An append on its way, and those whose answers rest on it. */
-export type InFlight<State, Command, Refusal> = {
+export type InFlight<Command, Refusal> = {
   readonly by: CommandTurn<Command, Refusal>;
   readonly refusal: Refusal | undefined;
-  readonly followers: { readonly turn: Turn<State, Command, Refusal>; readonly refusal: Refusal | undefined }[];
+  readonly followers: { readonly turn: CommandTurn<Command, Refusal>; readonly refusal: Refusal | undefined }[];
   result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
 };
 
@@ -50,6 +51,8 @@ export type Live<State, Command, Event, Refusal> = {
   readonly onDurable: (appended: Appended) => void;
   /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
   folded: { state: State; revision: bigint; keys?: KnownKeys } | undefined;
+  /** A reader has the state in hand: it is not changed any more, and folded anew before the next command. */
+  isLent: boolean;
   /** The stream was taken for one that does not exist, without a look at it. */
   isPresumed: boolean;
   /** Of the last durable event; 0n before the first. */
@@ -60,6 +63,6 @@ export type Live<State, Command, Event, Refusal> = {
   /** An append has failed: nothing is decided until all that is on its way has an answer. */
   hasFailed: boolean;
   queue: Turn<State, Command, Refusal>[];
-  inFlight: InFlight<State, Command, Refusal>[];
+  inFlight: InFlight<Command, Refusal>[];
   onSettled: (() => void) | undefined;
 };

@@ -5,7 +5,7 @@ import type { KnownKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
 import { answerWhenDurable, append, noteIn, priorOf } from './flight.js';
-import type { CommandTurn, Live, Turn } from './live.js';
+import type { CommandTurn, Live, ReadTurn, Turn } from './live.js';
 
 const KEY_BYTES = 300;
 
@@ -32,6 +32,7 @@ export const openSession = <State, Command, Event, Refusal>(
   const live: Live<State, Command, Event, Refusal> = {
     ...start,
     folded: undefined,
+    isLent: false,
     isPresumed: false,
     position: 0n,
     recordedAtMs: 0,
@@ -83,17 +84,23 @@ const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state:
 const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
   const presumed = beginning(live);
   live.isPresumed = presumed !== undefined;
+  live.isLent = false;
   return presumed ?? fold(live);
 };
+
+/** The state is in a reader's hand, or was presumed for a command that has come to nothing. */
+const isSpent = <S, C, E, R>({ isPresumed, isLent, queue: [next] }: Live<S, C, E, R>): boolean =>
+  isPresumed || (isLent && next?.kind === 'command');
 
 /** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
 const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
-      live.folded ??= await begun(live);
+      if (isSpent(live)) live.folded = undefined;
+      const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
-      const waiting = turn === undefined ? undefined : takeTurn(live, turn, live.folded.state);
+      const waiting = turn === undefined ? undefined : takeTurn(live, turn, folded);
       if (waiting !== undefined) await waiting;
     }
   } catch (error) {
@@ -103,13 +110,32 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   }
 };
 
-const takeTurn = <S, C, E, R>(live: Live<S, C, E, R>, turn: Turn<S, C, R>, state: S): Promise<void> | undefined => {
-  if (turn.kind === 'read') {
-    answerWhenDurable(live, turn);
-    return undefined;
-  }
+/** Resolves when nothing is on its way any more. */
+const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
+  if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
+  live.onSettled = undefined;
+};
+
+/** Lends what is durable. Commands that come later wait meanwhile, so that nothing of theirs is in it. */
+const lend = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: ReadTurn<S>,
+  folded: FoldedHere<S>,
+): Promise<void> | undefined => {
+  if (live.inFlight.length > 0) return settled(live).then(() => void live.queue.unshift(turn));
+  live.isLent = true;
+  turn.resolve({ ...folded, position: live.position });
+  return undefined;
+};
+
+const takeTurn = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: Turn<S, C, R>,
+  folded: FoldedHere<S>,
+): Promise<void> | undefined => {
+  if (turn.kind === 'read') return lend(live, turn, folded);
   try {
-    return decide(live, turn, state)?.catch(turn.reject);
+    return decide(live, turn, folded.state)?.catch(turn.reject);
   } catch (error) {
     turn.reject(error);
     return undefined;
@@ -122,7 +148,7 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
   const prior = priorOf(live, turn);
   if (prior === 'another') throw keyTaken();
   if (prior === 'same') {
-    answerWhenDurable(live, turn);
+    answerWhenDurable(live, turn, undefined);
     return undefined;
   }
   const decision = live.aggregate.decider.decide(state, turn.command);
@@ -151,8 +177,7 @@ const isLarge = ({ content }: Content): boolean => content.case === 'inline' && 
 const recall = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
   const { aggregate, services, stream } = live;
   if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
-  if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
-  live.onSettled = undefined;
+  await settled(live);
   const command = await aggregate.recall(turn.command, services.store.readStream(stream));
   live.queue.unshift({ ...turn, command });
 };

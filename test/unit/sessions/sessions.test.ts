@@ -188,6 +188,39 @@ describe('a live stream', () => {
     await adding;
   });
 
+  it('reads nothing of what comes later, neither then nor afterwards', async () => {
+    const first = add();
+    const reading = sessions.read(purse, stream);
+    const later = Promise.all([add(), add()]);
+    const read = await reading;
+    expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
+    await Promise.all([first, later]);
+    await add();
+    expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
+    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 4 }, revision: 3n, position: 4n });
+  });
+
+  it('reads nothing of an append that fails', async () => {
+    await add();
+    const broken = failing(1, () => Promise.reject(new StoreUnavailable('the disk is full')));
+    sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
+    const adding = add();
+    const reading = sessions.read(purse, stream);
+    await expect(adding).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(reading).resolves.toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
+  });
+
+  it('does not take a stream for new because a command that would begin it was dropped', async () => {
+    await add();
+    const beginning = { ...purse, begins: () => true };
+    sessions = openSessions({ store, payloads, now: () => 1_000 });
+    const gone = { ...context(), isCancelled: () => true };
+    const dropped = sessions.handle(beginning, stream, { kind: 'add' }, gone);
+    const reading = sessions.read(beginning, stream);
+    await expect(dropped).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(reading).resolves.toMatchObject({ revision: 0n });
+  });
+
   it('decides again when another process was faster, and keeps to the limit', async () => {
     await add();
     const other = openSessions({ store, payloads, now: () => 1_000 });
