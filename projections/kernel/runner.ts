@@ -1,5 +1,6 @@
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog, LogPage } from '../../services/kernel/event-store.js';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { PartLimits } from './parts.js';
@@ -32,6 +33,11 @@ export type RunnerOptions = EventSources & {
    * a transaction of few events costs nearly what one of many does.
    */
   readonly breathe?: () => Promise<void>;
+  /**
+   * Called when the store can take nothing now, such as on a full disk, the how manieth time in a row: what was to be
+   * written is tried again when the answer resolves. Without, such a failure ends the runner.
+   */
+  readonly onUnavailable?: (why: StoreUnavailable, times: number) => Promise<void>;
 };
 
 /** Views that are kept up with the log. */
@@ -82,7 +88,7 @@ type Gathering = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined
  * Gathers what is there, so that a document that many events touch is written once; answers what was taken into the
  * views, or nothing while more is at hand.
  */
-const gathering = (target: Projector, log: EventLog): Gathering => {
+const gathering = (log: EventLog, take: Projector['take']): Gathering => {
   let events: RecordedEvent[] = [];
   let bytes = 0;
   return async (page) => {
@@ -93,8 +99,32 @@ const gathering = (target: Projector, log: EventLog): Gathering => {
     const taken = events;
     events = [];
     bytes = 0;
-    await target.take(taken, page.position);
+    await take(taken, page.position);
     return taken;
+  };
+};
+
+/** Takes again what the store could not take, until it can or nobody waits for it any more. */
+const persistent = (
+  { take }: Projector,
+  onUnavailable: RunnerOptions['onUnavailable'],
+  isClosed: () => boolean,
+): Projector['take'] => {
+  const attempt = async (...taken: Parameters<Projector['take']>): Promise<StoreUnavailable | undefined> => {
+    try {
+      await take(...taken);
+      return undefined;
+    } catch (error) {
+      if (error instanceof StoreUnavailable && onUnavailable) return error;
+      throw error;
+    }
+  };
+  return async (...taken) => {
+    for (let times = 1; !isClosed(); times += 1) {
+      const why = await attempt(...taken);
+      if (!why) return;
+      await onUnavailable?.(why, times);
+    }
   };
 };
 
@@ -117,7 +147,11 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   const target = await projector({ ...options, logId: log.logId, onPoison: 'park' });
   const serially = oneAtATime();
   await retried(log, target);
-  const take = gathering(target, log);
+  let isClosed = false;
+  const take = gathering(
+    log,
+    persistent(target, options.onUnavailable, () => isClosed),
+  );
 
   const report = (last: RecordedEvent | undefined): void => {
     const lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
@@ -136,6 +170,9 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
     parked: () => target.parked(),
     retryParked: () => serially(() => retried(log, target)),
     ended: subscription.ended,
-    close: () => subscription.close(),
+    close: () => {
+      isClosed = true;
+      return subscription.close();
+    },
   };
 };

@@ -10,12 +10,17 @@ import { openPayloads, type PayloadSource } from './payloads.js';
 /** What the thread that keeps the views is started with. */
 export type ViewsThreadData = PayloadSource & { readonly source: LogReaderSource };
 
-/** What it says: how far it has come, or why the views start over. */
+/** What it says: how far it has come, why the views start over, or why they cannot be written now. */
 export type ViewsThreadMessage =
-  { readonly position: bigint; readonly lagMs: number; readonly parked: number } | { readonly startOver: string };
+  | { readonly position: bigint; readonly lagMs: number; readonly parked: number }
+  | { readonly startOver: string }
+  | { readonly unavailable: string; readonly times: number };
 
 /** Longer would save little more, and be felt by who reads what was just written. */
 const BREATH_MS = 25;
+
+/** Between two attempts to write views that cannot be written. */
+const MAX_PAUSE_MS = 2_000;
 
 const { directory, location, source } = workerData as ViewsThreadData;
 const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
@@ -37,6 +42,10 @@ const projections = await runProjections({
   breathe: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
+  onUnavailable: async ({ message }, times) => {
+    say({ unavailable: message, times });
+    await setTimeout(Math.min(100 * 2 ** times, MAX_PAUSE_MS));
+  },
 });
 
 parentPort?.once('message', () => {

@@ -14,6 +14,7 @@ export interface RunningViews extends Views {
   close(): Promise<void>;
 }
 
+const CANNOT_BE_WRITTEN = 'the views cannot be written now and stay behind; it is tried again until they can';
 const NOTABLE_LAG_MS = 5_000;
 const WARN_EVERY_MS = 10_000;
 
@@ -40,6 +41,11 @@ export const startViews = async (data: ViewsThreadData, logger: Logger): Promise
   const hear = (message: ViewsThreadMessage): void => {
     if ('startOver' in message) {
       logger.warn(`${message.startOver}: they are folded from the log again`);
+      return;
+    }
+    if ('unavailable' in message) {
+      // The first time, and then less and less often.
+      if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
       return;
     }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');

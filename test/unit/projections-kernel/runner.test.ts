@@ -9,6 +9,7 @@ import { streamSample } from '../../../projections/kernel/stream-sample.js';
 import { progressViews } from '../../../projections/kernel/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
 import { counts, metadata, noPayloads, tallies, tallyCodec, type Written } from './tallies.js';
@@ -45,7 +46,9 @@ const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-writ
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
-const run = async (store: ReadStore, onStartOver?: (why: string) => void, breathe?: () => Promise<void>) => {
+type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable'>;
+
+const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
   const views = progressViews(timer);
   const progress: Progress[] = [];
   const running: RunningProjections = await runProjections({
@@ -58,7 +61,7 @@ const run = async (store: ReadStore, onStartOver?: (why: string) => void, breath
       views.advance(each.position);
     },
     ...(onStartOver && { onStartOver }),
-    ...(breathe && { breathe }),
+    ...more,
   });
   return { running, views, progress, reached: (position: bigint) => views.reached(position, 4_000) };
 };
@@ -85,10 +88,11 @@ describe('running projections', () => {
     const many = Array.from({ length: 40 }, () => ({ stream: 's' }));
     await append(...many);
     const breathing = new Promise<void>((resolve) => (goOn = resolve));
-    const { running, reached, progress } = await run(store, undefined, () => {
+    const breathe = (): Promise<void> => {
       breaths += 1;
       return breathing;
-    });
+    };
+    const { running, reached, progress } = await run(store, undefined, { breathe });
     expect(await reached(40n)).toBe(true);
     const last = await append(...Array.from({ length: 10 }, () => ({ stream: 's' })));
     expect(running.position()).toBe(40n);
@@ -98,6 +102,55 @@ describe('running projections', () => {
     expect(breaths).toBe(1);
     await running.close();
     await store.close();
+  });
+
+  describe('whose store has no room', () => {
+    /** The store, but that its next writes fail as on a full disk. */
+    const full = (store: ReadStore, writes: number): ReadStore => {
+      let left = writes;
+      return {
+        ...store,
+        write: (batch) => {
+          left -= 1;
+          return left >= 0 ? Promise.reject(new StoreUnavailable('disk is full')) : store.write(batch);
+        },
+      };
+    };
+
+    it('try again until there is, and then have everything', async () => {
+      const store = openStore();
+      const times: number[] = [];
+      const onUnavailable = (_: unknown, time: number) => Promise.resolve(void times.push(time));
+      const { running, reached } = await run(full(store, 3), undefined, { onUnavailable });
+      expect(await reached(await append({ stream: 's', amount: 1 }, { stream: 's', amount: 2 }))).toBe(true);
+      expect(times).toEqual([1, 2, 3]);
+      expect(await sumOf(store, 's')).toBe(3);
+      await running.close();
+      await running.ended;
+      await store.close();
+    });
+
+    it('can be closed meanwhile', async () => {
+      const store = openStore();
+      await append({ stream: 's' });
+      let meets = (): void => undefined;
+      const isMet = new Promise<void>((resolve) => (meets = resolve));
+      const onUnavailable = () => new Promise<void>((resolve) => (meets(), setImmediate(resolve)));
+      const { running } = await run(full(store, Infinity), undefined, { onUnavailable });
+      await isMet;
+      await running.close();
+      await running.ended;
+      expect(await sumOf(store, 's')).toBeUndefined();
+      await store.close();
+    });
+
+    it('end when nobody says that they are to try again', async () => {
+      const store = openStore();
+      await append({ stream: 's' });
+      const { running } = await run(full(store, 1));
+      await expect(running.ended).rejects.toBeInstanceOf(StoreUnavailable);
+      await store.close();
+    });
   });
 
   it('go on from their checkpoint', async () => {
