@@ -126,6 +126,14 @@ withData(log.command('cat'))
     await logCat(configurationOf(options), options);
   });
 
+withData(log.command('renew-id'))
+  .description('give a copied or restored log an identity of its own; the server must be stopped')
+  .addHelpText('after', dataHelp)
+  .action(async (options: Options) => {
+    const { renewId } = await import('./log-renew-id.js');
+    await renewId(configurationOf(options));
+  });
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -15,6 +15,8 @@ import {
 import { streamName } from '../../services/kernel/stream.js';
 import { appendQueue } from '../../services/store/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
+import { renewLogId } from '../../services/store/log-identity.js';
+import { assertLogIsThere } from '../../services/store/log-presence.js';
 import { openForWriting } from '../../services/store/log-schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/sqlite-event-store.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
@@ -70,6 +72,55 @@ describe('positions', () => {
   it('belong to a log with an identity of its own', async () => {
     const [one, two] = [await openStore(newDirectory()), await openStore(newDirectory())];
     expect(one.logId).not.toBe(two.logId);
+  });
+});
+
+describe('a log that is gone', () => {
+  const witness = (directory: string, file = 'views.db'): void => writeFileSync(join(directory, file), 'folded once');
+
+  it('is not taken for a new one where there are views of it', () => {
+    const directory = newDirectory();
+    witness(directory);
+    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(/is missing, and views\.db shows/u);
+    writeFileSync(join(directory, 'log.db'), '');
+    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(DataDirectoryUnusable);
+    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(/log\.db is empty, and views\.db shows/u);
+  });
+
+  it('is not taken for a new one where its write-ahead log is left', () => {
+    const directory = newDirectory();
+    witness(directory, 'log.db-wal');
+    writeFileSync(join(directory, 'log.db'), '');
+    expect(() => assertLogIsThere(directory, [])).toThrow(/is empty, and log\.db-wal shows/u);
+  });
+
+  it('is none in a new directory, or beside a log that has begun', async () => {
+    const directory = newDirectory();
+    assertLogIsThere(directory, ['views.db']);
+    await openStore(directory);
+    witness(directory);
+    assertLogIsThere(directory, ['views.db']);
+  });
+});
+
+describe('a copied log', () => {
+  it('is given an identity of its own, and keeps its events', async () => {
+    const directory = newDirectory();
+    const original = await sqliteEventStore({ directory });
+    await original.append(streamName('execution', ['a']), 'no-stream', [workEvent(0, 0)]);
+    await original.close();
+    const { before, after } = renewLogId(directory);
+    const copy = await openStore(directory);
+    expect(before).toBe(original.logId);
+    expect(after).not.toBe(before);
+    expect(copy.logId).toBe(after);
+    expect(await eventsOf(copy)).toHaveLength(1);
+  });
+
+  it('has to be there', () => {
+    const directory = newDirectory();
+    expect(() => renewLogId(directory)).toThrow(/log\.db cannot be used: it is not there/u);
+    expect(readdirSync(directory)).toEqual([]);
   });
 });
 
