@@ -75,3 +75,13 @@ export const publishedClient = (address: string): PublishedClient => {
     close: () => client.close(),
   };
 };
+
+type Encoded = { finish(): Uint8Array };
+type Encoder = { readonly encode: (message: object) => Encoded };
+
+/** A message or plain object as the bytes that the published package makes of it. */
+export const encodePublished = (typeName: string, message: object): Uint8Array => {
+  const [, folder = '', name = ''] = typeName.split('.');
+  const messages = flyteidl as unknown as Readonly<Record<string, Readonly<Record<string, Encoder>>>>;
+  return messages[folder]![name]!.encode(message).finish();
+};

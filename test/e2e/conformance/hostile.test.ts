@@ -1,0 +1,77 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { allRpcs } from '../../support/built.js';
+import { counted } from '../../support/cases.js';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
+import { type Hostile, hostileTo } from '../../support/hostile.js';
+import { encodePublished, type PublishedClient, publishedClient } from '../../support/published-client.js';
+import { wholeRequests } from '../../support/whole-requests.js';
+import { sqliteLogReader } from '../../../services/store/sqlite-log-reader.js';
+
+const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
+const LIMIT_MS = 60_000;
+
+/** The first whole request to each RPC, as the bytes that the published client sends. */
+const wholeBytes = new Map<string, Uint8Array>();
+for (const [rpc, request] of wholeRequests) {
+  const { method } = allRpcs.find(({ name }) => name === rpc)!;
+  if (!wholeBytes.has(rpc)) wholeBytes.set(rpc, encodePublished(method.input.typeName, request));
+}
+
+/** What is wrong with the answer to a bad request, when it is not as it must be. */
+const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
+  if (NEVER.has(code)) return 'never for a mistake of the caller';
+  if (code === 'OK') return names === undefined ? undefined : 'it was not seen';
+  if (message === '') return 'it says nothing';
+  return names === undefined || code === 'UNIMPLEMENTED' || message.includes(names) ? undefined : `it hides ${names}`;
+};
+
+describe('whatever is wrong with a request', () => {
+  let plane: ControlPlane;
+  let published: PublishedClient;
+  let client: GrpcClient;
+  let log: Awaited<ReturnType<typeof sqliteLogReader>>;
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    const { grpc } = plane.server().ready;
+    published = publishedClient(grpc);
+    client = grpcClient(grpc);
+    log = await sqliteLogReader({ directory: plane.directory });
+    for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
+  });
+  afterAll(async () => {
+    published.close();
+    client.close();
+    await log.close();
+    await plane.close();
+  });
+
+  const faultOf = async (path: string, hostile: Hostile): Promise<string | undefined> => {
+    const before = await log.head();
+    const { code, message } = await client.raw(path, hostile.bytes);
+    const recorded = (await log.head()) - before;
+    const isMerged = code === 'ALREADY_EXISTS' && path.endsWith('Event'); // what is new in a repeated phase is kept
+    const isChanged = code !== 'OK' && recorded > 0n && !isMerged;
+    const fault = isChanged ? `it recorded ${recorded} events` : faultIn(code, message, hostile.names);
+    return fault === undefined ? undefined : `${hostile.what}: ${code}: ${message}: ${fault}`;
+  };
+
+  it.for(allRpcs.map(({ method, name }) => [name, method] as const))(
+    'to %s, it is refused for that, or is harmless',
+    { timeout: LIMIT_MS },
+    async ([name, method], context) => {
+      const base = fromBinary(method.input, wholeBytes.get(name) ?? new Uint8Array());
+      const cases = hostileTo(method.input, base);
+      const faults: string[] = [];
+      for (const each of cases) {
+        const fault = await faultOf(`/${method.parent.typeName}/${method.name}`, each);
+        if (fault !== undefined) faults.push(fault);
+      }
+      counted(context, cases.length);
+      expect(faults).toEqual([]);
+    },
+  );
+});

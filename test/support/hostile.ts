@@ -1,0 +1,236 @@
+import {
+  clone,
+  create,
+  type DescField,
+  type DescMessage,
+  type Message,
+  ScalarType,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+
+/** One bad request: what is wrong where, and the field that a refusal must name, where it can know one. */
+export type Hostile = { readonly what: string; readonly bytes: Uint8Array; readonly names?: string };
+
+const LONG = 100_000;
+const MANY = 5_000;
+const DEPTH = 1_000;
+const MAX_PATH = 5;
+
+const TEXTS: Readonly<Record<string, string>> = {
+  missing: '',
+  'too long': 'a'.repeat(LONG),
+  'NUL bytes': 'a\0b\0',
+  'a way out of a folder': '../../../../etc/passwd',
+  'an end of a query': `'; DROP TABLE documents; --`,
+  'a separator of identifiers': 'a:b/c%2Fd+e(f,g)',
+  'controls and directions': '\r\n\t\u001b[2J\u202Eabc\u200B',
+  'letters of other planes': '💥ÀƒſK'.repeat(20),
+};
+
+// As long as the bytes that replace it, and in no request.
+const MARK = '\u0001invalid-utf8\u0001';
+
+const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
+  const at = Buffer.from(bytes).indexOf(MARK);
+  const changed = Uint8Array.from(bytes);
+  changed.fill(0xff, at, at + MARK.length);
+  return changed;
+};
+
+const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>>> = {
+  [ScalarType.INT32]: [-1, 2_147_483_647, -2_147_483_648],
+  [ScalarType.UINT32]: [4_294_967_295],
+  [ScalarType.INT64]: [-1n, 9_223_372_036_854_775_807n, -9_223_372_036_854_775_808n],
+  [ScalarType.UINT64]: [18_446_744_073_709_551_615n],
+  [ScalarType.DOUBLE]: [NaN, -Infinity, 1e308],
+  [ScalarType.FLOAT]: [NaN, -Infinity],
+};
+
+/** The fields by which a type leads back to itself, the shortest way; none where it does not. */
+const wayBack = (type: DescMessage): readonly DescField[] | undefined => {
+  let ways: (readonly DescField[])[] = [[]];
+  for (let length = 0; length < 4; length++) {
+    ways = ways.flatMap((way) => {
+      const from = way.at(-1)?.message ?? type;
+      return from.fields.filter(({ message }) => message !== undefined).map((field) => [...way, field]);
+    });
+    const back = ways.find((way) => way.at(-1)?.message === type);
+    if (back !== undefined) return back;
+  }
+  return undefined;
+};
+
+const nested = (type: DescMessage): Uint8Array | undefined => {
+  const way = wayBack(type);
+  if (way === undefined) return undefined;
+  let bytes: Uint8Array = new Uint8Array();
+  for (let level = 0; level < DEPTH; level++) {
+    for (const { number } of [...way].reverse()) {
+      bytes = new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
+    }
+  }
+  return bytes;
+};
+
+const known = new Map<DescMessage, Uint8Array | undefined>();
+
+/** A message of a type inside itself, a thousand deep; none where the type does not lead back to itself. */
+const deep = (type: DescMessage): Uint8Array | undefined => {
+  if (!known.has(type)) known.set(type, nested(type));
+  return known.get(type);
+};
+
+/** Puts bytes where a field has its value, whatever its type says. */
+const putRaw = (message: Message, no: number, wireType: WireType, data: Uint8Array): void => {
+  message.$unknown = [...(message.$unknown ?? []), { no, wireType, data }];
+};
+
+type Change = { readonly what: string; readonly names?: string; readonly make: (of: ReflectMessage) => void };
+
+const setting = (field: DescField, what: string, value: unknown): Change => ({
+  what,
+  make: (of) => of.set(field, value),
+});
+
+const textChanges = (field: DescField): readonly Change[] => [
+  ...Object.entries(TEXTS).map(([what, text]) => setting(field, what, text)),
+  { ...setting(field, 'invalid UTF-8', MARK), names: field.name },
+];
+
+const scalarChanges = (field: DescField & { readonly fieldKind: 'scalar' }): readonly Change[] => {
+  if (field.scalar === ScalarType.STRING) return textChanges(field);
+  if (field.scalar === ScalarType.BYTES) return [setting(field, 'too long', new Uint8Array(LONG).fill(0xff))];
+  return (NUMBERS[field.scalar] ?? []).map((value) => setting(field, String(value), value));
+};
+
+const enumChanges = (field: DescField & { readonly fieldKind: 'enum' }): readonly Change[] => [
+  setting(field, 'no such value', 9_999),
+  setting(field, 'a negative value', -1),
+  ...field.enum.values.map(({ name, number }) => setting(field, name, number)),
+];
+
+const manyEntries = (field: DescField & { readonly fieldKind: 'map' }): Change => ({
+  what: 'a huge map',
+  make: (of) => {
+    const map = of.get(field);
+    for (let i = 0; i < MANY; i++) {
+      if (field.mapKind === 'scalar') map.set(`key-${i}`, field.scalar === ScalarType.STRING ? 'value' : 1);
+      else if (field.mapKind === 'message') map.set(`key-${i}`, reflect(field.message));
+    }
+  },
+});
+
+const manyElements = (field: DescField & { readonly fieldKind: 'list' }): Change => ({
+  what: 'a huge list',
+  make: (of) => {
+    const list = of.get(field);
+    for (let i = 0; i < MANY; i++) {
+      if (field.listKind === 'message') list.add(reflect(field.message));
+      else if (field.listKind === 'scalar' && field.scalar === ScalarType.STRING) list.add(`element-${i}`);
+    }
+  },
+});
+
+const messageChanges = (field: DescField & { readonly fieldKind: 'message' }): readonly Change[] => [
+  { what: 'missing', make: (of) => of.clear(field) },
+  { what: 'empty', make: (of) => of.set(field, reflect(field.message)) },
+];
+
+const kindChanges = (field: DescField): readonly Change[] => {
+  switch (field.fieldKind) {
+    case 'scalar':
+      return scalarChanges(field);
+    case 'enum':
+      return enumChanges(field);
+    case 'map':
+      return [manyEntries(field)];
+    case 'list':
+      return [manyElements(field)];
+    case 'message':
+      return messageChanges(field);
+  }
+};
+
+const isPackable = (field: DescField): boolean =>
+  field.fieldKind === 'list' && field.listKind !== 'message' && field.packed;
+
+/** The field in an encoding that it does not have: a number where text is, and the other way round. */
+const wrongWireType = (field: DescField): Change => ({
+  what: 'a wrong wire type',
+  names: field.name,
+  make: (of) => {
+    of.clear(field);
+    putRaw(of.message, field.number, WireType.Bit32, new Uint8Array(4));
+  },
+});
+
+const isFixed32 = (field: DescField): boolean => field.scalar === ScalarType.FLOAT;
+
+const tooDeep = (field: DescField): readonly Change[] => {
+  const inner = field.fieldKind === 'message' ? deep(field.message) : undefined;
+  if (inner === undefined) return [];
+  const data = new BinaryWriter().bytes(inner).finish();
+  return [{ what: 'too deep', make: (of) => putRaw(of.message, field.number, WireType.LengthDelimited, data) }];
+};
+
+const changesOf = (field: DescField): readonly Change[] => [
+  ...kindChanges(field),
+  ...(isPackable(field) || isFixed32(field) ? [] : [wrongWireType(field)]),
+  ...tooDeep(field),
+];
+
+/** Walks to the message that has the last field of a path. */
+const within = (root: ReflectMessage, path: readonly DescField[]): ReflectMessage =>
+  path.reduce((of, field) => of.get(field) as ReflectMessage, root);
+
+/** Wrappers and structs have a form of their own in memory, which is no message. */
+const isPlain = ({ typeName }: DescMessage): boolean => !/^google\.protobuf\.(?:\w*Value|Struct)$/u.test(typeName);
+
+/** All fields of a message and of the messages in it, each with the way to it. */
+const pathsOf = (of: ReflectMessage, way: readonly DescField[] = []): readonly (readonly DescField[])[] =>
+  of.fields.flatMap((field) => {
+    const path = [...way, field];
+    const isWalked = field.fieldKind === 'message' && isPlain(field.message) && path.length < MAX_PATH;
+    return isWalked && of.isSet(field) ? [path, ...pathsOf(of.get(field), path)] : [path];
+  });
+
+const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
+
+const changed = (type: DescMessage, base: Message, path: readonly DescField[], change: Change): Hostile => {
+  const message = clone(type, base);
+  change.make(within(reflect(type, message), path.slice(0, -1)));
+  const bytes = toBinary(type, message);
+  const { what, names } = change;
+  return {
+    what: `${nameOf(path)}: ${what}`,
+    bytes: what === 'invalid UTF-8' ? withoutUtf8(bytes) : bytes,
+    ...(names !== undefined && { names }),
+  };
+};
+
+const cutShort = (bytes: Uint8Array): readonly Hostile[] =>
+  [1, 2, 3, 5, 8, 13, 21, Math.floor(bytes.length / 2), bytes.length - 1]
+    .filter((length) => length > 0 && length < bytes.length)
+    .map((length) => ({ what: `cut to ${length} bytes`, bytes: bytes.subarray(0, length) }));
+
+const beside = (type: DescMessage, base: Message): readonly Hostile[] => {
+  const bytes = toBinary(type, base);
+  const unknown = new BinaryWriter().tag(19_999, WireType.LengthDelimited).string('who are you').finish();
+  return [
+    { what: 'nothing', bytes: new Uint8Array() },
+    { what: 'an unknown field', bytes: Buffer.concat([bytes, unknown]) },
+    { what: 'noise', bytes: Uint8Array.from({ length: 64 }, (_, i) => (i * 151 + 7) % 256) },
+    { what: 'twice in a row', bytes: Buffer.concat([bytes, bytes]) },
+    ...cutShort(bytes),
+  ];
+};
+
+/** Everything that can be wrong with a request, one thing at a time, out of its descriptor. */
+export const hostileTo = (type: DescMessage, base: Message = create(type)): readonly Hostile[] => [
+  ...pathsOf(reflect(type, base)).flatMap((path) =>
+    changesOf(path.at(-1)!).map((change) => changed(type, base, path, change)),
+  ),
+  ...beside(type, base),
+];
