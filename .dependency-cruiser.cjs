@@ -8,7 +8,7 @@ const DRIVERS = {
   mongodb: '^(projections/store|services/(store|main))/',
   '@aws-sdk/client-s3': '^services/store/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
-  '@grpc/grpc-js': '^services/(gateway|engine|main)/',
+  '@grpc/grpc-js': '^services/(gateway|engine|streams|main)/',
   fastify: '^services/(gateway|main)/',
 };
 

@@ -37,6 +37,13 @@ export type ReadLogOptions = {
   readonly limit?: number;
 };
 
+/** Which part of the log to read from its end. */
+export type ReadLogBackwardsOptions = {
+  /** Read what comes before this position; by default all. */
+  readonly before?: bigint;
+  readonly limit?: number;
+};
+
 /** A running subscription. */
 export interface Subscription {
   /** Resolves when the subscription has ended by `close`; rejects when the handler or the store failed. */
@@ -55,6 +62,9 @@ export interface EventLog {
 
   /** The log in pages, up to its head at the moment of the call. */
   readLog(options: ReadLogOptions): AsyncIterable<LogPage>;
+
+  /** The log in pages from its end, or from a position, to its beginning; the last event first. */
+  readLogBackwards(options?: ReadLogBackwardsOptions): AsyncIterable<readonly RecordedEvent[]>;
 
   /**
    * The log from a position on, without end. Pages come one after another: the next is read when the handler is done.

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LogPage, ReadLogOptions, ReadStreamOptions } from '../kernel/event-store.js';
+import type { LogPage, ReadLogBackwardsOptions, ReadLogOptions, ReadStreamOptions } from '../kernel/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import type { StreamName } from '../kernel/stream.js';
 import { PAGE_ROWS, type LogRows } from './log-rows.js';
@@ -44,6 +44,25 @@ export async function* logPages(
     yield page;
     position = Number(page.position);
     left -= page.events.length;
+    await nextTurn();
+  }
+}
+
+/** The log backwards from its head or from a position, page after page; between pages others have their turn. */
+export async function* pagesBefore(
+  rows: LogRows,
+  head: number,
+  { before, limit = Infinity }: ReadLogBackwardsOptions = {},
+): AsyncGenerator<readonly RecordedEvent[]> {
+  let next = before === undefined ? head + 1 : Math.min(numberOf(before), head + 1);
+  let left = limit;
+  while (left > 0) {
+    const size = Math.min(PAGE_ROWS, left);
+    const page = rows.pageBefore(next, size);
+    if (page.length > 0) yield page;
+    if (page.length < size) return;
+    next = Number(page.at(-1)?.position);
+    left -= page.length;
     await nextTurn();
   }
 }

@@ -19,6 +19,8 @@ export type LogRows = {
   logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
   /** Whether hot events are among those that a filter lets through. */
   wantsHot(filter: EventFilter): boolean;
+  /** What comes before a position, at most so many, the last first. */
+  pageBefore(position: number, limit: number): RecordedEvent[];
 };
 
 /** After the first position, up to the second. */
@@ -43,6 +45,10 @@ const STREAM_SQL = (comparison: string, order: string): string => `
 const WALK_SQL = (condition: string): string => `
   SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream
   WHERE e.position > ? AND e.position <= ? ${condition} ORDER BY e.position LIMIT ?`;
+
+const BEFORE_SQL = `
+  SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream
+  WHERE e.position < ? ORDER BY e.position DESC LIMIT ?`;
 
 /** One ordered walk over the index for each kind, merged by position. */
 const RARE_SQL = (kinds: readonly Kind[]): string => `
@@ -103,6 +109,7 @@ export const logRows = (db: Database): LogRows => {
     streamPage: (stream, from, direction, limit) =>
       rows(direction === 'forwards' ? STREAM_SQL('>=', 'ASC') : STREAM_SQL('<=', 'DESC'), stream, from, limit),
     wantsHot: (filter) => chosenBy(filter).some(({ isHot }) => isHot),
+    pageBefore: (position, limit) => rows(BEFORE_SQL, position, limit),
     logPage: (range, filter, limit) => (filter ? filtered(range, filter, limit) : walk(range, '', limit)),
   };
 };

@@ -1,6 +1,6 @@
 import type { EventFilter, EventLog, LogPage, Subscription } from '../kernel/event-store.js';
 import { headFor, headInMemory, headOfFile, type LogHeads } from './log-head.js';
-import { logPages, numberOf, streamPages } from './log-pages.js';
+import { logPages, numberOf, pagesBefore, streamPages } from './log-pages.js';
 import { logRows, PAGE_ROWS, type LogRows } from './log-rows.js';
 import { logPath, openForReading } from './log-schema.js';
 import { openFault, readFault } from './sqlite-fault.js';
@@ -28,6 +28,7 @@ const faulty = (rows: LogRows, path: string): LogRows => {
     streamPage: (...asked) => throwing(fault, () => rows.streamPage(...asked)),
     logPage: (...asked) => throwing(fault, () => rows.logPage(...asked)),
     wantsHot: (filter) => throwing(fault, () => rows.wantsHot(filter)),
+    pageBefore: (...asked) => throwing(fault, () => rows.pageBefore(...asked)),
   };
 };
 
@@ -54,6 +55,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     logId,
     readStream: (stream, options) => streamPages(rows, stream, options),
     readLog: (options) => logPages(rows, head.position(), options),
+    readLogBackwards: (options) => pagesBefore(rows, head.position(), options),
     head: () => Promise.resolve(BigInt(head.position())),
     subscribe: ({ after, filter }, onPage) => {
       const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);

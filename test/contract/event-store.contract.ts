@@ -5,6 +5,7 @@ import type {
   EventLog,
   EventStore,
   LogPage,
+  ReadLogBackwardsOptions,
   ReadStreamOptions,
 } from '../../services/kernel/event-store.js';
 import { MAX_APPEND_BYTES } from '../../services/kernel/event-store.js';
@@ -356,6 +357,32 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
           for (const page of pages)
             if (page.events.length) expect(page.position).toBeGreaterThanOrEqual(page.events.at(-1)!.position);
         }
+      });
+    });
+
+    describe('reading the log backwards', () => {
+      const backwards = async (options?: ReadLogBackwardsOptions): Promise<RecordedEvent[]> =>
+        (await all(store.readLogBackwards(options))).flat();
+
+      it('has the last event first, in several pages too', async () => {
+        await store.append(stream, 'no-stream', events(230));
+        await store.append(other('b'), 'no-stream', [event('last')]);
+        const found = await backwards({ limit: 231 });
+        expect(found.map(({ revision }) => Number(revision))).toEqual([
+          0,
+          ...Array.from({ length: 230 }, (_, i) => 229 - i),
+        ]);
+        expect(textOf(found[0]!)).toBe('last');
+        expect(isAscending(found.map(({ position }) => position).reverse())).toBe(true);
+      });
+
+      it('ends before the position that it is given', async () => {
+        await store.append(stream, 'no-stream', events(3));
+        const [, second, third] = await streamOf(store, stream);
+        expect((await backwards({ before: third!.position, limit: 1 })).map(plain)).toEqual([plain(second!)]);
+        expect(await backwards({ before: 0n })).toEqual([]);
+        expect(await backwards({ limit: 0 })).toEqual([]);
+        expect((await backwards({ before: 2n ** 62n, limit: 1 })).map(plain)).toEqual([plain(third!)]);
       });
     });
 

@@ -93,6 +93,9 @@ const logOf = (events: readonly RecordedEvent[]): EventLog => ({
   readLog: () => {
     throw new Error('reads go by stream');
   },
+  readLogBackwards: () => {
+    throw new Error('reads go by stream');
+  },
   subscribe: () => {
     throw new Error('reads do not follow the log');
   },

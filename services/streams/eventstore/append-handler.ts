@@ -1,0 +1,135 @@
+import type {
+  handleBidiStreamingCall,
+  handleClientStreamingCall,
+  ServerDuplexStream,
+  ServerReadableStream,
+} from '@grpc/grpc-js';
+import {
+  AppendReqSchema,
+  AppendRespSchema,
+  BatchAppendReqSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import { launchAppend, type Writing, type Written } from './append.js';
+import {
+  type AppendRequest,
+  type Expected,
+  gathering,
+  proposedEvent,
+  type Target,
+  targetOf,
+} from './append-request.js';
+import { type Answering, batchAppends } from './batch-append.js';
+import { decoded, encodedAs } from './codec.js';
+import { failedCall, type StreamsLog } from './failed-call.js';
+import { WrongVersion } from './failure.js';
+import { placeOf } from './recorded.js';
+import { empty } from './uuid.js';
+
+const expectedOption = (expected: Expected) => {
+  if (typeof expected === 'bigint') return { case: 'expectedRevision', value: expected } as const;
+  const names = {
+    any: 'expectedAny',
+    'no-stream': 'expectedNoStream',
+    'stream-exists': 'expectedStreamExists',
+  } as const;
+  return { case: names[expected], value: empty } as const;
+};
+
+const success = ({ revision, position }: Written): Buffer =>
+  encodedAs(AppendRespSchema, {
+    result: {
+      case: 'success',
+      value: {
+        currentRevisionOption:
+          revision === undefined ? { case: 'noStream', value: empty } : { case: 'currentRevision', value: revision },
+        positionOption:
+          position === undefined
+            ? { case: 'noPosition', value: empty }
+            : { case: 'position', value: placeOf(position) },
+      },
+    },
+  });
+
+/** A conflict is an answer here, and no failure. */
+const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
+  encodedAs(AppendRespSchema, {
+    result: {
+      case: 'wrongExpectedVersion',
+      value: {
+        currentRevisionOption:
+          current === undefined
+            ? { case: 'currentNoStream', value: empty }
+            : { case: 'currentRevision', value: current },
+        expectedRevisionOption: expectedOption(expected),
+      },
+    },
+  });
+
+type AppendCall = ServerReadableStream<Buffer, Buffer>;
+
+const requestOf = async (call: AppendCall, writing: Writing): Promise<AppendRequest> => {
+  let target: Target | undefined;
+  const gathered = gathering();
+  for await (const bytes of call as AsyncIterable<Buffer>) {
+    const { content } = decoded(AppendReqSchema, bytes);
+    if (content.case === 'options') target = targetOf(content.value);
+    else if (content.case === undefined) throw invalid('content', 'one of options and proposed_message is needed');
+    else gathered.add(proposedEvent(content.value, writing.now()));
+  }
+  if (target === undefined) throw missing('options');
+  return { ...target, events: gathered.events() };
+};
+
+const append = async (writing: Writing, call: AppendCall): Promise<Buffer> => {
+  const request = await requestOf(call, writing);
+  try {
+    const { outcome } = await launchAppend(writing, request);
+    return success(await outcome);
+  } catch (thrown) {
+    if (thrown instanceof WrongVersion) return conflict(thrown, request.expected);
+    throw thrown;
+  }
+};
+
+/** Serves one append for each call. */
+export const appendHandler =
+  (writing: Writing, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
+  (call, respond) =>
+    void append(writing, call).then(
+      (answer) => respond(null, answer),
+      (thrown: unknown) => respond(failedCall(log, 'Append', thrown)),
+    );
+
+/** Appends of one stream that may wait for their answers; beyond it the stream is not read. */
+const MAX_IN_FLIGHT = 512;
+
+/** Takes messages as they come, and answers as the appends are written; a failure of either ends the stream. */
+const answerAll = async (writing: Writing, call: ServerDuplexStream<Buffer, Buffer>): Promise<void> => {
+  const take = batchAppends(writing);
+  const inFlight = new Set<Promise<unknown>>();
+  const send = async ({ answer }: Answering): Promise<void> => {
+    call.write(await answer);
+  };
+  // A writer may say that it is done before it has its answers: the end of what it sends must not end the call.
+  for await (const bytes of call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    const answering = await take(decoded(BatchAppendReqSchema, bytes));
+    if (answering === undefined) continue;
+    const sent: Promise<unknown> = send(answering).finally(() => inFlight.delete(sent));
+    sent.catch((error: unknown) => call.destroy(error as Error));
+    inFlight.add(sent);
+    if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
+  }
+  await Promise.all(inFlight);
+};
+
+/** Serves any number of appends on one stream. */
+export const batchAppendHandler =
+  (writing: Writing, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (call) =>
+    void answerAll(writing, call).then(
+      () => call.end(),
+      (thrown: unknown) => {
+        if (!call.cancelled) call.emit('error', failedCall(log, 'BatchAppend', thrown));
+      },
+    );

@@ -1,0 +1,122 @@
+import type { Appended, EventStore, ExpectedRevision } from '../../kernel/event-store.js';
+import type { NewEvent } from '../../kernel/event.js';
+import { RevisionConflict } from '../../kernel/fault.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { Access } from './access.js';
+import type { AppendRequest, Expected, Target } from './append-request.js';
+import { StreamTombstoned, WrongVersion } from './failure.js';
+import { lastRevision } from './read.js';
+import { metadataStreamOf, type RuleBook, STREAM_METADATA, TOMBSTONE } from './stream-rules.js';
+
+/** What writes stand on. */
+export type Writing = {
+  readonly store: EventStore;
+  readonly access: Access;
+  readonly rules: RuleBook;
+  readonly now: () => number;
+  readonly newId: () => Uint8Array;
+};
+
+/** The end of the stream after an append; without a position when nothing was written. */
+export type Written = { readonly revision: bigint | undefined; readonly position: bigint | undefined };
+
+/** The last revision that a writer may count on: a stream that was deleted is as if it were not there. */
+const visibleRevision = ({ rules }: Writing, stream: StreamName, last: bigint | undefined): bigint | undefined =>
+  last !== undefined && rules.of(stream).truncateBefore > last ? undefined : last;
+
+const isMet = (expected: Expected, current: bigint | undefined): boolean => {
+  if (expected === 'any') return true;
+  if (expected === 'no-stream') return current === undefined;
+  return expected === 'stream-exists' ? current !== undefined : expected === current;
+};
+
+const wrongVersion = async (writing: Writing, stream: StreamName): Promise<WrongVersion> =>
+  new WrongVersion(stream, visibleRevision(writing, stream, await lastRevision(writing.store, stream)));
+
+/**
+ * What the log is to expect. Only two beliefs need a look at the stream: that it exists, and that it does not where it
+ * was deleted before.
+ */
+const expectedRevision = async (writing: Writing, { stream, expected }: Target): Promise<ExpectedRevision> => {
+  const isRuled = writing.rules.of(stream).truncateBefore > 0n;
+  if (expected !== 'stream-exists' && !(expected === 'no-stream' && isRuled)) return expected;
+  const last = await lastRevision(writing.store, stream);
+  const current = visibleRevision(writing, stream, last);
+  if (!isMet(expected, current)) throw new WrongVersion(stream, current);
+  return expected === 'stream-exists' ? 'any' : (last ?? 'no-stream');
+};
+
+const onlyCheck = async (writing: Writing, { stream, expected }: Target): Promise<Written> => {
+  const revision = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
+  if (!isMet(expected, revision)) throw new WrongVersion(stream, revision);
+  return { revision, position: undefined };
+};
+
+/** An append on its way: it has its place among the others once this is there, and its outcome later. */
+export type Launched = { readonly outcome: Promise<Written> };
+
+const outcomeOf = async (
+  writing: Writing,
+  { stream, events }: AppendRequest,
+  appended: Promise<Appended>,
+): Promise<Written> => {
+  try {
+    const written = await appended;
+    for (const event of events) writing.rules.take({ ...event, stream });
+    return written;
+  } catch (error) {
+    throw error instanceof RevisionConflict ? await wrongVersion(writing, stream) : error;
+  }
+};
+
+/**
+ * Checks an append and hands it to the log. Appends launched one after another are written in that order.
+ *
+ * @throws {RpcError} PERMISSION_DENIED when nobody may write there.
+ * @throws {StreamTombstoned} when the stream was deleted for good.
+ * @throws {WrongVersion} here or as the outcome, when the stream is not where it is believed to be.
+ */
+export const launchAppend = async (writing: Writing, request: AppendRequest): Promise<Launched> => {
+  const { stream, events } = request;
+  writing.access.assertWritable(stream);
+  if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
+  if (events.length === 0) return { outcome: onlyCheck(writing, request) };
+  const expected = await expectedRevision(writing, request);
+  return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
+};
+
+const ownEvent = ({ now, newId }: Writing, type: string, data: Uint8Array): NewEvent => ({
+  id: newId(),
+  type,
+  data,
+  metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
+});
+
+const assertDeletable = async (writing: Writing, { stream, expected }: Target): Promise<bigint | undefined> => {
+  writing.access.assertDeletable(stream);
+  if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
+  const current = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
+  if (!isMet(expected, current)) throw new WrongVersion(stream, current);
+  return current;
+};
+
+/** Hides what a stream has; what is appended later is shown again, with revisions that go on. */
+export const deleteStream = async (writing: Writing, target: Target): Promise<Written> => {
+  const last = await assertDeletable(writing, target);
+  const data = Buffer.from(JSON.stringify({ $tb: Number((last ?? -1n) + 1n) }));
+  const stream = metadataStreamOf(target.stream) as StreamName;
+  const { outcome } = await launchAppend(writing, {
+    stream,
+    expected: 'any',
+    events: [ownEvent(writing, STREAM_METADATA, data)],
+  });
+  return outcome;
+};
+
+/** Ends a stream for good: it can neither be read nor written again. */
+export const tombstoneStream = async (writing: Writing, target: Target): Promise<Written> => {
+  await assertDeletable(writing, target);
+  const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];
+  const { outcome } = await launchAppend(writing, { stream: target.stream, expected: 'any', events });
+  return outcome;
+};

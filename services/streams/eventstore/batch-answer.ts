@@ -1,0 +1,111 @@
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
+import {
+  type BatchAppendReq_Options as Options,
+  BatchAppendRespSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  AccessDeniedSchema,
+  BadRequestSchema,
+  EmptySchema,
+  MaximumAppendSizeExceededSchema,
+  StreamDeletedSchema,
+  TimeoutSchema,
+  type UUID,
+  WrongExpectedVersionSchema,
+} from '../../../proto/gen/event_store/client/values_pb.js';
+import { MAX_APPEND_BYTES } from '../../kernel/event-store.js';
+import { AppendTooLarge } from '../../kernel/fault.js';
+import type { Written } from './append.js';
+import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
+import { placeOf } from './recorded.js';
+import { empty } from './uuid.js';
+
+/** An append of a batch stream, as its answer names it. */
+export type Asked = { readonly correlationId: UUID | undefined; readonly options: Options };
+
+const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Any =>
+  create(AnySchema, {
+    typeUrl: `type.googleapis.com/${schema.typeName}`,
+    value: toBinary(schema, create(schema, message)),
+  });
+
+/** What was expected, in the three shapes that the answers have it. */
+const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
+  const { case: name, value } = expected;
+  if (name === undefined) return { echo: {}, wrong: {} };
+  const echo = { expectedStreamPosition: expected };
+  if (name === 'streamPosition')
+    return { echo, wrong: { expectedStreamPositionOption: { case: 'expectedStreamPosition', value } as const } };
+  const names = { noStream: 'expectedNoStream', any: 'expectedAny', streamExists: 'expectedStreamExists' } as const;
+  return { echo, wrong: { expectedStreamPositionOption: { case: names[name], value: empty } as const } };
+};
+
+const wrongVersion = ({ current, message }: WrongVersion, options: Options) => ({
+  code: status.ALREADY_EXISTS,
+  message,
+  details: packed(WrongExpectedVersionSchema, {
+    currentStreamRevisionOption:
+      current === undefined
+        ? { case: 'currentNoStream', value: empty }
+        : { case: 'currentStreamRevision', value: current },
+    ...expectedEcho(options).wrong,
+  }),
+});
+
+const DETAILS: Partial<Record<status, (message: string) => Any>> = {
+  [status.PERMISSION_DENIED]: () => packed(AccessDeniedSchema, {}),
+  [status.INVALID_ARGUMENT]: (message) => packed(BadRequestSchema, { message }),
+  [status.DEADLINE_EXCEEDED]: () => packed(TimeoutSchema, {}),
+};
+
+/** Why one append of a batch has failed; a client that finds no details in it breaks. */
+const errorOf = (thrown: unknown, options: Options) => {
+  if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
+  const { code, details: message } = failureOf(thrown);
+  if (thrown instanceof StreamTombstoned)
+    return {
+      code: status.NOT_FOUND,
+      message,
+      details: packed(StreamDeletedSchema, { streamIdentifier: options.streamIdentifier }),
+    };
+  if (thrown instanceof AppendTooLarge)
+    return { code, message, details: packed(MaximumAppendSizeExceededSchema, { maxAppendSize: MAX_APPEND_BYTES }) };
+  return { code, message, details: DETAILS[code]?.(message) ?? packed(EmptySchema, {}) };
+};
+
+const successOf = ({ revision, position }: Written) => ({
+  currentRevisionOption:
+    revision === undefined
+      ? ({ case: 'noStream', value: empty } as const)
+      : ({ case: 'currentRevision', value: revision } as const),
+  positionOption:
+    position === undefined
+      ? ({ case: 'noPosition', value: empty } as const)
+      : ({ case: 'position', value: placeOf(position) } as const),
+});
+
+const answerTo = (
+  { correlationId, options }: Asked,
+  result: MessageInitShape<typeof BatchAppendRespSchema>['result'],
+) =>
+  Buffer.from(
+    toBinary(
+      BatchAppendRespSchema,
+      create(BatchAppendRespSchema, {
+        ...(correlationId && { correlationId }),
+        streamIdentifier: options.streamIdentifier ?? { streamName: new Uint8Array() },
+        ...expectedEcho(options).echo,
+        ...(result && { result }),
+      }),
+    ),
+  );
+
+/** The answer to an append that was written, as bytes. */
+export const successAnswer = (asked: Asked, written: Written): Buffer =>
+  answerTo(asked, { case: 'success', value: successOf(written) });
+
+/** The answer to an append that was not; it always names the stream and has details, or clients break. */
+export const failureAnswer = (asked: Asked, thrown: unknown): Buffer =>
+  answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });

@@ -1,0 +1,92 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type {
+  BatchAppendReq,
+  BatchAppendReq_Options as Options,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import type { UUID } from '../../../proto/gen/event_store/client/values_pb.js';
+import { OutcomeUnknown } from '../../kernel/fault.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import { launchAppend, type Launched, type Writing } from './append.js';
+import { gathering, proposedEvent, targetOf } from './append-request.js';
+import { type Asked, failureAnswer, successAnswer } from './batch-answer.js';
+
+/** An append whose parts have not all come. */
+type Open = Asked & { readonly gathered: ReturnType<typeof gathering>; error?: Error };
+
+/** The answer that is to come, to an append that is whole and has its place among the others. */
+export type Answering = { readonly answer: Promise<Buffer> };
+
+/** The longest that a writer waits for an answer, in milliseconds. */
+const MAX_WAIT_MS = 10_000;
+
+/** Appends that one stream may leave open; whoever opens more has lost count. */
+const MAX_OPEN = 100;
+
+const waitMs = ({ deadlineOption }: Options, nowMs: number): number => {
+  if (deadlineOption.case === 'deadlineAt') return timestampMs(deadlineOption.value) - nowMs;
+  if (deadlineOption.case !== 'deadline') return MAX_WAIT_MS;
+  return Number(deadlineOption.value.seconds) * 1_000 + deadlineOption.value.nanos / 1e6;
+};
+
+const inTime = async <Value>(work: Promise<Value>, ms: number): Promise<Value> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new OutcomeUnknown('the deadline has passed')), Math.max(0, ms));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const keyOf = (id: UUID | undefined): string => {
+  const value = id?.value;
+  if (value?.case === 'string') return value.value;
+  if (value?.case === 'structured') return `${value.value.mostSignificantBits}:${value.value.leastSignificantBits}`;
+  throw missing('correlation_id');
+};
+
+/** The appends of one batch stream: takes its messages one after another. */
+export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Promise<Answering | undefined>) => {
+  const open = new Map<string, Open>();
+
+  const opened = (key: string, { correlationId, options }: BatchAppendReq): Open => {
+    const known = open.get(key);
+    if (known) return known;
+    if (options === undefined) throw missing('options');
+    if (open.size >= MAX_OPEN) throw invalid('correlation_id', `more than ${MAX_OPEN} appends are open`);
+    const fresh: Open = { correlationId, options, gathered: gathering() };
+    open.set(key, fresh);
+    return fresh;
+  };
+
+  const gather = ({ proposedMessages }: BatchAppendReq, append: Open): void => {
+    try {
+      for (const message of proposedMessages) append.gathered.add(proposedEvent(message, writing.now()));
+    } catch (error) {
+      append.error ??= error as Error;
+    }
+  };
+
+  const launch = async (append: Open): Promise<Launched> => {
+    if (append.error !== undefined) throw append.error;
+    return launchAppend(writing, { ...targetOf(append.options), events: append.gathered.events() });
+  };
+
+  return async (request) => {
+    const key = keyOf(request.correlationId);
+    const append = opened(key, request);
+    gather(request, append);
+    if (!request.isFinal) return undefined;
+    open.delete(key);
+    const ms = Math.min(MAX_WAIT_MS, waitMs(append.options, writing.now()));
+    const refused = (thrown: unknown): Buffer => failureAnswer(append, thrown);
+    try {
+      const { outcome } = await launch(append);
+      return { answer: inTime(outcome, ms).then((written) => successAnswer(append, written), refused) };
+    } catch (thrown) {
+      return { answer: Promise.resolve(refused(thrown)) };
+    }
+  };
+};

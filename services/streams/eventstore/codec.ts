@@ -1,0 +1,29 @@
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { RpcError } from '../../kernel/rpc.js';
+
+/**
+ * Decodes a request. Requests come undecoded, so that bytes that are no message are the caller's mistake.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT.
+ */
+export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> => {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (cause) {
+    throw new RpcError(
+      'INVALID_ARGUMENT',
+      `cannot decode ${schema.name}: ${cause instanceof Error ? cause.message : 'not a message'}`,
+    );
+  }
+};
+
+/** Encodes an answer. */
+export const encodedAs = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
+  Buffer.from(toBinary(schema, create(schema, message)));

@@ -1,0 +1,84 @@
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import { MAX_APPEND_BYTES } from '../../kernel/event-store.js';
+import { RpcError } from '../../kernel/rpc.js';
+
+/** What a call ends with: a status, and the trailers that official clients read. */
+export type Failure = {
+  readonly code: status;
+  readonly details: string;
+  readonly trailers: Readonly<Record<string, string>>;
+};
+
+/** The stream was deleted for good. */
+export class StreamTombstoned extends Error {
+  readonly stream: string;
+
+  constructor(stream: string) {
+    super(`stream ${stream} is deleted`);
+    this.name = 'StreamTombstoned';
+    this.stream = stream;
+  }
+}
+
+/** A stream is not where a caller expected it. */
+export class WrongVersion extends Error {
+  readonly stream: string;
+  /** The last revision; `undefined` when there is no stream. */
+  readonly current: bigint | undefined;
+
+  constructor(stream: string, current: bigint | undefined) {
+    super(`stream ${stream} is at ${current ?? 'no revision'}`);
+    this.name = 'WrongVersion';
+    this.stream = stream;
+    this.current = current;
+  }
+}
+
+/** Trailers are printable ASCII. */
+const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
+
+const failure = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => ({
+  code,
+  details,
+  trailers,
+});
+
+const ofRequest = ({ code, message }: RpcError): Failure =>
+  failure(status[code], message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
+
+const ofFault = (fault: Fault): Failure => {
+  if (fault instanceof AppendTooLarge)
+    return failure(status.INVALID_ARGUMENT, fault.message, {
+      exception: 'maximum-append-size-exceeded',
+      'maximum-append-size': String(MAX_APPEND_BYTES),
+    });
+  if (fault instanceof OutcomeUnknown) return failure(status.DEADLINE_EXCEEDED, 'it is not known what was recorded');
+  if (fault instanceof RevisionConflict) return failure(status.ABORTED, fault.message);
+  if (fault instanceof StoreUnavailable) return failure(status.UNAVAILABLE, 'Server Is Not Ready');
+  return failure(status.INTERNAL, 'internal error');
+};
+
+/** The failure of a call. INTERNAL is a bug of ours or a damaged log: the caller hears nothing more of it. */
+export const failureOf = (thrown: unknown): Failure => {
+  if (thrown instanceof RpcError) return ofRequest(thrown);
+  if (thrown instanceof StreamTombstoned)
+    return failure(status.FAILED_PRECONDITION, thrown.message, {
+      exception: 'stream-deleted',
+      'stream-name': thrown.stream,
+    });
+  if (thrown instanceof WrongVersion)
+    return failure(status.FAILED_PRECONDITION, thrown.message, {
+      exception: 'wrong-expected-version',
+      'stream-name': thrown.stream,
+      'actual-version': String(thrown.current ?? ''),
+    });
+  return thrown instanceof Fault ? ofFault(thrown) : failure(status.INTERNAL, 'internal error');
+};
+
+/** The same as the library takes it. */
+export const serviceError = ({ code, details, trailers }: Failure): ServiceError => {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));
+  return Object.assign(new Error(details), { code, details: ascii(details), metadata });
+};

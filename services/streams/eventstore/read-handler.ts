@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import { ReadReqSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import type { Subscription } from '../../kernel/event-store.js';
+import { decoded } from './codec.js';
+import { failedCall, type StreamsLog } from './failed-call.js';
+import { readOnce, type Reading } from './read.js';
+import { readPlan } from './read-request.js';
+import { encoded } from './recorded.js';
+import { follow, type Send } from './subscribe.js';
+
+type ReadCall = ServerWritableStream<Buffer, Buffer>;
+
+/** The reader has gone; nothing is to be said to it. */
+class ReaderGone extends Error {}
+
+/** Not `once` of the library: it would take the error that ends the call for its own. */
+const heard = (call: ReadCall, event: 'cancelled' | 'drain'): Promise<void> =>
+  new Promise((resolve) => call.once(event, () => resolve()));
+
+/** Writes, and waits while the reader is slow: what it has not taken is not held here. */
+const sendTo = (call: ReadCall): Send => {
+  const gone = heard(call, 'cancelled');
+  return async (content) => {
+    if (call.cancelled) throw new ReaderGone();
+    if (!call.write(encoded(content))) await Promise.race([heard(call, 'drain'), gone]);
+  };
+};
+
+const untilGone = async (call: ReadCall, subscription: Subscription, closing: Promise<unknown>): Promise<void> => {
+  try {
+    await Promise.race([subscription.ended, heard(call, 'cancelled'), closing]);
+  } finally {
+    await subscription.close();
+  }
+};
+
+const answer = async (reading: Reading, call: ReadCall, closing: Promise<unknown>): Promise<void> => {
+  const plan = readPlan(decoded(ReadReqSchema, call.request));
+  const send = sendTo(call);
+  const { count } = plan;
+  if (count !== undefined) {
+    for await (const content of readOnce(reading, { ...plan, count })) await send(content);
+    return;
+  }
+  await untilGone(call, await follow(reading, plan, { send, subscriptionId: randomUUID() }), closing);
+};
+
+/** Serves reads and subscriptions; `closing` ends the subscriptions. */
+export const readHandler =
+  (reading: Reading, closing: Promise<unknown>, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
+  (call) =>
+    void answer(reading, call, closing).then(
+      () => call.end(),
+      (thrown: unknown) => {
+        if (!(thrown instanceof ReaderGone)) call.emit('error', failedCall(log, 'Read', thrown));
+      },
+    );

@@ -1,0 +1,76 @@
+import {
+  type ReadReq,
+  ReadReq_Options_ReadDirection as Direction,
+  type ReadReq_Options,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import { type Filter, filterOf } from './filter.js';
+import { streamOf } from './stream-identifier.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { UuidForm } from './uuid.js';
+
+/** Where a read begins: at an end, or at a revision or position. */
+export type From = 'start' | 'end' | bigint;
+
+/** A read of one stream, or of the whole log, once or without end. */
+export type ReadPlan = {
+  /** `undefined` is the whole log. */
+  readonly stream: StreamName | undefined;
+  readonly from: From;
+  readonly direction: 'forwards' | 'backwards';
+  /** `undefined` is a subscription. */
+  readonly count: number | undefined;
+  readonly filter: Filter | undefined;
+  readonly form: UuidForm;
+  /** The client understands where a stream ends. */
+  readonly saysEnds: boolean;
+};
+
+/** What clients send for "the end" where they have no word for it. */
+const END = 2n ** 64n - 1n;
+
+const placed = (place: bigint): From => (place === END ? 'end' : place);
+
+const fromOf = ({ streamOption }: ReadReq_Options): From => {
+  if (streamOption.case === 'stream') {
+    const { revisionOption: option } = streamOption.value;
+    return option.case === 'revision' ? placed(option.value) : (option.case ?? 'start');
+  }
+  const option = streamOption.value?.allOption;
+  return option?.case === 'position' ? placed(option.value.commitPosition) : (option?.case ?? 'start');
+};
+
+const countOf = ({ countOption }: ReadReq_Options): number | undefined => {
+  if (countOption.case === 'subscription') return undefined;
+  if (countOption.case === 'count') return Number(countOption.value);
+  throw invalid('options', 'one of count and subscription is needed');
+};
+
+const assertCombination = ({ streamOption, countOption, filterOption, readDirection }: ReadReq_Options): void => {
+  if (streamOption.case === undefined) throw invalid('options', 'one of stream and all is needed');
+  if (filterOption.case === undefined) throw invalid('options', 'one of filter and no_filter is needed');
+  if (filterOption.case === 'filter' && streamOption.case === 'stream')
+    throw invalid('options.filter', 'one stream is read whole');
+  if (countOption.case === 'subscription' && readDirection === Direction.Backwards)
+    throw invalid('options.read_direction', 'a subscription goes forwards');
+};
+
+/**
+ * Reads what is asked for.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT with the field that stands in the way.
+ */
+export const readPlan = ({ options }: ReadReq): ReadPlan => {
+  if (options === undefined) throw missing('options');
+  assertCombination(options);
+  const { streamOption, filterOption, uuidOption, controlOption, readDirection } = options;
+  return {
+    stream: streamOption.case === 'stream' ? streamOf(streamOption.value.streamIdentifier) : undefined,
+    from: fromOf(options),
+    direction: readDirection === Direction.Backwards ? 'backwards' : 'forwards',
+    count: countOf(options),
+    filter: filterOption.case === 'filter' ? filterOf(filterOption.value) : undefined,
+    form: uuidOption?.content.case === 'structured' ? 'structured' : 'string',
+    saysEnds: (controlOption?.compatibility ?? 0) >= 1,
+  };
+};

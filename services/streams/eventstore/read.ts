@@ -1,0 +1,129 @@
+import type { EventLog } from '../../kernel/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { StreamName } from '../../kernel/stream.js';
+import { StreamTombstoned } from './failure.js';
+import { besideOf } from './event-metadata.js';
+import type { From, ReadPlan } from './read-request.js';
+import { eventContent, type Present, type ReadContent } from './recorded.js';
+import { identifierOf } from './stream-identifier.js';
+import type { RuleBook, StreamRules } from './stream-rules.js';
+
+/** What reads stand on. */
+export type Reading = {
+  readonly log: EventLog;
+  readonly rules: RuleBook;
+  readonly present: Present;
+  readonly now: () => number;
+};
+
+/** A read that ends. */
+export type CountedPlan = ReadPlan & { readonly count: number };
+
+/** The last revision of a stream; `undefined` when there is no stream. */
+export const lastRevision = async (log: EventLog, stream: StreamName): Promise<bigint | undefined> => {
+  for await (const page of log.readStream(stream, { direction: 'backwards', limit: 1 })) return page[0]?.revision;
+  return undefined;
+};
+
+/** The first revision that a stream shows. */
+export const firstShown = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
+  const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
+  return byCount > truncateBefore ? byCount : truncateBefore;
+};
+
+const isYoung = ({ maxAgeMs }: StreamRules, event: RecordedEvent, nowMs: number): boolean =>
+  maxAgeMs === undefined || besideOf(event).recordedAtMs > nowMs - maxAgeMs;
+
+const revisionOf = (from: From, last: bigint): bigint => {
+  if (from === 'start') return 0n;
+  return from === 'end' ? last : from;
+};
+
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+async function* shownEvents(
+  { log, rules, now }: Reading,
+  { stream, from, direction, count }: CountedPlan & { readonly stream: StreamName },
+  last: bigint,
+): AsyncGenerator<RecordedEvent> {
+  if (from === 'end' && direction === 'forwards') return;
+  const ruled = rules.of(stream);
+  const first = firstShown(ruled, last);
+  const begin = revisionOf(from, last);
+  const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit: count };
+  for await (const page of log.readStream(stream, options)) {
+    for (const event of page) {
+      if (event.revision < first) return;
+      if (isYoung(ruled, event, now())) yield event;
+    }
+  }
+}
+
+/** Where a stream ends, for clients that understand it. */
+function* endsOf(
+  { direction, saysEnds }: CountedPlan,
+  { first, last, seen }: { readonly first: bigint; readonly last: bigint; readonly seen: bigint | undefined },
+): Generator<ReadContent> {
+  if (!saysEnds) return;
+  if (seen === undefined && first > 0n) yield { case: 'firstStreamPosition', value: first };
+  const isAtEnd = direction === 'forwards' ? (seen ?? last) >= last : (seen ?? first) <= first;
+  if (isAtEnd) yield { case: 'lastStreamPosition', value: last };
+}
+
+/** One stream, as far as it is wanted. What is not there is an answer and no failure. */
+async function* readStream(
+  reading: Reading,
+  plan: CountedPlan & { readonly stream: StreamName },
+): AsyncGenerator<ReadContent> {
+  const { stream, form } = plan;
+  const ruled = reading.rules.of(stream);
+  if (ruled.isTombstoned) throw new StreamTombstoned(stream);
+  const last = await lastRevision(reading.log, stream);
+  const first = last === undefined ? 0n : firstShown(ruled, last);
+  if (last === undefined || first > last) {
+    yield { case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } };
+    return;
+  }
+  let seen: bigint | undefined;
+  for await (const event of shownEvents(reading, plan, last)) {
+    seen = event.revision;
+    yield await eventContent(event, form, reading.present);
+  }
+  yield* endsOf(plan, { first, last, seen });
+}
+
+const logPages = (
+  log: EventLog,
+  { from, direction }: Pick<CountedPlan, 'from' | 'direction'>,
+): AsyncIterable<readonly RecordedEvent[]> | undefined => {
+  if (direction === 'backwards') {
+    if (from === 'start') return undefined;
+    return log.readLogBackwards(from === 'end' ? {} : { before: from });
+  }
+  if (from === 'end') return undefined;
+  const after = from === 'start' || from === 0n ? 0n : from - 1n;
+  return eventsOf(log, after);
+};
+
+async function* eventsOf(log: EventLog, after: bigint): AsyncGenerator<readonly RecordedEvent[]> {
+  for await (const page of log.readLog({ after })) yield page.events;
+}
+
+/** The whole log, or what a filter leaves of it, as far as it is wanted. */
+async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> {
+  const pages = logPages(log, plan);
+  let left = plan.count;
+  if (pages === undefined || left <= 0) return;
+  for await (const page of pages) {
+    for (const event of page) {
+      if (plan.filter?.matches(event) === false) continue;
+      yield await eventContent(event, plan.form, present);
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+}
+
+/** The answers to a read that ends, in order. */
+export const readOnce = (reading: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> =>
+  plan.stream === undefined ? readAll(reading, plan) : readStream(reading, { ...plan, stream: plan.stream });

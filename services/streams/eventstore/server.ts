@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import type { DescMethod } from '@bufbuild/protobuf';
+import { type handleUnaryCall, logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import { ClusterInfoSchema, Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
+import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event_store/client/server_features_pb.js';
+import {
+  DeleteReqSchema,
+  DeleteRespSchema,
+  Streams,
+  TombstoneReqSchema,
+  TombstoneRespSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import { deleteStream, tombstoneStream, type Writing, type Written } from './append.js';
+import { appendHandler, batchAppendHandler } from './append-handler.js';
+import { targetOf } from './append-request.js';
+import { decoded, encodedAs } from './codec.js';
+import { failedCall, type StreamsLog } from './failed-call.js';
+import { clusterOfOne } from './gossip.js';
+import type { Reading } from './read.js';
+import { readHandler } from './read-handler.js';
+import { placeOf } from './recorded.js';
+import { supportedMethods } from './server-features.js';
+import { empty } from './uuid.js';
+
+/** What the EventStoreDB protocol is served over, and where. */
+export type EventstoreHosting = {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly reading: Reading;
+  readonly writing: Writing;
+  readonly logger: StreamsLog;
+};
+
+/** The protocol, listening. */
+export interface EventstoreListening {
+  readonly port: number;
+  /** Ends subscriptions, waits at most `drainMs` for other calls, then cuts them off. */
+  close(options: { readonly drainMs: number }): Promise<void>;
+}
+
+/** Above what clients send at most in one message, which is 3 MiB and a frame. */
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+
+const raw = (bytes: Buffer): Buffer => bytes;
+
+const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
+
+/** A unary RPC that takes bytes and gives some. */
+const unary =
+  (rpc: string, logger: StreamsLog, answer: (request: Buffer) => Promise<Buffer>): handleUnaryCall<Buffer, Buffer> =>
+  ({ request }, respond) =>
+    void answer(request).then(
+      (bytes) => respond(null, bytes),
+      (thrown: unknown) => respond(failedCall(logger, rpc, thrown)),
+    );
+
+const positionOption = ({ position }: Written) =>
+  position === undefined
+    ? ({ case: 'noPosition', value: empty } as const)
+    : ({ case: 'position', value: placeOf(position) } as const);
+
+const registerStreams = (
+  server: Server,
+  { reading, writing, logger }: EventstoreHosting,
+  closing: Promise<unknown>,
+): void => {
+  const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
+  const removed = unary('Delete', logger, async (request) => {
+    const written = await deleteStream(writing, targetOf(decoded(DeleteReqSchema, request).options));
+    return encodedAs(DeleteRespSchema, { positionOption: positionOption(written) });
+  });
+  const tombstoned = unary('Tombstone', logger, async (request) => {
+    const written = await tombstoneStream(writing, targetOf(decoded(TombstoneReqSchema, request).options));
+    return encodedAs(TombstoneRespSchema, { positionOption: positionOption(written) });
+  });
+  server.register(pathOf(read), readHandler(reading, closing, logger), raw, raw, 'serverStream');
+  server.register(pathOf(append), appendHandler(writing, logger), raw, raw, 'clientStream');
+  server.register(pathOf(batchAppend), batchAppendHandler(writing, logger), raw, raw, 'bidi');
+  server.register(pathOf(remove), removed, raw, raw, 'unary');
+  server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
+};
+
+const listen = (server: Server, { host, port }: EventstoreHosting): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error)
+        reject(new Error(`the EventStoreDB protocol cannot listen on ${address}: ${error.message}`, { cause: error }));
+      else resolve(bound);
+    });
+  });
+
+const shutDown = (server: Server, drainMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), drainMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/**
+ * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const serveEventstore = async (hosting: EventstoreHosting): Promise<EventstoreListening> => {
+  setLogVerbosity(logVerbosity.NONE); // what the library has to say reaches us as errors
+  const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
+  let close = (): void => undefined;
+  const closing = new Promise<void>((resolve) => (close = resolve));
+  const instanceId = randomBytes(16);
+  let port = 0;
+  const features = () => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods()));
+  const cluster = () =>
+    Promise.resolve(
+      encodedAs(ClusterInfoSchema, clusterOfOne({ address: hosting.host, port }, instanceId, hosting.reading.now())),
+    );
+  registerStreams(server, hosting, closing);
+  const { getSupportedMethods } = ServerFeatures.method;
+  server.register(
+    pathOf(getSupportedMethods),
+    unary('GetSupportedMethods', hosting.logger, features),
+    raw,
+    raw,
+    'unary',
+  );
+  server.register(pathOf(Gossip.method.read), unary('Gossip.Read', hosting.logger, cluster), raw, raw, 'unary');
+  port = await listen(server, hosting);
+  return {
+    port,
+    close: ({ drainMs }) => {
+      close();
+      return shutDown(server, drainMs);
+    },
+  };
+};

@@ -1,0 +1,26 @@
+import type { StreamIdentifier } from '../../../proto/gen/event_store/client/values_pb.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import type { StreamName } from '../../kernel/stream.js';
+
+const MAX_BYTES = 1_024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The stream that is meant.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the name is empty, no UTF-8, or longer than 1,024 bytes.
+ */
+export const streamOf = (identifier: StreamIdentifier | undefined): StreamName => {
+  const bytes = identifier?.streamName;
+  if (bytes === undefined || bytes.length === 0) throw missing('options.stream_identifier');
+  if (bytes.length > MAX_BYTES) throw invalid('options.stream_identifier', `longer than ${MAX_BYTES} bytes`);
+  try {
+    return utf8.decode(bytes) as StreamName;
+  } catch {
+    throw invalid('options.stream_identifier', 'it is no UTF-8');
+  }
+};
+
+/** The same as the protocol has it. */
+export const identifierOf = (stream: string): { streamName: Uint8Array } => ({ streamName: Buffer.from(stream) });

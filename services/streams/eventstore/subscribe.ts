@@ -1,0 +1,88 @@
+import type { EventLog, LogPage, Subscription } from '../../kernel/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { categoryOf, type StreamName } from '../../kernel/stream.js';
+import { StreamTombstoned } from './failure.js';
+import { firstShown, lastRevision, type Reading } from './read.js';
+import type { From, ReadPlan } from './read-request.js';
+import { eventContent, placeOf, type ReadContent } from './recorded.js';
+
+/** Takes an answer, and resolves when the reader has room for the next. */
+export type Send = (content: ReadContent) => Promise<void>;
+
+const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
+
+/** Sends events, and a checkpoint each time so many were looked at since the last. */
+const sender = ({ present }: Reading, { form, filter }: ReadPlan, send: Send) => {
+  let considered = 0;
+  const checkpoint = async (position: bigint): Promise<void> => {
+    considered = 0;
+    await send({ case: 'checkpoint', value: placeOf(position) });
+  };
+  return async (event: RecordedEvent): Promise<void> => {
+    if (filter?.matches(event) !== false) await send(await eventContent(event, form, present));
+    considered += 1;
+    if (filter !== undefined && considered >= filter.checkpointEvery) await checkpoint(event.position);
+  };
+};
+
+const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
+  if (from === 'start') return 0n;
+  return from === 'end' ? log.head() : from;
+};
+
+/** The whole log after a position; history first, then what comes. */
+const followAll = async (reading: Reading, plan: ReadPlan, send: Send): Promise<Subscription> => {
+  const forward = sender(reading, plan, send);
+  let isCaughtUp = false;
+  return reading.log.subscribe({ after: await afterPosition(reading.log, plan.from) }, async ({ events }, isLive) => {
+    for (const event of events) await forward(event);
+    if (isLive && !isCaughtUp) await send(CAUGHT_UP);
+    isCaughtUp ||= isLive;
+  });
+};
+
+/** The last revision that the subscriber has; -1 is none. */
+const afterRevision = async ({ log, rules }: Reading, stream: StreamName, from: From): Promise<bigint> => {
+  const last = (await lastRevision(log, stream)) ?? -1n;
+  if (from === 'end') return last;
+  const hidden = firstShown(rules.of(stream), last) - 1n;
+  const asked = from === 'start' ? -1n : from;
+  return asked > hidden ? asked : hidden;
+};
+
+/** One stream after a revision. It need not exist: then it is waited for. */
+const followStream = async (
+  reading: Reading,
+  plan: ReadPlan & { readonly stream: StreamName },
+  send: Send,
+): Promise<Subscription> => {
+  const { log } = reading;
+  const { stream } = plan;
+  const forward = sender(reading, plan, send);
+  // Before the stream is read, so that nothing falls between it and what is live.
+  const head = await log.head();
+  let seen = await afterRevision(reading, stream, plan.from);
+  const take = async (event: RecordedEvent): Promise<void> => {
+    if (event.stream !== stream || event.revision <= seen) return;
+    seen = event.revision;
+    await forward(event);
+  };
+  for await (const page of log.readStream(stream, { from: seen + 1n })) for (const event of page) await take(event);
+  await send(CAUGHT_UP);
+  const onPage = async ({ events }: LogPage): Promise<void> => {
+    for (const event of events) await take(event);
+  };
+  return log.subscribe({ after: head, filter: { categories: [categoryOf(stream)] } }, onPage);
+};
+
+/** Begins to send what is there and what comes; `subscriptionId` is what the confirmation says. */
+export const follow = async (
+  reading: Reading,
+  plan: ReadPlan,
+  { send, subscriptionId }: { readonly send: Send; readonly subscriptionId: string },
+): Promise<Subscription> => {
+  const { stream } = plan;
+  if (stream !== undefined && reading.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
+  await send({ case: 'confirmation', value: { subscriptionId } });
+  return stream === undefined ? followAll(reading, plan, send) : followStream(reading, { ...plan, stream }, send);
+};
