@@ -19,6 +19,15 @@ import { InvalidConfiguration } from './told.js';
 /** From the most to the least that is written. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** What clients of the EventStoreDB protocol may do. */
+export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
+
+/** How clients of the EventStoreDB protocol get the data of events. */
+export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
+
+/** What a process can do. */
+export const ROLES = ['all', 'log'] as const;
+
 /** Every setting there is, with its default. Keys are those of the configuration file. */
 export const settings = z
   .strictObject({
@@ -29,6 +38,24 @@ export const settings = z
     host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
     grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
     http_port: port.default(80).describe('port of REST; 0 takes a free one'),
+    eventstore_port: port
+      .optional()
+      .describe('port of the EventStoreDB protocol; 0 takes a free one; by default 2113, where it is free'),
+    eventstore_mode: z
+      .enum(EVENTSTORE_MODES, { error: `must be one of ${EVENTSTORE_MODES.join(', ')}` })
+      .default('read')
+      .describe('what clients of the EventStoreDB protocol may do; nobody writes what the control plane decides on'),
+    eventstore_format: z
+      .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
+      .optional()
+      .describe('how they get the data of events; by default json, of a log server stored'),
+    role: z
+      .preprocess(
+        (value) => (typeof value === 'string' ? [value] : value),
+        z.array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` })).min(1),
+      )
+      .prefault(['all'])
+      .describe('what this process does: all, or log, which is a log server and nothing else'),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
       .default('info')

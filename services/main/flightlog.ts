@@ -1,6 +1,14 @@
 import { Command, Option } from 'commander';
 import { executionPath, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
-import { type Configuration, configure, type Given, LOG_LEVELS } from './configuration.js';
+import {
+  type Configuration,
+  configure,
+  EVENTSTORE_FORMATS,
+  EVENTSTORE_MODES,
+  type Given,
+  LOG_LEVELS,
+  ROLES,
+} from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { SandboxFlags } from './sandbox.js';
@@ -17,6 +25,10 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   payloadStore: ['payload_store'],
   grpcPort: ['grpc_port'],
   httpPort: ['http_port'],
+  eventstorePort: ['eventstore_port'],
+  eventstoreMode: ['eventstore_mode'],
+  eventstoreFormat: ['eventstore_format'],
+  role: ['role'],
   host: ['host'],
   logLevel: ['log_level'],
   insecure: ['insecure'],
@@ -57,6 +69,18 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
   withData(command)
     .option('--grpc-port <n>', `port of gRPC; 0 takes a free one (default ${grpcPort})`)
     .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
+    .option(
+      '--eventstore-port <n>',
+      'port of the EventStoreDB protocol; 0 takes a free one (default 2113, where it is free)',
+    )
+    .addOption(
+      new Option('--eventstore-mode <mode>', 'what its clients may do (default read)').choices(EVENTSTORE_MODES),
+    )
+    .addOption(
+      new Option('--eventstore-format <format>', 'how they get the data of events (default json)').choices(
+        EVENTSTORE_FORMATS,
+      ),
+    )
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
     .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
     .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
@@ -78,10 +102,21 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
 withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
   .description('serve the interface over gRPC and REST; says in one line on standard output when it is ready')
   .option('--insecure', 'serve without authentication, on this machine')
+  .addOption(
+    new Option('--role <role>', 'what this process does: log is a log server and nothing else (default all)').choices(
+      ROLES,
+    ),
+  )
   .addHelpText('after', settingsHelp([]))
   .action(async (options: Options) => {
-    const { serve } = await import('./serve.js');
-    await serve(configurationOf(options));
+    const configuration = configurationOf(options);
+    if (configuration.role.includes('log')) {
+      const { serveLog } = await import('./log-server.js');
+      await serveLog(configuration);
+    } else {
+      const { serve } = await import('./serve.js');
+      await serve(configuration);
+    }
   });
 
 program

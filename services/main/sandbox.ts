@@ -30,11 +30,16 @@ const LAUNCH = {
   },
 };
 
-const greet = ({ grpc, http, data }: Running): void =>
+const greet = ({ grpc, http, eventstore, data }: Running): void =>
   say(`flightlog sandbox: no authentication, for trying things out
 
   gRPC  ${grpc}
-  REST  ${http}/api/v1
+  REST  ${http}/api/v1${
+    eventstore === undefined
+      ? ''
+      : `
+  log   esdb://${eventstore}?tls=false`
+  }
   data  ${data}
 `);
 

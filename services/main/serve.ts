@@ -5,8 +5,9 @@ import { type Running, startServer } from './server.js';
 import { onStopSignals } from './stop-signals.js';
 
 /** Says on standard output, in one line, that the server is ready and where. */
-const announce = ({ grpc, http, data, logId, executions }: Running): void => {
-  process.stdout.write(`${JSON.stringify({ ready: true, grpc, http, data, logId, executions })}\n`);
+const announce = ({ grpc, http, eventstore, data, logId, executions }: Running): void => {
+  const line = { ready: true, grpc, http, ...(eventstore !== undefined && { eventstore }), data, logId, executions };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
 };
 
 /**

@@ -13,6 +13,7 @@ import { lockDataDirectory } from '../store/data-directory.js';
 import { assertLogIsThere } from '../store/log-presence.js';
 import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
+import { eventstorePort, startEventstore } from './eventstore.js';
 import { assertPortIsFree } from './ports.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
@@ -29,6 +30,8 @@ export type Running = {
   /** `host:port`. */
   readonly grpc: string;
   readonly http: string;
+  /** `host:port` of the EventStoreDB protocol, where it is served. */
+  readonly eventstore: string | undefined;
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
@@ -49,6 +52,13 @@ const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promi
   }
 };
 
+/** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
+const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
+  await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
+  await assertPortIsFree('REST', configuration.host, configuration.http_port);
+  return eventstorePort(configuration);
+};
+
 /**
  * Starts the whole control plane in this process: the log and its writer thread, the views and theirs, the transports.
  *
@@ -56,9 +66,7 @@ const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promi
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
-  const { host, grpc_port: grpcPort, http_port: httpPort } = configuration;
-  await assertPortIsFree('gRPC', host, grpcPort);
-  await assertPortIsFree('REST', host, httpPort);
+  const eventstoreAt = await checkedPorts(configuration);
   const directory = resolve(configuration.data);
   const lock = await lockDataDirectory(directory);
   assertLogIsThere(directory, [VIEWS_FILE]);
@@ -89,18 +97,26 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
   });
 
+  const eventstore = await startEventstore(configuration, eventstoreAt, {
+    ...source,
+    source: store.readerSource,
+    store,
+    logger,
+  });
   const transports = await startTransports(configuration, routes, { logId: store.logId, logger });
 
   return {
     grpc: transports.grpc,
     http: transports.http,
+    eventstore: eventstore.address,
     data: directory,
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: firstFailure([store.ended, views.failed, following.ended, expiring.ended]),
+    failed: firstFailure([store.ended, views.failed, following.ended, expiring.ended, eventstore.failed]),
     close: async () => {
       await transports.close();
+      await eventstore.close();
       await expiring.close();
       await following.close();
       await unseen.close();

@@ -16,7 +16,7 @@ const scripts = (JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')
 
 /** The commands run in a folder that looks like the checkout, so that `./data` is its own. */
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-readme-'));
-let ports: { readonly grpc: string; readonly http: string };
+let ports: { readonly grpc: string; readonly http: string; readonly eventstore: string };
 let sandbox: Running | undefined;
 
 const stop = async (): Promise<void> => {
@@ -28,14 +28,21 @@ const stop = async (): Promise<void> => {
 /** As `npm start` does after its build, which the tests stand on already. */
 const startSandbox = async (): Promise<Running> => {
   await stop();
-  const env = { FLIGHTLOG_GRPC_PORT: ports.grpc, FLIGHTLOG_HTTP_PORT: ports.http };
+  const env = {
+    FLIGHTLOG_GRPC_PORT: ports.grpc,
+    FLIGHTLOG_HTTP_PORT: ports.http,
+    FLIGHTLOG_EVENTSTORE_PORT: ports.eventstore,
+  };
   sandbox = start(process.execPath, ['flightlog.js', 'sandbox'], { cwd: folder, env });
   await sandbox.said('Ctrl-C stops.');
   return sandbox;
 };
 
 const withOwnPorts = (text: string): string =>
-  text.replaceAll(':8080', `:${ports.http}`).replaceAll(':8081', `:${ports.grpc}`);
+  text
+    .replaceAll(':8080', `:${ports.http}`)
+    .replaceAll(':8081', `:${ports.grpc}`)
+    .replaceAll(':2113', `:${ports.eventstore}`);
 
 const withoutFolder = (text: string): string => text.replace(/^( {2}data {2}).*$/mu, '$1…');
 
@@ -81,7 +88,7 @@ describe('the commands of the README', () => {
   beforeAll(async () => {
     for (const name of ['flightlog.js', 'package.json', 'node_modules'])
       symlinkSync(join(CHECKOUT, name), join(folder, name));
-    ports = { grpc: String(await freePort()), http: String(await freePort()) };
+    ports = { grpc: String(await freePort()), http: String(await freePort()), eventstore: String(await freePort()) };
   });
   afterAll(async () => {
     await stop();

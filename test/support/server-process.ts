@@ -10,6 +10,7 @@ export type Ready = {
   readonly ready: true;
   readonly grpc: string;
   readonly http: string;
+  readonly eventstore?: string;
   readonly data: string;
   readonly logId: string;
   readonly executions: number;
@@ -39,10 +40,12 @@ export const startServerProcess = async ({
   env = {},
   nodeArgs = [],
 }: ServerOptions): Promise<ServerProcess> => {
-  const ports = ['--grpc-port', '0', '--http-port', '0', '--log-level', 'warn'].filter((_, at, all) => {
-    const flag = all[at - (at % 2)] ?? '';
-    return !args.includes(flag);
-  });
+  const ports = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0', '--log-level', 'warn'].filter(
+    (_, at, all) => {
+      const flag = all[at - (at % 2)] ?? '';
+      return !args.includes(flag);
+    },
+  );
   const child = spawn(
     process.execPath,
     [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...ports, ...args],

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
+import { guestAccess, readAccess } from '../streams/eventstore/access.js';
+import { asStored, type Present } from '../streams/eventstore/recorded.js';
+import { serveEventstore } from '../streams/eventstore/server.js';
+import { noRules } from '../streams/eventstore/stream-rules.js';
+import { relayedAppends } from './append-relay.js';
+import { openLogger } from './logger.js';
+import { codecs } from './models.js';
+import { openPayloads, type PayloadSource } from './payloads.js';
+import { readable } from './readable.js';
+import type { Configuration } from './configuration.js';
+
+/** What the thread that serves the EventStoreDB protocol is started with. */
+export type EventstoreThreadData = PayloadSource & {
+  readonly source: LogReaderSource;
+  readonly host: string;
+  readonly port: number;
+  readonly mode: 'read' | 'write';
+  readonly format: 'json' | 'stored';
+  readonly logLevel: Configuration['log_level'];
+  /** Appends go by here to the thread that has the store. */
+  readonly appends: MessagePort;
+};
+
+const DRAIN_MS = 2_000;
+
+const given = workerData as EventstoreThreadData;
+const { directory, location, source, host, port } = given;
+const log = await sqliteLogReader({ directory, source });
+const payloads = await openPayloads({ directory, location });
+
+/** Analysts read JSON; what a guest has written is given back as it came. */
+const asJson: Present = async (event) => {
+  if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return asStored(event);
+  return { data: Buffer.from(JSON.stringify(await readable(event.type, event.data, payloads))), isJson: true };
+};
+
+const server = await serveEventstore({
+  host,
+  port,
+  reading: { log, rules: noRules, present: given.format === 'json' ? asJson : asStored, now: Date.now },
+  writing: {
+    store: { ...log, append: relayedAppends(given.appends) },
+    access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,
+    rules: noRules,
+    now: Date.now,
+    newId: () => randomBytes(16),
+  },
+  logger: openLogger(given.logLevel),
+});
+parentPort?.postMessage(server.port);
+
+parentPort?.once('message', () => {
+  void (async () => {
+    await server.close({ drainMs: DRAIN_MS });
+    await log.close();
+    await payloads.close();
+    process.exit(0);
+  })();
+});

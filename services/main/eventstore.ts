@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { EventStore } from '../kernel/event-store.js';
+import type { LogReaderSource } from '../store/sqlite-log-reader.js';
+import { relayAppends } from './append-relay.js';
+import type { Configuration } from './configuration.js';
+import type { EventstoreThreadData } from './eventstore-thread.js';
+import type { PayloadSource } from './payloads.js';
+import { assertPortIsFree } from './ports.js';
+import { CannotGoOn } from './told.js';
+
+/** Where clients of the EventStoreDB protocol look for it. */
+const USUAL_PORT = 2113;
+
+/** The EventStoreDB protocol, served on a thread of its own. */
+export type ServedEventstore = {
+  /** `host:port`; `undefined` where it is not served. */
+  readonly address: string | undefined;
+  /** Rejects when the thread has failed. */
+  readonly failed: Promise<never>;
+  readonly close: () => Promise<void>;
+};
+
+/** What it is served over. */
+export type EventstoreParts = PayloadSource & {
+  readonly source: LogReaderSource;
+  readonly store: EventStore;
+  readonly logger: Logger;
+};
+
+const never = new Promise<never>(() => undefined);
+
+const unserved: ServedEventstore = { address: undefined, failed: never, close: () => Promise.resolve() };
+
+/**
+ * The port to listen on; `undefined` when nobody asked for one and the usual one is taken, as where several servers
+ * run on one machine.
+ *
+ * @throws {CannotGoOn} when the port that was asked for cannot be taken.
+ */
+export const eventstorePort = async ({
+  host,
+  eventstore_port: asked,
+  eventstore_mode: mode,
+}: Configuration): Promise<number | undefined> => {
+  if (mode === 'off') return undefined;
+  try {
+    await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_PORT);
+    return asked ?? USUAL_PORT;
+  } catch (error) {
+    if (asked !== undefined) throw error;
+    return undefined;
+  }
+};
+
+/** Starts the thread, and waits until it listens. */
+export const startEventstore = async (
+  configuration: Configuration,
+  port: number | undefined,
+  { directory, location, source, store, logger }: EventstoreParts,
+): Promise<ServedEventstore> => {
+  const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
+  if (mode === 'off') return unserved;
+  if (port === undefined) {
+    logger.info(`port ${USUAL_PORT} is taken: the EventStoreDB protocol is not served; eventstore_port says another`);
+    return unserved;
+  }
+  const { port1, port2 } = new MessageChannel();
+  relayAppends(port1, store);
+  const given = { directory, location, source, host, port, mode, format: format ?? 'json', logLevel, appends: port2 };
+  const worker = new Worker(new URL('./eventstore-thread.js', import.meta.url), {
+    workerData: given satisfies EventstoreThreadData,
+    transferList: [port2],
+  });
+  const failed = new Promise<never>((_, reject) => {
+    worker.once('error', (error) =>
+      reject(new CannotGoOn(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
+    );
+  });
+  failed.catch(() => undefined); // whoever watches it later hears of it all the same
+  const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [number];
+  return {
+    address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    failed,
+    close: async () => {
+      const ended = once(worker, 'exit');
+      worker.postMessage('close');
+      await ended;
+      port1.close();
+    },
+  };
+};

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { sqliteEventStore } from '../store/sqlite-event-store.js';
+import { openAccess } from '../streams/eventstore/access.js';
+import { asStored } from '../streams/eventstore/recorded.js';
+import { serveEventstore } from '../streams/eventstore/server.js';
+import { openRuleBook } from '../streams/eventstore/stream-rules.js';
+import type { Configuration } from './configuration.js';
+import { eventstorePort } from './eventstore.js';
+import { assertAllowed } from './insecure.js';
+import { openLogger } from './logger.js';
+import { onStopSignals } from './stop-signals.js';
+import { CannotGoOn, firstFailure } from './told.js';
+
+const DRAIN_MS = 10_000;
+
+/**
+ * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else, until it is told to
+ * stop. Every stream may be written: the control planes are its clients.
+ *
+ * @throws {CannotGoOn} when it may not listen there, or the log fails for good.
+ */
+export const serveLog = async (configuration: Configuration): Promise<void> => {
+  assertAllowed(configuration);
+  const logger = openLogger(configuration.log_level);
+  const port = await eventstorePort(configuration);
+  if (port === undefined)
+    throw new CannotGoOn(
+      'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
+    );
+  const lock = await lockDataDirectory(resolve(configuration.data));
+  const store = await sqliteEventStore({ directory: lock.directory });
+  const rules = await openRuleBook(store);
+  const { host } = configuration;
+  const server = await serveEventstore({
+    host,
+    port,
+    reading: { log: store, rules, present: asStored, now: Date.now },
+    writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
+    logger,
+  });
+  const stopped = onStopSignals();
+  const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
+  process.stdout.write(`${JSON.stringify({ ready: true, eventstore, data: lock.directory, logId: store.logId })}\n`);
+  await Promise.race([stopped, firstFailure([store.ended])]);
+  await server.close({ drainMs: DRAIN_MS });
+  await store.close();
+  lock.release();
+};

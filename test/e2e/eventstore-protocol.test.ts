@@ -1,0 +1,309 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:http2';
+import { Socket } from 'node:net';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  BACKWARDS,
+  binaryEvent,
+  END,
+  ErrorType,
+  EventStoreDBClient,
+  eventTypeFilter,
+  FORWARDS,
+  jsonEvent,
+  NO_STREAM,
+  START,
+  STREAM_EXISTS,
+  streamNameFilter,
+} from '@eventstore/db-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+
+const clientOf = (address: string): EventStoreDBClient =>
+  EventStoreDBClient.connectionString(`esdb://${address}?tls=false&keepAliveInterval=-1`);
+
+const gathered = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+const typeOf = (error: unknown): unknown => (error as { type?: unknown }).type;
+
+const event = (type = 'Counted') => jsonEvent({ type, data: { some: 'data' }, metadata: { of: 'mine' } });
+
+describe('the log of a control plane, by the EventStoreDB protocol', () => {
+  let plane: ControlPlane;
+  let client: EventStoreDBClient;
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello'));
+    client = clientOf(plane.server().ready.eventstore!);
+  });
+  afterAll(async () => {
+    await client.dispose();
+    await plane.close();
+  });
+
+  it('has every event of the log in order, as JSON of the interface', async () => {
+    const recorded = await plane.events();
+    const read = await gathered(client.readAll());
+    expect(read.map(({ event: each }) => [each!.streamId, each!.revision, each!.type])).toEqual(
+      recorded.map(({ stream, revision, type }) => [stream, revision, type]),
+    );
+    expect(read.every(({ event: each }) => each!.isJson)).toBe(true);
+    const task = read.find(({ event: each }) => each!.type === 'TaskRegistered');
+    expect(task!.event!.data).toMatchObject({ id: { name: expect.any(String) as string } });
+    expect(task!.event!.metadata).toMatchObject({ recordedAtMs: expect.any(Number) as number });
+  });
+
+  it('is read backwards too', async () => {
+    const forwards = await gathered(client.readAll());
+    const backwards = await gathered(client.readAll({ direction: BACKWARDS, fromPosition: END }));
+    expect(backwards.map(({ event: each }) => each!.id)).toEqual(forwards.map(({ event: each }) => each!.id).reverse());
+    const [, second] = forwards;
+    const before = await gathered(client.readAll({ direction: BACKWARDS, fromPosition: second!.event!.position }));
+    expect(before.map(({ event: each }) => each!.position.commit)).toEqual([1n]);
+  });
+
+  it('is followed with a filter while events are recorded', async () => {
+    const seen: string[] = [];
+    const subscription = client.subscribeToAll({
+      fromPosition: START,
+      filter: streamNameFilter({ prefixes: ['project-'] }),
+    });
+    const id = `p${randomUUID().slice(0, 8)}`;
+    const found = new Promise<void>((resolve) => {
+      subscription.on('data', ({ event: each }) => {
+        seen.push(each!.streamId);
+        if (each!.streamId === `project-${id}`) resolve();
+      });
+    });
+    await plane.grpc.call(AdminService.method.registerProject, { project: { id, name: id } });
+    await found;
+    await subscription.unsubscribe();
+    expect(seen.every((stream) => stream.startsWith('project-'))).toBe(true);
+  });
+
+  it('leaves out what an exclusion of official clients names, and refuses what RE2 cannot run', async () => {
+    const tail = (regex: string): Promise<string[]> =>
+      new Promise((resolve, reject) => {
+        const streams: string[] = [];
+        const subscription = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ regex }) });
+        subscription.on('data', ({ event: each }) => streams.push(each!.streamId));
+        subscription.on('error', reject);
+        subscription.on('caughtUp', () => void subscription.unsubscribe().then(() => resolve(streams)));
+      });
+    const streams = await tail('^(?!(\\$.+$|project-.+$))');
+    expect(streams.length).toBeGreaterThan(0);
+    expect(streams.some((stream) => stream.startsWith('project-'))).toBe(false);
+    await expect(tail('^(a)(?=b)\\1')).rejects.toThrow(/RE2/u);
+  });
+
+  it.each(['append', 'delete', 'tombstone'] as const)(
+    'refuses to %s streams that the control plane decides on',
+    async (what) => {
+      const head = await plane.head();
+      const stream = 'execution-flytesnacks:development:x';
+      const tries = {
+        append: () => client.appendToStream(stream, event()),
+        delete: () => client.deleteStream(stream),
+        tombstone: () => client.tombstoneStream(stream),
+      };
+      const error = await tries[what]().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(typeOf(error)).toBe(ErrorType.ACCESS_DENIED);
+      expect(await plane.head()).toBe(head);
+    },
+  );
+
+  it('is still served after hostile bytes', async () => {
+    const [host = '', port = ''] = plane.server().ready.eventstore!.split(':');
+    const garbage = new Socket();
+    await new Promise<void>((resolve) => garbage.connect(Number(port), host, resolve));
+    garbage.end(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1'));
+    const session = connect(`http://${host}:${port}`);
+    for (const path of ['Streams/Read', 'Streams/Append', 'Streams/BatchAppend', 'Streams/Delete', 'Nothing/There']) {
+      const service = `event_store.client.streams.${path}`;
+      const status = await new Promise<unknown>((resolve) => {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': `/${service}`,
+          'content-type': 'application/grpc',
+          te: 'trailers',
+        });
+        stream.on('trailers', (trailers: Record<string, unknown>) => resolve(trailers['grpc-status']));
+        stream.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']));
+        stream.resume().end(Buffer.from([0, 0, 0, 0, 3, 0xff, 0xff, 0xff]));
+      });
+      expect([path, status]).toEqual([path, path === 'Nothing/There' ? '12' : '3']);
+    }
+    session.close();
+    expect((await gathered(client.readAll({ maxCount: 1 }))).length).toBe(1);
+  });
+});
+
+describe('a log server', () => {
+  let server: LogServer;
+  let client: EventStoreDBClient;
+
+  beforeAll(async () => {
+    server = await startLogServer(mkdtempSync(join(tmpdir(), 'flightlog-log-server-')));
+    client = clientOf(server.address);
+  });
+  afterAll(async () => {
+    await client.dispose();
+    await server.stop();
+  });
+
+  const stream = (): string => `orders-${randomUUID()}`;
+  const revisions = async (name: string): Promise<bigint[]> =>
+    (await gathered(client.readStream(name))).map(({ event: each }) => each!.revision);
+  const failure = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'no failure', typeOf);
+
+  it('gives events back as they were written', async () => {
+    const name = stream();
+    const json = event();
+    const binary = binaryEvent({ type: 'Scanned', data: Uint8Array.of(0, 255, 1), metadata: Uint8Array.of(254, 0) });
+    const { nextExpectedRevision, position } = await client.appendToStream(name, [json, binary], {
+      expectedRevision: NO_STREAM,
+    });
+    expect(nextExpectedRevision).toBe(1n);
+    const [first, second] = (await gathered(client.readStream(name))).map(({ event: each }) => each!);
+    expect(first).toMatchObject({ id: json.id, isJson: true, data: { some: 'data' }, metadata: { of: 'mine' } });
+    expect(second).toMatchObject({ id: binary.id, isJson: false, type: 'Scanned', position });
+    expect([...(second!.data as Uint8Array)]).toEqual([0, 255, 1]);
+    expect([...(second!.metadata as Uint8Array)]).toEqual([254, 0]);
+    expect(Math.abs(Date.now() - second!.created.getTime())).toBeLessThan(60_000);
+  });
+
+  it.each([
+    ['no stream where there is one', true, NO_STREAM],
+    ['a stream where there is none', false, STREAM_EXISTS],
+    ['a revision that is ahead', true, 7n],
+    ['a revision of no stream', false, 0n],
+  ] as const)('tells a writer who expects %s', async (_, isThere, expectedRevision) => {
+    const name = stream();
+    if (isThere) await client.appendToStream(name, event());
+    expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
+      ErrorType.WRONG_EXPECTED_VERSION,
+    );
+    // Credentials for one call make the client append on a call of its own.
+    const alone = { expectedRevision, credentials: { username: 'someone', password: 'something' } };
+    expect(await failure(client.appendToStream(name, event(), alone))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
+  });
+
+  it('takes an append twice as one', async () => {
+    const name = stream();
+    const given = [event(), event()];
+    const first = await client.appendToStream(name, given, { expectedRevision: NO_STREAM });
+    await client.appendToStream(name, event());
+    expect(await client.appendToStream(name, given, { expectedRevision: NO_STREAM })).toEqual(first);
+    expect(await revisions(name)).toEqual([0n, 1n, 2n]);
+  });
+
+  it('keeps the order of what one client appends without waiting', async () => {
+    const name = stream();
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        client.appendToStream(name, event(), { expectedRevision: i === 0 ? NO_STREAM : BigInt(i - 1) }),
+      ),
+    );
+    expect(await revisions(name)).toHaveLength(200);
+  });
+
+  it('says how large an append may be', async () => {
+    const large = binaryEvent({ type: 'Large', data: new Uint8Array(1_200_000) });
+    const name = stream();
+    expect(await failure(client.appendToStream(name, large))).toBe(ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED);
+    expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
+  });
+
+  it('hides what was deleted, and shows what comes after', async () => {
+    const name = stream();
+    await client.appendToStream(name, [event(), event()]);
+    await client.deleteStream(name);
+    expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
+    await client.appendToStream(name, event(), { expectedRevision: NO_STREAM });
+    expect(await revisions(name)).toEqual([2n]);
+  });
+
+  it('ends a stream for good, also for those who come after a restart', async () => {
+    const name = stream();
+    await client.appendToStream(name, event());
+    await client.tombstoneStream(name);
+    await server.restart();
+    await client.dispose();
+    client = clientOf(server.address);
+    expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_DELETED);
+    expect(await failure(client.appendToStream(name, event()))).toBe(ErrorType.STREAM_DELETED);
+  });
+
+  it('shows as many events as the stream is to keep', async () => {
+    const name = stream();
+    await client.appendToStream(name, [event(), event(), event()]);
+    await client.setStreamMetadata(name, { maxCount: 2 });
+    expect(await revisions(name)).toEqual([1n, 2n]);
+    expect((await gathered(client.readStream(name, { direction: BACKWARDS, fromRevision: END }))).length).toBe(2);
+  });
+
+  it('follows one stream from where the reader left it', async () => {
+    const name = stream();
+    await client.appendToStream(name, [event('A'), event('B')]);
+    const subscription = client.subscribeToStream(name, { fromRevision: 0n });
+    const types: string[] = [];
+    const three = new Promise<void>((resolve) => {
+      subscription.on('data', ({ event: each }) => types.push(each!.type) === 3 && resolve());
+      subscription.on('caughtUp', () => void client.appendToStream(name, [event('C'), event('D')]));
+    });
+    await three;
+    await subscription.unsubscribe();
+    expect(types).toEqual(['B', 'C', 'D']);
+  });
+
+  it('tells a filtered reader how far it has come', async () => {
+    const marker = randomUUID();
+    await client.appendToStream(stream(), [event(), event(`Marked-${marker}`), event()]);
+    const last = await client.appendToStream(stream(), event());
+    const checkpoints: bigint[] = [];
+    await new Promise<void>((resolve) => {
+      const subscription = client.subscribeToAll({
+        fromPosition: START,
+        filter: eventTypeFilter({
+          prefixes: [`Marked-${marker}`],
+          maxSearchWindow: 1,
+          checkpointInterval: 1,
+          checkpointReached: (_, { commit }) => {
+            checkpoints.push(commit);
+            if (commit === last.position!.commit) void subscription.unsubscribe().then(resolve);
+          },
+        }),
+      });
+      subscription.on('data', () => undefined);
+    });
+    expect(checkpoints.at(-1)).toBe(last.position!.commit);
+  });
+
+  it('reads as much as is asked for, from where it is asked', async () => {
+    const name = stream();
+    await client.appendToStream(
+      name,
+      Array.from({ length: 450 }, () => event()),
+    );
+    const read = async (options: Parameters<EventStoreDBClient['readStream']>[1]): Promise<number[]> =>
+      (await gathered(client.readStream(name, options))).map(({ event: each }) => Number(each!.revision));
+    expect(await read({ direction: FORWARDS, fromRevision: 447n })).toEqual([447, 448, 449]);
+    expect(await read({ direction: BACKWARDS, fromRevision: 1n })).toEqual([1, 0]);
+    expect(await read({ direction: BACKWARDS, fromRevision: END, maxCount: 2 })).toEqual([449, 448]);
+    expect(await read({ direction: FORWARDS, fromRevision: END })).toEqual([]);
+    expect((await read({})).length).toBe(450);
+  });
+});

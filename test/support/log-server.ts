@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+
+/** `flightlog serve --role log`, as its users start it. */
+export type LogServer = {
+  /** `host:port`; the same after a restart. */
+  readonly address: string;
+  /** Kills it, and starts it again on the same data and port. */
+  readonly restart: () => Promise<void>;
+  readonly kill: () => Promise<void>;
+  readonly start: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+  readonly child: () => ChildProcess;
+};
+
+const startProcess = async (data: string, port: string): Promise<{ child: ChildProcess; address: string }> => {
+  const args = [
+    'serve',
+    '--insecure',
+    '--role',
+    'log',
+    '--data',
+    data,
+    '--eventstore-port',
+    port,
+    '--log-level',
+    'warn',
+  ];
+  const child = spawn(process.execPath, [BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>,
+    once(child, 'exit').then(() => Promise.reject(new Error(`the log server ended before it was ready: ${log}`))),
+  ]);
+  return { child, address: (JSON.parse(line[0]) as { eventstore: string }).eventstore };
+};
+
+/** Starts a log server on a data directory, and waits until it is ready. */
+export const startLogServer = async (data: string): Promise<LogServer> => {
+  const first = await startProcess(data, '0');
+  const { address } = first;
+  let { child } = first;
+  const start = async (): Promise<void> => {
+    ({ child } = await startProcess(data, address.split(':').at(-1) ?? ''));
+  };
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  };
+  return {
+    address,
+    start,
+    kill: () => end('SIGKILL'),
+    restart: async () => {
+      await end('SIGKILL');
+      await start();
+    },
+    stop: () => end('SIGTERM'),
+    child: () => child,
+  };
+};
