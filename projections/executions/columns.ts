@@ -80,6 +80,7 @@ export const executionCollection: Collection = {
     [...ACTIVE, 'workflow_name', 'workflow_version', 'created_at'],
     [...ACTIVE, 'task_name', 'created_at'],
   ],
+  carried: { [[...ACTIVE, 'duration_class', 'created_at'].join('.')]: ['duration'] },
 };
 
 /** What filters and sorts of executions may name. */

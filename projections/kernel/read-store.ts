@@ -20,6 +20,11 @@ export type Collection = {
   readonly fields: Readonly<Record<string, FieldType>>;
   /** The shapes that queries have: fields in order, the last one the sort; every one ends in the key by itself. */
   readonly indexes: readonly (readonly string[])[];
+  /**
+   * Fields that an index has besides, by its fields with dots between: what does not fit is passed over without a look
+   * at its document. Not for fields that change more often than those of the index.
+   */
+  readonly carried?: Readonly<Record<string, readonly string[]>>;
 };
 
 /** A document as it is stored. */

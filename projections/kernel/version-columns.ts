@@ -28,6 +28,12 @@ export const versionIndexes: Collection['indexes'] = [
   [...SCOPE, 'name'],
 ];
 
+/** Clients look for texts in names and versions, of which an index can have no order. */
+export const versionCarried: NonNullable<Collection['carried']> = {
+  [[...SCOPE, 'recorded'].join('.')]: ['name', 'version'],
+  [[...SCOPE, 'name', 'recorded'].join('.')]: ['version'],
+};
+
 /** The columns of what is registered in versions. */
 export const versionColumns = {
   id: { field: 'recorded', kind: 'number' },

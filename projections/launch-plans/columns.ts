@@ -1,6 +1,6 @@
 import type { Columns } from '../kernel/columns.js';
 import type { Collection } from '../kernel/read-store.js';
-import { versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
 
 const SCOPE = ['project', 'domain'];
 
@@ -27,6 +27,7 @@ export const launchPlanCollection: Collection = {
     [...SCOPE, 'workflow_name', 'recorded'],
     [...SCOPE, 'workflow_name', 'workflow_version', 'recorded'],
   ],
+  carried: versionCarried,
 };
 
 /** What filters and sorts of launch plans may name. */

@@ -2,6 +2,7 @@ import type { Collection, Condition, FieldValue, Query } from '../kernel/read-st
 import type { Sql } from './condition-sql.js';
 import { valuesPlanOf } from './query-plan.js';
 import { nextValueSql } from './query-sql.js';
+import { tightened } from './tightened-query.js';
 import { originalValue, storedQuery } from './stored-text.js';
 
 /** Values of a field, and whether there are more. */
@@ -35,7 +36,8 @@ export const distinctValues = (
   const values: FieldValue[] = [];
   let after = query.after;
   while (values.length <= skip + query.limit) {
-    const row = firstRow(nextValueSql(run, { ...query, ...(after && { after }) })) as [FieldValue] | undefined;
+    const row = firstRow(nextValueSql(run, tightened({ ...query, ...(after && { after }) }))) as
+      [FieldValue] | undefined;
     if (!row) return { values: values.slice(skip).map(originalValue), hasMore: false };
     if (!isExcepted(row[0])) values.push(row[0]);
     after = { value: row[0], key: '' };

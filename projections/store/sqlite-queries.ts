@@ -6,6 +6,7 @@ import { rowCounts } from './examined-rows.js';
 import { planOf } from './query-plan.js';
 import { pageSql, partsAfter, type Run } from './query-sql.js';
 import { originalText, originalValue, storedQuery } from './stored-text.js';
+import { tightened } from './tightened-query.js';
 import { timeLimit } from './time-limit.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -70,7 +71,7 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
     isCounted = false,
   ): Cursor | undefined => {
     if (isImpossible(asked)) return undefined;
-    const query = storedQuery(asked);
+    const query = tightened(storedQuery(asked));
     const run = { collection, plan: planOf(collection, query), isCounted };
     let last: PageRow | undefined;
     const hasMore = eachRow(run, query, (row) => {

@@ -49,7 +49,8 @@ export const makeTables = (db: Database, collections: readonly Collection[]): vo
 export const makeIndexes = (db: Database, collections: readonly Collection[]): void => {
   for (const collection of collections) {
     for (const fields of collection.indexes) {
-      const columns = [...fields.map(columnOf), 'key'].join(', ');
+      const carried = collection.carried?.[fields.join('.')] ?? [];
+      const columns = [...fields.map(columnOf), 'key', ...carried.map(columnOf)].join(', ');
       db.exec(`CREATE INDEX IF NOT EXISTS ${indexOf(collection, fields)} ON ${tableOf(collection)} (${columns})`);
     }
   }

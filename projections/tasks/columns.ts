@@ -1,6 +1,6 @@
 import type { Columns } from '../kernel/columns.js';
 import type { Collection } from '../kernel/read-store.js';
-import { versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
 
 /** The registered tasks. */
 export const taskCollection: Collection = {
@@ -8,6 +8,7 @@ export const taskCollection: Collection = {
   version: 2,
   fields: { ...versionFields, type: 'text', short_description: 'text' },
   indexes: versionIndexes,
+  carried: versionCarried,
 };
 
 /** What filters and sorts of tasks may name. */

@@ -1,0 +1,109 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { executionCollection } from '../../projections/executions/columns.js';
+import { durationClass } from '../../projections/kernel/duration-class.js';
+import type { Collection, StoredDocument } from '../../projections/kernel/read-store.js';
+import { launchPlanCollection } from '../../projections/launch-plans/columns.js';
+import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
+import { sqliteReadStore, type SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { taskCollection } from '../../projections/tasks/columns.js';
+
+type Fields = StoredDocument['fields'];
+
+export const SCOPE = { project: 'p', domain: 'd' } as const;
+const PHASES = ['SUCCEEDED', 'FAILED', 'RUNNING', 'ABORTED', 'SUCCEEDED'];
+const SECOND = 1_000_000;
+/** Of the first execution; each next one is a second later. */
+export const FIRST_AT = Date.UTC(2026, 0, 1) * 1_000;
+
+const digits = (index: number): string => String(index).padStart(7, '0');
+
+/** Executions that an engine takes within seconds, most of which last some minutes. */
+const execution = (index: number): Fields => {
+  const created = FIRST_AT + index * SECOND;
+  const delay = ((index * 7) % 4) * SECOND;
+  const duration = ((index * 37) % 4_000) * (SECOND / 10);
+  const plan = { name: `plan-${index % 4}`, version: `v${Math.floor(index / 4) % 2}` };
+  return {
+    ...SCOPE,
+    name: `e${digits(index)}`,
+    phase: PHASES[index % PHASES.length] ?? null,
+    state: 0,
+    mode: index % 3,
+    user: `user-${index % 4}`,
+    created_at: created,
+    updated_at: created + delay + duration,
+    started_at: created + delay,
+    start_delay: delay,
+    duration,
+    duration_class: durationClass(duration),
+    launch_plan_name: plan.name,
+    launch_plan_version: plan.version,
+    workflow_name: plan.name,
+    workflow_version: plan.version,
+    task_name: index % 2 ? 'task' : null,
+    recorded: index,
+  };
+};
+
+const version = (index: number): Fields => ({
+  ...SCOPE,
+  name: `name-${index % 2}`,
+  version: `v${Math.floor(index / 2)}`,
+  created_at: FIRST_AT + index * SECOND,
+  updated_at: FIRST_AT + index * SECOND,
+  recorded: index,
+});
+
+const plan = (index: number): Fields => ({
+  ...version(index),
+  state: index % 3 === 0 ? 1 : 0,
+  schedule_type: ['NONE', 'NONE', 'CRON', 'RATE'][index % 4] ?? null,
+  workflow_name: `workflow-${index % 2}`,
+  workflow_version: `v${Math.floor(index / 2) % 2}`,
+});
+
+const node = (index: number): Fields => ({
+  execution: 'execution-p:d:e',
+  parent: '',
+  node_id: `n${digits(index)}`,
+  phase: 'SUCCEEDED',
+  created_at: FIRST_AT + index,
+});
+
+const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
+  [executionCollection, execution],
+  [taskCollection, version],
+  [launchPlanCollection, plan],
+  [nodeExecutionCollection, node],
+];
+
+const BATCH = 5_000;
+
+/** A store with so many executions, versions of tasks and launch plans, and nodes of one execution. */
+export const storeOfMany = async (
+  count: number,
+  answer: Uint8Array,
+  made = MADE,
+): Promise<{ store: SqliteReadStore; directory: string }> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-many-'));
+  const store = sqliteReadStore({ directory, mode: 'read-write', isGrowing: true, queryLimitMs: 60_000 });
+  await store.prepare(made.map(([collection]) => collection));
+  for (const [collection, fieldsOf] of made) {
+    for (let first = 0; first < count; first += BATCH) {
+      const documents = Array.from({ length: Math.min(BATCH, count - first) }, (_, i) => ({
+        collection,
+        document: { key: `k${digits(first + i)}`, position: 1n, fields: fieldsOf(first + i), answer },
+      }));
+      const name = `${collection.name} ${first}`;
+      await store.write({ documents, checkpoint: { name, from: undefined, to: { logId: 'l', position: 1n } } });
+    }
+  }
+  await store.finish();
+  return { store, directory };
+};
+
+/** Executions alone. */
+export const MANY_EXECUTIONS = MADE.slice(0, 1);
