@@ -30,12 +30,14 @@ export const originFields: readonly string[] = [
   ...Object.keys(definitionFields),
   'source',
   'parent_node',
+  'quality_of_service',
+  'queueing_budget',
 ];
 
 /** The stored executions, and the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
-  version: 2,
+  version: 3,
   fields: {
     recorded: 'integer',
     project: 'text',
@@ -59,6 +61,8 @@ export const executionCollection: Collection = {
     ...definitionFields,
     source: 'text',
     parent_node: 'text',
+    quality_of_service: 'text',
+    queueing_budget: 'integer',
     tags: 'pairs',
     start_delay: 'integer',
     duration_class: 'integer',
@@ -111,6 +115,8 @@ export const executionColumns: Columns = {
     user: { field: 'user', kind: 'text' },
     cluster: { field: 'cluster', kind: 'text' },
     launch_entity: { field: 'launch_entity', kind: 'text' },
+    quality_of_service: { field: 'quality_of_service', kind: 'text' },
+    queueing_budget: { field: 'queueing_budget', kind: 'duration' },
     launch_plan_id: { field: 'launch_plan', kind: 'text' },
     workflow_id: { field: 'workflow', kind: 'text' },
     task_id: { field: 'task', kind: 'text' },

@@ -1,12 +1,15 @@
+import { QualityOfService_Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { launchPlanStream } from '../../services/launch-plan/events.js';
 import { taskStream } from '../../services/task/events.js';
 import { workflowStream } from '../../services/workflow/events.js';
 import { documentKey } from '../kernel/document-key.js';
+import { enumName } from '../kernel/enum-name.js';
 import type { SeenEvent } from '../kernel/read-model.js';
 import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
 import { executionStream, nodeExecutionKey } from '../kernel/run-identifiers.js';
+import { microsOf } from '../kernel/times.js';
 import { definitionField, originFields } from './columns.js';
 
 /** The fields that an execution has from its beginning to its end. */
@@ -26,6 +29,12 @@ const definition = (kind: keyof typeof KEYS, id: Identifier | undefined): Origin
   [definitionField(kind, 'version')]: id?.version ?? null,
 });
 
+/** How urgent it was resolved to be. Executions of releases before this one have no word on it. */
+const urgency = ({ engine }: ExecutionCreated): Origin => ({
+  quality_of_service: engine ? enumName(QualityOfService_Tier, engine.tier) : null,
+  queueing_budget: microsOf(engine?.queueingBudget),
+});
+
 /** What the first event says, in fields: what runs, and where it comes from. The keys are those of other documents. */
 export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Origin => {
   const { referenceExecution, parentNodeExecution: parent } = created.spec?.metadata ?? {};
@@ -35,6 +44,7 @@ export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Or
     ...definition('launch_plan', created.launchPlanId),
     ...definition('workflow', created.workflowId),
     ...definition('task', created.taskId),
+    ...urgency(created),
     source: referenceExecution ? executionStream(referenceExecution) : null,
     parent_node: parent?.executionId ? nodeExecutionKey(executionStream(parent.executionId), parent.nodeId) : null,
   };
