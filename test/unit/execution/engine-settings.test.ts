@@ -1,0 +1,137 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionSpecSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  QualityOfService_Tier as Tier,
+  QualityOfServiceSchema,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { resolveEngineSettings } from '../../../services/execution/engine-settings.js';
+import { namespaceOf } from '../../../services/execution/platform.js';
+import type { LaunchAttributes } from '../../../services/execution/ports.js';
+import { configure } from '../../../services/main/configuration.js';
+import { platformOf } from '../../../services/main/platform.js';
+
+type Quality = MessageInitShape<typeof QualityOfServiceSchema>;
+
+const NONE: LaunchAttributes = {
+  configs: [],
+  taskResources: undefined,
+  qualityOfService: undefined,
+  clusterLabel: undefined,
+  clusterAssignment: undefined,
+  queue: undefined,
+  pluginOverrides: undefined,
+  read: undefined,
+};
+
+const platform = platformOf(
+  configure(
+    [
+      [['quality_of_service', 'default_tiers', 'production'], 'HIGH'],
+      [['quality_of_service', 'queueing_budgets', 'LOW'], '1h30m'],
+      [['execution', 'cluster_label'], 'anywhere'],
+      [['execution', 'cluster_pools'], { production: 'main' }],
+      [['execution', 'namespace'], 'ns-{{domain}}-{{ project }}-$&'],
+      [['task_resources', 'limits'], { cpu: '8' }],
+    ].map(([path, value]) => ({ path: path as string[], value, origin: 'test' })),
+  ),
+);
+
+const quality = (init: Quality | undefined) => init && create(QualityOfServiceSchema, init);
+
+/** The settings of an execution whose levels are given from the most to the least telling. */
+const settings = (given: {
+  readonly request?: MessageInitShape<typeof ExecutionSpecSchema>;
+  readonly plan?: MessageInitShape<typeof LaunchPlanSpecSchema>;
+  readonly workflow?: Quality;
+  readonly attributes?: Partial<LaunchAttributes>;
+  readonly domain?: string;
+  readonly inherited?: string;
+}) =>
+  resolveEngineSettings({
+    spec: create(ExecutionSpecSchema, given.request),
+    plan: given.plan && create(LaunchPlanSpecSchema, given.plan),
+    workflowQuality: quality(given.workflow),
+    attributes: { ...NONE, ...given.attributes },
+    platform,
+    domain: given.domain ?? 'development',
+    inheritedLabel: given.inherited ?? '',
+  });
+
+const tier = (value: Tier): Quality => ({ designation: { case: 'tier', value } });
+const budget = (seconds: bigint): Quality => ({
+  designation: { case: 'spec', value: { queueingBudget: { seconds } } },
+});
+
+describe('the quality of service of an execution', () => {
+  const urgency = (given: Parameters<typeof settings>[0]) => {
+    const { tier: found, queueingBudget } = settings(given);
+    return [found, Number(queueingBudget?.seconds)];
+  };
+  const everywhere = {
+    request: { qualityOfService: tier(Tier.HIGH) },
+    plan: { qualityOfService: tier(Tier.LOW) },
+    workflow: tier(Tier.MEDIUM),
+    attributes: { qualityOfService: quality(budget(7n)) },
+  };
+
+  it('is asked of request, launch plan, workflow, attributes and domain, in this order', () => {
+    expect(urgency(everywhere)).toEqual([Tier.HIGH, 60]);
+    expect(urgency({ ...everywhere, request: {} })).toEqual([Tier.LOW, 5_400]);
+    expect(urgency({ workflow: everywhere.workflow, attributes: everywhere.attributes })).toEqual([Tier.MEDIUM, 600]);
+    expect(urgency({ attributes: everywhere.attributes })).toEqual([Tier.UNDEFINED, 7]);
+    expect(urgency({ domain: 'production' })).toEqual([Tier.HIGH, 60]);
+    expect(urgency({})).toEqual([Tier.MEDIUM, 600]);
+  });
+
+  it('is a budget where one was asked for, even of nothing', () => {
+    expect(urgency({ ...everywhere, request: { qualityOfService: budget(0n) } })).toEqual([Tier.UNDEFINED, 0]);
+  });
+
+  it.each<[string, Quality]>([
+    ['the undefined tier', tier(Tier.UNDEFINED)],
+    ['a tier that there is not', tier(9 as never)],
+    ['a budget that is missing', { designation: { case: 'spec', value: {} } }],
+    ['a budget below zero', budget(-1n)],
+    ['nothing at all', {}],
+  ])('is asked of the next level where one says %s', (_what, plan) => {
+    expect(urgency({ plan: { qualityOfService: plan }, workflow: tier(Tier.HIGH) })).toEqual([Tier.HIGH, 60]);
+  });
+});
+
+describe('where an execution runs', () => {
+  const label = (value: string) => ({ executionClusterLabel: { value } });
+  const labelled = { clusterLabel: { $typeName: 'platformidl.admin.ExecutionClusterLabel', value: 'gpu' } } as const;
+  const pool = (clusterPoolName: string) => ({ clusterAssignment: { clusterPoolName } });
+
+  it('is said by the label of the parent, the request, the attributes and the platform, in this order', () => {
+    const found = (given: Parameters<typeof settings>[0]) => settings(given).clusterLabel?.value;
+    expect(found({ inherited: 'parent', request: label('asked'), attributes: labelled })).toBe('parent');
+    expect(found({ request: label('asked'), attributes: labelled })).toBe('asked');
+    expect(found({ request: label(''), attributes: labelled })).toBe('gpu');
+    expect(found({})).toBe('anywhere');
+  });
+
+  it('is the pool of the attributes, else of the domain, else the one that is asked for', () => {
+    const assignment = { $typeName: 'platformidl.admin.ClusterAssignment', clusterPoolName: 'own' } as const;
+    const found = (given: Parameters<typeof settings>[0]) => settings(given).clusterAssignment?.clusterPoolName;
+    expect(found({ attributes: { clusterAssignment: assignment }, domain: 'production' })).toBe('own');
+    expect(found({ request: pool('main'), domain: 'production' })).toBe('main');
+    expect(found({ request: pool('asked') })).toBe('asked');
+    expect(found({})).toBeUndefined();
+  });
+
+  it('is a namespace made of project and domain, which are not read as patterns', () => {
+    expect(namespaceOf(platform, '$1', 'd')).toBe('ns-d-$1-$&');
+  });
+});
+
+describe('what the tasks of an execution get', () => {
+  it('is what the platform says, until attributes replace it as a whole', () => {
+    expect(settings({}).taskResources).toMatchObject({ defaults: { cpu: '2', memory: '200Mi' }, limits: { cpu: '8' } });
+    const own = { $typeName: 'platformidl.admin.TaskResourceAttributes' } as const;
+    expect(settings({ attributes: { taskResources: own } }).taskResources).toEqual(own);
+  });
+});
