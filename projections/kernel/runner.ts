@@ -106,13 +106,13 @@ const gathering = (log: EventLog, take: Projector['take']): Gathering => {
 
 /** Takes again what the store could not take, until it can or nobody waits for it any more. */
 const persistent = (
-  { take }: Projector,
+  target: Projector,
   onUnavailable: RunnerOptions['onUnavailable'],
   isClosed: () => boolean,
 ): Projector['take'] => {
   const attempt = async (...taken: Parameters<Projector['take']>): Promise<StoreUnavailable | undefined> => {
     try {
-      await take(...taken);
+      await target.take(...taken);
       return undefined;
     } catch (error) {
       if (error instanceof StoreUnavailable && onUnavailable) return error;

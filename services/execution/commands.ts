@@ -4,7 +4,7 @@ import type { Envelope, ExecutionId } from './envelope.js';
 
 /** What the stream says about an event whose phase was recorded before. */
 export type Recollection = {
-  /** How many events the stream had when it was read. */
+  /** How many events the stream had when it was read; 0 when only one of them was read. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
   readonly isRepetition: boolean;

@@ -52,8 +52,8 @@ const decideKnown = (node: NodeState, command: ReportPhase): Verdict => {
 export const decideNode = (state: ExecutionState, command: ReportPhase): Verdict => {
   const node = state.nodes.get(command.envelope.nodeId);
   const prior = priorOf(state, node, command);
-  if (prior === 'unsure') return { kind: 'unsure' };
   if (prior === 'repeated') return repeatedReport(command);
+  if (prior !== 'new') return prior;
   const foreign = foreignProducer(state, command);
   if (foreign !== undefined) return refused(foreign);
   return node === undefined ? decideNew(state, command) : decideKnown(node, command);

@@ -63,26 +63,29 @@ export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase
 
 const isCurrent = (known: Reported, { phase }: Envelope): boolean => known.phase === phase && !known.isInferred;
 
-const amongCurrent = (known: Reported, envelope: Envelope): 'new' | 'repeated' | 'unsure' => {
+/** Whether an event was recorded before, or what of the stream would say so. */
+export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
+
+const UNSURE: Prior = { kind: 'unsure' };
+
+const amongCurrent = (known: Reported, { envelope, recollection }: ReportPhase): Prior => {
   const at = instantKey(envelope.occurredAt);
   const alike = known.recorded.filter((each) => each.at === at && each.version === envelope.phaseVersion);
-  if (alike.some(({ hash }) => hash === envelope.messageHash)) return 'repeated';
-  return alike.length === 0 && !known.hasForgotten ? 'new' : 'unsure';
+  if (alike.length === 0 && !known.hasForgotten) return 'new';
+  const twin = recollection === undefined ? alike.find(({ hash }) => hash === envelope.messageHash) : undefined;
+  return twin === undefined ? UNSURE : { kind: 'unsure', at: BigInt(twin.revision) };
 };
 
 /**
- * Whether an event was recorded before. The bytes that came then answer most times; an event that has the same phase
- * and time but other bytes may still have the same content, and only the stream has that.
+ * Whether an event was recorded before. A hash tells where to look, and the bytes that stand there decide; an event
+ * that has the same phase and time but other bytes may still have the same content, and only the stream has that.
  */
-export const priorOf = (
-  state: ExecutionState,
-  known: Reported | undefined,
-  { envelope, recollection }: ReportPhase,
-): 'new' | 'repeated' | 'unsure' => {
+export const priorOf = (state: ExecutionState, known: Reported | undefined, command: ReportPhase): Prior => {
+  const { envelope, recollection } = command;
   if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
-  if (recollection !== undefined && recollection.asOf >= state.events)
-    return recollection.isRepetition ? 'repeated' : 'new';
-  return isCurrent(known, envelope) ? amongCurrent(known, envelope) : 'unsure';
+  if (recollection?.isRepetition === true) return 'repeated';
+  if (recollection !== undefined && recollection.asOf >= state.events) return 'new';
+  return isCurrent(known, envelope) ? amongCurrent(known, command) : UNSURE;
 };
 
 /** The engine's own word on how something ended that was taken for ABORTED. */

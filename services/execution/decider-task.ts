@@ -37,8 +37,8 @@ export const decideTask = (state: ExecutionState, command: ReportPhase): Verdict
   const node = state.nodes.get(nodeId);
   const task = taskId === undefined ? undefined : findTask(node, taskId, retryAttempt);
   const prior = priorOfTask(state, task, command);
-  if (prior === 'unsure') return { kind: 'unsure' };
   if (prior === 'repeated') return repeatedReport(command);
+  if (prior !== 'new') return prior;
   const foreign = foreignProducer(state, command);
   if (foreign !== undefined) return refused(foreign);
   if (node === undefined) return refused({ kind: 'node-not-found', nodeId });

@@ -54,8 +54,8 @@ const decideStep = (state: ExecutionState, command: ReportPhase): Verdict => {
 export const decideWorkflow = (state: ExecutionState, command: ReportPhase): Verdict => {
   const { phase } = command.envelope;
   const prior = priorOf(state, state, command);
-  if (prior === 'unsure') return { kind: 'unsure' };
   if (prior === 'repeated') return repeatedReport(command);
+  if (prior !== 'new') return prior;
   if (phase !== state.phase) return decideStep(state, command);
   return phase === WORKFLOW.QUEUED ? decideQueued(state, command) : decideSamePhase(state, command);
 };

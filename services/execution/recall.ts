@@ -57,7 +57,7 @@ const recallReport = async (
   let asOf = 0;
   let isRepetition = false;
   for await (const page of past) {
-    asOf += page.length;
+    if (page[0]?.revision === BigInt(asOf)) asOf += page.length;
     for (const { type, data } of page) {
       if (type !== 'EngineReported' || isRepetition) continue;
       const report = decodeReport(data);
@@ -67,7 +67,7 @@ const recallReport = async (
   return { ...command, recollection: { asOf, isRepetition } };
 };
 
-/** Reads of the stream whether an event was recorded before. */
+/** Reads of the stream, or of a part of it, whether an event was recorded before. */
 export const recall = (
   command: ExecutionCommand,
   past: AsyncIterable<readonly RecordedEvent[]>,

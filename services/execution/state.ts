@@ -4,7 +4,13 @@ import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 
 /** One content that was recorded. Contents of different times are different. */
-export type Recorded = { readonly hash: bigint; readonly at: number; readonly version: number };
+export type Recorded = {
+  readonly hash: bigint;
+  readonly at: number;
+  readonly version: number;
+  /** Where it stands in the stream. */
+  readonly revision: number;
+};
 
 /** What is remembered of anything that engines report phases of. */
 export type Reported = {
@@ -101,10 +107,11 @@ const remember = (reported: Reported, entry: Recorded): void => {
   reported.recorded = recorded.length === 0 ? [entry] : [...(isFull ? recorded.slice(1) : recorded), entry];
 };
 
-const note = (reported: Reported, report: EngineReport): void => {
-  enter(reported, report.phase);
-  reported.seen |= 1 << report.phase;
-  remember(reported, { hash: report.messageHash, at: instantKey(report.occurredAt), version: report.phaseVersion });
+const note = ({ events: revision }: ExecutionState, reported: Reported, report: EngineReport): void => {
+  const { messageHash: hash, occurredAt, phaseVersion: version, phase } = report;
+  enter(reported, phase);
+  reported.seen |= 1 << phase;
+  remember(reported, { hash, at: instantKey(occurredAt), version, revision });
 };
 
 const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
@@ -154,7 +161,7 @@ const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): vo
   const isSamePhase = task.seen !== 0 && !task.isInferred && task.phase === report.phase;
   task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
   task.highest[report.phase] = Math.max(task.highest[report.phase] ?? -1, report.phaseVersion);
-  note(task, report);
+  note(state, task, report);
 };
 
 const abort = (reported: Reported, phase: number): void => {
@@ -173,13 +180,13 @@ const closeAll = (state: ExecutionState): void => {
 const evolveWorkflow = (state: ExecutionState, report: EngineReport): void => {
   if (report.phase === WORKFLOW.QUEUED) state.queuedBy = report.producerId;
   if (report.phase === WORKFLOW.QUEUED && !isDefaultProducer(report.producerId)) state.cluster = report.producerId;
-  note(state, report);
+  note(state, state, report);
   if (!report.samePhase && isTerminal('workflow', report.phase)) closeAll(state);
 };
 
 const evolveReport = (state: ExecutionState, report: EngineReport): void => {
   if (report.entity === 'workflow') evolveWorkflow(state, report);
-  else if (report.entity === 'node') note(nodeOf(state, report.nodeId), report);
+  else if (report.entity === 'node') note(state, nodeOf(state, report.nodeId), report);
   else if (report.taskId !== undefined) evolveTask(state, report, report.taskId);
 };
 

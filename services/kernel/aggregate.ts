@@ -7,12 +7,13 @@ import type { Content } from './payload-store.js';
  * - `accepted`: the events are to be recorded; none means that there was nothing to do.
  * - `refused`: the domain says no. `events` are recorded all the same: a repeated phase with new content is refused,
  *   and its content kept.
- * - `unsure`: the state does not say; the aggregate's `recall` reads the stream and the command is decided again.
+ * - `unsure`: the state does not say; the aggregate's `recall` reads the stream, or the one event at the revision `at`,
+ *   and the command is decided again.
  */
 export type Decision<Event, Refusal> =
   | { readonly kind: 'accepted'; readonly events: readonly Event[] }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly events?: readonly Event[] }
-  | { readonly kind: 'unsure' };
+  | { readonly kind: 'unsure'; readonly at?: bigint };
 
 /** The pure part of an aggregate. */
 export interface Decider<State, Command, Event, Refusal> {

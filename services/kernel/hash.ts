@@ -14,8 +14,8 @@ const mix = (hash: number): number => {
 };
 
 /**
- * 64 bits of hash at about a nanosecond a byte, for telling repetitions apart on the hot path. Not for adversaries:
- * where a false match would lose content, the bytes themselves are compared.
+ * 64 bits of hash at about a nanosecond a byte, for finding what may be a repetition on the hot path. It decides
+ * nothing: what has the same hash is compared byte by byte.
  */
 export const shortHash = (bytes: Uint8Array): bigint => {
   let a = 0x9e3779b9 ^ bytes.length;

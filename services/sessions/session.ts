@@ -9,8 +9,8 @@ import type { CommandTurn, Live, ReadTurn, Turn } from './live.js';
 
 const KEY_BYTES = 300;
 
-const sizeOfFolded = <S>({ sizeOf }: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
-  sizeOf(state) + (keys?.size ?? 0) * KEY_BYTES;
+const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
+  aggregate.sizeOf(state) + (keys?.size ?? 0) * KEY_BYTES;
 
 /** One live stream: its state with all that is queued, and the commands that wait. */
 export interface Session<State, Command, Refusal> {
@@ -152,9 +152,16 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
     return undefined;
   }
   const decision = live.aggregate.decider.decide(state, turn.command);
-  if (decision.kind === 'unsure') return recall(live, turn);
+  if (decision.kind === 'unsure') return recall(live, turn, decision);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
-  const events = decision.events ?? [];
+  return record(live, turn, { events: decision.events ?? [], refusal });
+};
+
+const record = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
+): Promise<void> | undefined => {
   if (events.length === 0) {
     answerWhenDurable(live, turn, refusal);
     return undefined;
@@ -174,11 +181,18 @@ const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>):
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
 
-const recall = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
+const recall = async <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  { at: from }: { readonly at?: bigint },
+): Promise<void> => {
   const { aggregate, services, stream } = live;
   if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
   await settled(live);
-  const command = await aggregate.recall(turn.command, services.store.readStream(stream));
+  const command = await aggregate.recall(
+    turn.command,
+    services.store.readStream(stream, from === undefined ? {} : { from, limit: 1 }),
+  );
   live.queue.unshift({ ...turn, command });
 };
 

@@ -84,6 +84,19 @@ describe('a node event', () => {
   });
 });
 
+describe('an event whose hash another has', () => {
+  it('is told apart by its bytes, and kept', async () => {
+    const run = openStream(creation, node('RUNNING', { deckUri: 's3://one' }));
+    const other = node('RUNNING', { deckUri: 's3://two' });
+    const [first] = run.state().nodes.get('n0')?.recorded ?? [];
+    const colliding = { ...other, envelope: { ...other.envelope, messageHash: first?.hash ?? 0n } };
+    expect(await run.answer(colliding)).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+    expect(await run.answer(colliding)).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+  });
+});
+
 describe('a task event', () => {
   for (const from of taskPhases) {
     for (const to of taskPhases) {

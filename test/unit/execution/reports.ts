@@ -137,26 +137,33 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
     recorded.push({ id: new Uint8Array(16), type, data, metadata: '{}', ...place });
   };
 
-  const settle = (command: ExecutionCommand): ExecutionRefusal | undefined | 'unsure' => {
+  type Unsure = Extract<ReturnType<typeof decider.decide>, { kind: 'unsure' }>;
+  const isUnsure = (settled: ExecutionRefusal | Unsure | undefined): settled is Unsure => settled?.kind === 'unsure';
+
+  const settle = (command: ExecutionCommand): ExecutionRefusal | Unsure | undefined => {
     const decision = decider.decide(state, command);
-    if (decision.kind === 'unsure') return 'unsure';
+    if (decision.kind === 'unsure') return decision;
     for (const event of decision.events ?? []) record(event);
     return decision.kind === 'refused' ? decision.refusal : undefined;
   };
 
-  async function* pages() {
-    yield await Promise.resolve(recorded);
+  async function* pages({ at }: Unsure) {
+    yield await Promise.resolve(at === undefined ? recorded : recorded.slice(Number(at), Number(at) + 1));
   }
 
   const refusal = async (command: ExecutionCommand): Promise<ExecutionRefusal | undefined> => {
-    const first = settle(command);
-    if (first !== 'unsure') return first;
-    const second = settle((await aggregate.recall?.(command, pages())) ?? command);
-    if (second === 'unsure') throw new Error('still unsure after reading the stream');
-    return second;
+    let known = command;
+    let settled = settle(known);
+    // What one event does not settle, the whole stream does.
+    for (let looks = 0; isUnsure(settled) && looks < 2; looks += 1) {
+      known = (await aggregate.recall?.(known, pages(settled))) ?? known;
+      settled = settle(known);
+    }
+    if (isUnsure(settled)) throw new Error('still unsure after reading the stream');
+    return settled;
   };
 
-  for (const command of past) if (settle(command) === 'unsure') throw new Error('the past is unsure');
+  for (const command of past) if (isUnsure(settle(command))) throw new Error('the past is unsure');
 
   return {
     recorded,
