@@ -139,7 +139,10 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
   if (execution.spec) execution.spec.tags = [...tags];
 };
 
-const folds: { readonly [Type in Exclude<ExecutionEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
+/** What happens to an execution but for its signals, which are a view of their own. */
+export type FollowedEvent = Exclude<ExecutionEvent, { readonly type: 'SignalCreated' | 'SignalSet' }>;
+
+const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
   EngineReported: reported,
   TerminationRequested: terminationRequested,
   ExecutionExpired: expired,
@@ -150,7 +153,7 @@ const folds: { readonly [Type in Exclude<ExecutionEvent['type'], 'ExecutionCreat
 /** What any later event makes of the execution. */
 export const changed = (
   document: ExecutionDocument,
-  body: Exclude<ExecutionEvent, { readonly type: 'ExecutionCreated' }>,
+  body: Exclude<FollowedEvent, { readonly type: 'ExecutionCreated' }>,
   event: SeenEvent,
 ): ExecutionDocument => {
   // The row of a type takes exactly the data of that type; the compiler cannot follow.

@@ -14,7 +14,7 @@ import { pairsText, type StoredDocument } from '../kernel/read-store.js';
 import { microsOf } from '../kernel/times.js';
 import { executionCollection } from './columns.js';
 import { closureOf, type ExecutionDocument, listed, shown } from './document.js';
-import { changed, created } from './fold.js';
+import { changed, created, type FollowedEvent } from './fold.js';
 import { storedOrigin } from './origin.js';
 
 type Fields = StoredDocument['fields'];
@@ -113,7 +113,7 @@ export const executions: ReadModel<ExecutionDocument> = {
     return type === 'EngineReported' && data.entity !== 'workflow' ? [] : [stream];
   },
   fold: (document, event) => {
-    const body = event.body as ExecutionEvent;
+    const body = event.body as FollowedEvent;
     if (body.type === 'ExecutionCreated') return created(body.data, event);
     return document && changed(document, body, event);
   },

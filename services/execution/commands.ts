@@ -1,4 +1,5 @@
 import type { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { Envelope, ExecutionId } from './envelope.js';
 
@@ -52,4 +53,26 @@ export type UpdateExecution = {
   readonly principal: string;
 };
 
-export type ExecutionCommand = CreateExecution | ReportPhase | TerminateExecution | ExpireTermination | UpdateExecution;
+/** A gate asks for a value; one that asks again finds the signal that is there. */
+export type CreateSignal = {
+  readonly type: 'CreateSignal';
+  readonly id: ExecutionId;
+  readonly signalId: string;
+  readonly wanted: LiteralType;
+};
+
+export type SetSignal = {
+  readonly type: 'SetSignal';
+  readonly id: ExecutionId;
+  readonly signalId: string;
+  /** `core.Literal`. */
+  readonly value: Uint8Array;
+  /** Of the value in canonical form. */
+  readonly digest: Uint8Array;
+  /** Whether the value can stand where a type is wanted, as the compiler has it. */
+  readonly isCastableTo: (type: LiteralType) => boolean;
+  readonly principal: string;
+};
+
+export type ExecutionCommand =
+  CreateExecution | ReportPhase | TerminateExecution | ExpireTermination | UpdateExecution | CreateSignal | SetSignal;

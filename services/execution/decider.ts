@@ -19,6 +19,7 @@ import type {
 } from './commands.js';
 import { decideNode } from './decider-node.js';
 import { accepted, openEntities, refused, type Verdict } from './decider-report.js';
+import { decideCreateSignal, decideSetSignal } from './decider-signal.js';
 import { decideTask } from './decider-task.js';
 import { decideWorkflow } from './decider-workflow.js';
 import type { ExecutionEvent } from './events.js';
@@ -90,6 +91,10 @@ const decide = (state: ExecutionState, command: ExecutionCommand): Verdict => {
       return decideExpire(state, command);
     case 'UpdateExecution':
       return decideUpdate(state, command);
+    case 'CreateSignal':
+      return decideCreateSignal(state, command);
+    case 'SetSignal':
+      return decideSetSignal(state, command);
   }
 };
 

@@ -7,6 +7,10 @@ import {
   ExecutionStateChangedSchema,
   type ExecutionTagged,
   ExecutionTaggedSchema,
+  type SignalCreated,
+  SignalCreatedSchema,
+  type SignalSet,
+  SignalSetSchema,
   type TerminationRequested,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -26,7 +30,9 @@ export type ExecutionEvent =
   | { readonly type: 'TerminationRequested'; readonly data: TerminationRequested }
   | { readonly type: 'ExecutionExpired'; readonly data: ExecutionExpired }
   | { readonly type: 'ExecutionStateChanged'; readonly data: ExecutionStateChanged }
-  | { readonly type: 'ExecutionTagged'; readonly data: ExecutionTagged };
+  | { readonly type: 'ExecutionTagged'; readonly data: ExecutionTagged }
+  | { readonly type: 'SignalCreated'; readonly data: SignalCreated }
+  | { readonly type: 'SignalSet'; readonly data: SignalSet };
 
 export const executionCodec = messageCodec<ExecutionEvent>({
   ExecutionCreated: eventShape(ExecutionCreatedSchema, ({ inputs, userInputs }) => [inputs, userInputs]),
@@ -39,6 +45,8 @@ export const executionCodec = messageCodec<ExecutionEvent>({
   ExecutionExpired: eventShape(ExecutionExpiredSchema, ({ closed }) => [closed]),
   ExecutionStateChanged: eventShape(ExecutionStateChangedSchema),
   ExecutionTagged: eventShape(ExecutionTaggedSchema),
+  SignalCreated: eventShape(SignalCreatedSchema),
+  SignalSet: eventShape(SignalSetSchema, ({ value }) => [value]),
 });
 
 /** Whether an execution has ended with this event. */

@@ -1,3 +1,4 @@
+import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { Entity, TaskId } from './engine-report.js';
 import type { TaskAttempt } from './envelope.js';
 
@@ -14,7 +15,12 @@ export type ExecutionRefusal =
   | { readonly kind: 'cannot-abort'; readonly current: number }
   | { readonly kind: 'back-to-queued' }
   | { readonly kind: 'aborting'; readonly to: number }
-  | { readonly kind: 'incompatible-cluster'; readonly cluster: string; readonly stored: string };
+  | { readonly kind: 'incompatible-cluster'; readonly cluster: string; readonly stored: string }
+  | { readonly kind: 'signal-not-found'; readonly signalId: string }
+  | { readonly kind: 'signal-type-differs'; readonly signalId: string; readonly type: LiteralType }
+  | { readonly kind: 'signal-not-castable'; readonly signalId: string; readonly type: LiteralType }
+  | { readonly kind: 'too-many-signals'; readonly limit: number }
+  | { readonly kind: 'execution-ended'; readonly current: number };
 
 /** A parent that an event names and that is not there. */
 export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: number): ExecutionRefusal => ({

@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 
 import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import { typeText } from '../compiler/type-text.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
 import type { ExecutionId } from './envelope.js';
 import { phaseName } from './phases.js';
@@ -90,6 +91,27 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
     code: 'FAILED_PRECONDITION',
     text: `the event comes from cluster [${cluster}], but ${subjectText(subject)} belongs to cluster [${stored}]`,
     details: clusterDetail(cluster),
+  }),
+  'signal-not-found': ({ signalId }, { id }) => ({
+    code: 'INVALID_ARGUMENT',
+    text: `failed to validate that signal [${signalId}] of execution [${executionText(id)}] exists, err: signal does not exist`,
+  }),
+  'signal-type-differs': ({ signalId, type }, { id }) => ({
+    code: 'ALREADY_EXISTS',
+    text: `value with matching already exists (signal [${signalId}] of execution [${executionText(id)}], which is ${typeText(type)})`,
+  }),
+  'signal-not-castable': ({ signalId, type }) => ({
+    code: 'INVALID_ARGUMENT',
+    text: `requested signal value is not castable to ${typeText(type)}, which signal [${signalId}] is`,
+  }),
+  'too-many-signals': ({ limit }, { id }) => ({
+    code: 'RESOURCE_EXHAUSTED',
+    text: `execution [${executionText(id)}] has ${limit} signals, which is the limit`,
+  }),
+  'execution-ended': ({ current }, { id }) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `execution [${executionText(id)}] has ended: it is ${phaseName('workflow', current)}, and no gate waits`,
+    details: terminalDetail(phaseName('workflow', current)),
   }),
 };
 

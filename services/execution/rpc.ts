@@ -3,9 +3,10 @@ import { type Route, route } from '../kernel/rpc.js';
 import { type AgainServices, recoverExecution, relaunchExecution } from './rpc-again.js';
 import { terminateExecution, updateExecution } from './rpc-change.js';
 import { createExecution } from './rpc-create.js';
+import { signalRoutes, type SignalServices } from './rpc-signals.js';
 import { eventRoutes, type EventServices } from './rpc-events.js';
 
-export type ExecutionServices = AgainServices & EventServices;
+export type ExecutionServices = AgainServices & EventServices & SignalServices;
 
 /** Everything that changes an execution. */
 export const executionRoutes = (services: ExecutionServices): readonly Route[] => [
@@ -15,4 +16,5 @@ export const executionRoutes = (services: ExecutionServices): readonly Route[] =
   route(AdminService.method.terminateExecution, (request, call) => terminateExecution(services, request, call)),
   route(AdminService.method.updateExecution, (request, call) => updateExecution(services, request, call)),
   ...eventRoutes(services),
+  ...signalRoutes(services),
 ];

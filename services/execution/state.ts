@@ -2,6 +2,7 @@ import { ExecutionState as Archival } from '../../proto/gen/platformidl/admin/ex
 import type { EngineReport, Instant, TaskId } from './engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
+import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state-signals.js';
 
 /** One content that was recorded. Contents of different times are different. */
 export type Recorded = {
@@ -37,22 +38,23 @@ export type TaskState = Reported & {
 export type NodeState = Reported & { tasks: readonly TaskState[] };
 
 /** What decisions need of an execution; changed in place by `evolve`. */
-export type ExecutionState = Reported & {
-  exists: boolean;
-  /** How many events have been folded. */
-  events: number;
-  /** The producer that the execution belongs to; empty until one that is not the default takes it. */
-  cluster: string;
-  /** The producer of the last QUEUED. */
-  queuedBy: string | undefined;
-  abort: { readonly cause: string; readonly principal: string } | undefined;
-  archival: Archival;
-  tags: readonly string[];
-  readonly nodes: Map<string, NodeState>;
-  /** One object for each task, shared by all of its attempts. */
-  readonly taskIds: Map<string, TaskId>;
-  tasks: number;
-};
+export type ExecutionState = Reported &
+  Signals & {
+    exists: boolean;
+    /** How many events have been folded. */
+    events: number;
+    /** The producer that the execution belongs to; empty until one that is not the default takes it. */
+    cluster: string;
+    /** The producer of the last QUEUED. */
+    queuedBy: string | undefined;
+    abort: { readonly cause: string; readonly principal: string } | undefined;
+    archival: Archival;
+    tags: readonly string[];
+    readonly nodes: Map<string, NodeState>;
+    /** One object for each task, shared by all of its attempts. */
+    readonly taskIds: Map<string, TaskId>;
+    tasks: number;
+  };
 
 // An array that grows takes room for sixteen more: with thousands of nodes, one that is replaced is smaller.
 const NO_RECORDED: readonly Recorded[] = [];
@@ -74,6 +76,8 @@ export const initialState = (): ExecutionState => ({
   nodes: new Map(),
   taskIds: new Map(),
   tasks: 0,
+  signals: undefined,
+  signalTypeBytes: 0,
 });
 
 /** Comparable as a number, to the microsecond. */
@@ -215,6 +219,8 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
   ExecutionTagged: (state, { tags }) => {
     state.tags = tags;
   },
+  SignalCreated: evolveSignalCreated,
+  SignalSet: evolveSignalSet,
 };
 
 export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
@@ -231,4 +237,8 @@ const TASK_BYTES = 450;
 
 /** Roughly what a state takes, in bytes. */
 export const sizeOfState = (state: ExecutionState): number =>
-  EMPTY_BYTES + state.nodes.size * NODE_BYTES + state.tasks * TASK_BYTES;
+  EMPTY_BYTES +
+  state.nodes.size * NODE_BYTES +
+  state.tasks * TASK_BYTES +
+  (state.signals?.size ?? 0) * SIGNAL_BYTES +
+  state.signalTypeBytes;

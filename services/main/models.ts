@@ -5,6 +5,7 @@ import { launchPlans } from '../../projections/launch-plans/projection.js';
 import { namedEntities } from '../../projections/named-entities/projection.js';
 import { nodeExecutions } from '../../projections/node-executions/projection.js';
 import { projects } from '../../projections/projects/projection.js';
+import { signals } from '../../projections/signals/projection.js';
 import { taskExecutions } from '../../projections/task-executions/projection.js';
 import { tasks } from '../../projections/tasks/projection.js';
 import { workflows } from '../../projections/workflows/projection.js';
@@ -27,6 +28,7 @@ export const models: readonly ReadModel<unknown>[] = [
   launchPlans,
   namedEntities,
   descriptionEntities,
+  signals,
   projects,
 ];
 

@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
-import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { file_platformidl_eventlog_attributes } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import {
@@ -56,6 +56,7 @@ const CONTENTS: Readonly<Record<string, DescMessage>> = {
   inputs: LiteralMapSchema,
   userInputs: LiteralMapSchema,
   spec: LaunchPlanSpecSchema,
+  value: LiteralSchema,
 };
 
 const COMPILED: Readonly<Record<string, DescMessage>> = {

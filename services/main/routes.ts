@@ -9,6 +9,7 @@ import { registeredNames } from '../../projections/named-entities/registered.js'
 import { namedEntitiesRoutes } from '../../projections/named-entities/rpc.js';
 import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../projections/node-executions/rpc.js';
 import { projectsRoutes } from '../../projections/projects/rpc.js';
+import { signalsRoutes } from '../../projections/signals/rpc.js';
 import { foundTask } from '../../projections/task-executions/find.js';
 import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
 import { tasksRoutes } from '../../projections/tasks/rpc.js';
@@ -146,6 +147,7 @@ const readRoutes = ({
     ...launchPlansRoutes(reads),
     ...namedEntitiesRoutes(reads),
     ...descriptionEntitiesRoutes(reads),
+    ...signalsRoutes(reads),
     ...projectsRoutes({ ...reads, domains: configuration.domains }),
   ];
 };

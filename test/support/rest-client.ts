@@ -16,6 +16,7 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
 /** The answer to a request, in the words of gRPC where it is an error. */
 export type RestAnswer = {
@@ -37,7 +38,8 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
-const registry = createRegistry(...new Set(withDependencies(AdminService.file)));
+const SERVICES = [AdminService, SignalService];
+const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 
 /** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
 const camel = (name: string): string => name.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
@@ -61,9 +63,10 @@ const parametersOf = (value: JsonValue, path: string, isBound: (path: string) =>
   );
 };
 
-const methodOf = (name: string): DescMethod => {
-  const method = AdminService.methods.find((each) => each.name === name);
-  if (method === undefined) throw new Error(`AdminService has no ${name}`);
+/** An RPC by its name, whichever service has it. */
+export const methodOf = (name: string): DescMethod => {
+  const method = SERVICES.flatMap(({ methods }) => methods).find((each) => each.name === name);
+  if (method === undefined) throw new Error(`no service has ${name}`);
   return method;
 };
 

@@ -11,7 +11,7 @@ import type { Any } from '@bufbuild/protobuf/wkt';
 
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { grpcClient } from './grpc-client.js';
-import { ANSWER_DEPTH, restClient, type RestBody, statusOf } from './rest-client.js';
+import { ANSWER_DEPTH, methodOf, restClient, type RestBody, statusOf } from './rest-client.js';
 import type { Ready } from './server-process.js';
 
 /** The answer to a request, whichever way it came. */
@@ -41,7 +41,7 @@ export type Transport = {
   readonly name: string;
   /** The package that messages and services are called by. */
   readonly callersPackage: string;
-  /** Sends a request as bytes to an RPC of the AdminService; never throws for a status. */
+  /** Sends a request as bytes to an RPC by its name; never throws for a status. */
   readonly send: (rpc: string, request: Uint8Array, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   /** Calls an RPC. @throws {Refused} for a status other than OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
@@ -84,7 +84,8 @@ const transport = (
 export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl' = 'flyteidl'): Transport => {
   const client = grpcClient(ready.grpc);
   const send: Transport['send'] = async (rpc, request, headers) => {
-    const answer = await client.raw(`/${callersPackage}.service.AdminService/${rpc}`, request, headers);
+    const service = methodOf(rpc).parent.name;
+    const answer = await client.raw(`/${callersPackage}.service.${service}/${rpc}`, request, headers);
     const [status] = answer.metadata.get('grpc-status-details-bin');
     const details = status === undefined ? [] : fromBinary(StatusSchema, new Uint8Array(Buffer.from(status))).details;
     const position = answer.metadata.get('flightlog-position')[0]?.toString();

@@ -1,0 +1,38 @@
+import type { Columns } from '../kernel/columns.js';
+import type { Collection } from '../kernel/read-store.js';
+
+/** The signals of executions. */
+export const signalCollection: Collection = {
+  name: 'signals',
+  version: 1,
+  fields: {
+    execution: 'text',
+    execution_project: 'text',
+    execution_domain: 'text',
+    execution_name: 'text',
+    signal_id: 'text',
+    created_at: 'integer',
+    updated_at: 'integer',
+    /** The position of the creation: the order in which gates have asked. */
+    recorded: 'integer',
+  },
+  indexes: [
+    ['execution', 'recorded'],
+    ['execution', 'signal_id'],
+    ['execution', 'updated_at'],
+  ],
+};
+
+/** What filters and sorts of signals may name. */
+export const signalColumns: Columns = {
+  entity: 'signal',
+  code: 's',
+  byName: {
+    execution_project: { field: 'execution_project', kind: 'text' },
+    execution_domain: { field: 'execution_domain', kind: 'text' },
+    execution_name: { field: 'execution_name', kind: 'text' },
+    signal_id: { field: 'signal_id', kind: 'text' },
+    created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+    updated_at: { field: 'updated_at', kind: 'time' },
+  },
+};

@@ -1,0 +1,71 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import { type Signal, SignalSchema } from '../../proto/gen/platformidl/admin/signal_pb.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { SignalCreated, SignalSet } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { ExecutionEvent } from '../../services/execution/events.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { messageIn } from '../kernel/decoded.js';
+import { documentKey } from '../kernel/document-key.js';
+import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import { signalCollection } from './columns.js';
+
+/** A signal with its value, when it has one. Times are microseconds since 1970. */
+export type SignalDocument = {
+  readonly execution: StreamName;
+  readonly signal: Signal;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The position of its creation. */
+  readonly recorded: number;
+};
+
+type SignalEvent = Extract<ExecutionEvent, { readonly type: 'SignalCreated' | 'SignalSet' }>;
+
+const microsAt = ({ metadata }: SeenEvent): number => metadata.recordedAtMs * 1_000;
+
+const created = ({ id, signalId, type }: SignalCreated, event: SeenEvent): SignalDocument => ({
+  execution: event.stream,
+  signal: create(SignalSchema, { id: { signalId, ...(id && { executionId: id }) }, ...(type && { type }) }),
+  createdAt: microsAt(event),
+  updatedAt: microsAt(event),
+  recorded: Number(event.position),
+});
+
+const valued = (document: SignalDocument, { value }: SignalSet, event: SeenEvent): SignalDocument => ({
+  ...document,
+  signal: { ...document.signal, ...(value && { value: messageIn(LiteralSchema, value) }) },
+  updatedAt: microsAt(event),
+});
+
+const fold: ReadModel<SignalDocument>['fold'] = (document, event) => {
+  const { type, data } = event.body as SignalEvent;
+  if (type === 'SignalCreated') return created(data, event);
+  return document && valued(document, data, event);
+};
+
+const store: ReadModel<SignalDocument>['store'] = (_, { execution, signal, createdAt, updatedAt, recorded }) => {
+  const { project = '', domain = '', name = '' } = signal.id?.executionId ?? {};
+  const ofExecution = { execution, execution_project: project, execution_domain: domain, execution_name: name };
+  const times = { created_at: createdAt, updated_at: updatedAt, recorded };
+  return {
+    fields: { ...ofExecution, signal_id: signal.id?.signalId ?? '', ...times },
+    answer: toBinary(SignalSchema, signal),
+  };
+};
+
+/** Signals, one document for each, under its execution. */
+export const signals: ReadModel<SignalDocument> = {
+  collection: signalCollection,
+  follows: ['SignalCreated', 'SignalSet'],
+  touches: ({ body, stream }) => [documentKey(stream, (body as SignalEvent).data.signalId)],
+  fold,
+  store,
+  load: ({ fields, answer }) => ({
+    execution: fields['execution'] as StreamName,
+    signal: fromBinary(SignalSchema, answer),
+    createdAt: Number(fields['created_at']),
+    updatedAt: Number(fields['updated_at']),
+    recorded: Number(fields['recorded']),
+  }),
+};

@@ -1,0 +1,34 @@
+import type { SignalListRequest } from '../../proto/gen/platformidl/admin/signal_pb.js';
+import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
+import { type Call, type Route, route } from '../../services/kernel/rpc.js';
+import type { Freshness } from '../kernel/freshness.js';
+import { listMessage } from '../kernel/list-message.js';
+import { type Listed, listPage, type Scope } from '../kernel/list-query.js';
+import type { ReadStore } from '../kernel/read-store.js';
+import { executionIdOf, executionStream, executionStreams } from '../kernel/run-identifiers.js';
+import { signalCollection, signalColumns } from './columns.js';
+
+export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };
+
+const LIST = { elements: 1, token: 2 };
+
+/** A page of the signals of an execution, in the order in which gates have asked; one that is not there has none. */
+const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
+  const id = executionIdOf(request.workflowExecutionId, 'execution_id');
+  await freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
+  const listed: Listed = {
+    rpc: 'ListSignals',
+    store,
+    collection: signalCollection,
+    columns: signalColumns,
+    order: { field: 'recorded', direction: 'ascending' },
+  };
+  const scope: Scope = { where: [{ field: 'execution', is: '=', value: executionStream(id) }] };
+  const page = await listPage(listed, scope, request);
+  return listMessage(LIST, page.elements, page.token);
+};
+
+/** What is read of signals. */
+export const signalsRoutes = (reads: SignalReads): readonly Route[] => [
+  route(SignalService.method.listSignals, (request, call) => list(reads, request, call)),
+];

@@ -1,0 +1,272 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { Sort_Direction as Direction } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import type { SignalListRequestSchema } from '../../../proto/gen/platformidl/admin/signal_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello, literal } from '../../support/hello.js';
+import { allPages } from '../../support/lists.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, workflowReport } from '../../support/reports.js';
+import type { Transport } from '../../support/transports.js';
+
+const { method } = SignalService;
+
+type List = Partial<Exclude<MessageInitShape<typeof SignalListRequestSchema>, { $typeName: string }>>;
+
+const type = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+const { INTEGER, STRING, BOOLEAN, FLOAT, NONE } = SimpleType;
+const listOf = (element: LiteralType): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'collectionType', value: element } });
+const optional = (element: LiteralType): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: [element, type(NONE)] } } });
+
+const value = (given: bigint | string): Literal => create(LiteralSchema, literal(given));
+const values = (...given: bigint[]): Literal =>
+  create(LiteralSchema, { value: { case: 'collection', value: { literals: given.map((each) => literal(each)) } } });
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
+  let transport: Transport;
+  let execution: ExecutionId;
+  const idOf = (signalId: string, executionId = execution) => ({ signalId, executionId });
+  const wait = (signalId: string, wanted = type(INTEGER), of = execution) =>
+    transport.call(method.getOrCreateSignal, { id: idOf(signalId, of), type: wanted });
+  const give = (signalId: string, given: Literal) =>
+    transport.call(method.setSignal, { id: idOf(signalId), value: given });
+
+  beforeAll(async () => {
+    transport = plane[way];
+    execution = await launchHello(transport, `signals-${way}`);
+  });
+
+  it('are made by whoever asks first, without a value, and found by who asks again', async () => {
+    const made = await wait('first');
+    expect(made).toMatchObject({ id: { signalId: 'first', executionId: execution }, type: type(INTEGER) });
+    expect(made.value).toBeUndefined();
+    expect(await plane.unchanged(() => wait('first'))).toEqual(made);
+  });
+
+  it('have the value that they are given last, which is recorded once', async () => {
+    await wait('counted');
+    await give('counted', value(1n));
+    expect((await wait('counted')).value).toEqual(value(1n));
+    await plane.unchanged(() => give('counted', value(1n)));
+    await give('counted', value(2n));
+    expect((await wait('counted')).value).toEqual(value(2n));
+  });
+
+  it('keep a value that is larger than an event', async () => {
+    await wait('large', type(STRING));
+    const text = 'x'.repeat(500_000);
+    await give('large', value(text));
+    expect((await wait('large', type(STRING))).value).toEqual(value(text));
+    const { signals } = await transport.call(method.listSignals, {
+      workflowExecutionId: execution,
+      filters: 'eq(signal_id,large)',
+    });
+    expect(signals[0]!.value).toEqual(value(text));
+  });
+
+  it.each<[string, () => LiteralType, () => Literal, boolean]>([
+    ['an integer', () => type(INTEGER), () => value(1n), true],
+    ['an integer, a text', () => type(INTEGER), () => value('1'), false],
+    ['a text', () => type(STRING), () => value('x'), true],
+    ['a boolean, an integer', () => type(BOOLEAN), () => value(1n), false],
+    ['a number, an integer', () => type(FLOAT), () => value(1n), false],
+    ['a list', () => listOf(type(INTEGER)), () => values(1n, 2n), true],
+    ['an empty list', () => listOf(type(INTEGER)), () => values(), true],
+    ['a list of texts, integers', () => listOf(type(STRING)), () => values(1n), false],
+    ['an integer, a list', () => type(INTEGER), () => values(1n), false],
+    ['an optional integer', () => optional(type(INTEGER)), () => value(1n), true],
+    ['an optional integer, a text', () => optional(type(INTEGER)), () => value('x'), false],
+  ])('that want %s are cast as bindings are', async (what, wanted, given, isCast) => {
+    await wait(what, wanted());
+    const set = () => transport.refused(method.setSignal, { id: idOf(what), value: given() });
+    const answer = isCast ? await set() : await plane.unchanged(set);
+    expect(answer.code).toBe(isCast ? 'OK' : 'INVALID_ARGUMENT');
+    if (!isCast) expect(answer.message).toContain('is not castable');
+  });
+
+  it.each<[string, () => object, string, string]>([
+    ['no identifier', () => ({ id: undefined }), 'INVALID_ARGUMENT', 'missing id'],
+    ['no execution', () => ({ id: { signalId: 'x' } }), 'INVALID_ARGUMENT', 'missing execution_id'],
+    ['no signal', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
+    ['no project', () => ({ id: idOf('x', { ...execution, project: '' }) }), 'INVALID_ARGUMENT', 'missing project'],
+    ['no domain', () => ({ id: idOf('x', { ...execution, domain: '' }) }), 'INVALID_ARGUMENT', 'missing domain'],
+    ['no name', () => ({ id: idOf('x', { ...execution, name: '' }) }), 'INVALID_ARGUMENT', 'missing name'],
+    ['a signal of 1,025 bytes', () => ({ id: idOf('x'.repeat(1_025)) }), 'INVALID_ARGUMENT', 'signal_id'],
+    ['no type', () => ({ type: undefined }), 'INVALID_ARGUMENT', 'missing type'],
+    ['an empty type', () => ({ type: {} }), 'INVALID_ARGUMENT', 'missing type'],
+    [
+      'an execution that is not there',
+      () => ({ id: idOf('x', { ...PLACE, name: 'nobody' }) }),
+      'NOT_FOUND',
+      'execution',
+    ],
+  ])('are not made with %s', async (_what, change, code, text) => {
+    const request = { id: idOf('never'), type: type(INTEGER), ...change() };
+    const answer = await plane.unchanged(() => transport.refused(method.getOrCreateSignal, request));
+    expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
+  });
+
+  it('keep their type', async () => {
+    await wait('typed');
+    const request = { id: idOf('typed'), type: type(STRING) };
+    const answer = await plane.unchanged(() => transport.refused(method.getOrCreateSignal, request));
+    expect([answer.code, answer.message]).toEqual(['ALREADY_EXISTS', expect.stringContaining('integer')]);
+  });
+
+  it.each<[string, () => object, string, string]>([
+    ['no identifier', () => ({ id: undefined }), 'INVALID_ARGUMENT', 'missing id'],
+    ['no execution', () => ({ id: { signalId: 'x' } }), 'INVALID_ARGUMENT', 'missing execution_id'],
+    ['no signal', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
+    ['no value', () => ({ value: undefined }), 'INVALID_ARGUMENT', 'missing value'],
+    ['an empty value', () => ({ value: {} }), 'INVALID_ARGUMENT', 'value'],
+    [
+      'a signal that no gate has asked for',
+      () => ({ id: idOf('unasked') }),
+      'INVALID_ARGUMENT',
+      'failed to validate that signal [unasked]',
+    ],
+    [
+      'an execution that is not there',
+      () => ({ id: idOf('x', { ...PLACE, name: 'nobody' }) }),
+      'INVALID_ARGUMENT',
+      'signal does not exist',
+    ],
+    ['2 MiB', () => ({ value: value('x'.repeat(2 * 1024 * 1024)) }), 'RESOURCE_EXHAUSTED', 'Signal value size exceeds'],
+  ])('are not set with %s', async (_what, change, code, text) => {
+    const request = { id: idOf('first'), value: value(1n), ...change() };
+    const answer = await plane.unchanged(() => transport.refused(method.setSignal, request));
+    expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
+  });
+
+  it('of an execution that has ended are read, and neither made nor set', async () => {
+    const over = await launchHello(transport, `over-${way}`);
+    await wait('left', type(INTEGER), over);
+    await transport.call(AdminService.method.createWorkflowEvent, workflowReport(over, { phase: Phase.SUCCEEDED }));
+    await plane.unchanged(() => wait('left', type(INTEGER), over));
+    for (const asked of [
+      () => transport.refused(method.setSignal, { id: idOf('left', over), value: value(1n) }),
+      () => transport.refused(method.getOrCreateSignal, { id: idOf('new', over), type: type(INTEGER) }),
+    ]) {
+      const answer = await plane.unchanged(asked);
+      expect([answer.code, answer.message]).toEqual(['FAILED_PRECONDITION', expect.stringContaining('SUCCEEDED')]);
+    }
+  });
+
+  describe('in a list', () => {
+    const NAMES = ['delta', 'alpha', 'charlie', 'bravo', 'echo'];
+    let listed: ExecutionId;
+    beforeAll(async () => {
+      listed = await launchHello(transport, `listed-${way}`);
+      for (const name of NAMES) await wait(name, type(INTEGER), listed);
+    });
+    const page = (request: List = {}) =>
+      transport.call(method.listSignals, { workflowExecutionId: listed, ...request });
+    const names = async (request: List = {}) => (await page(request)).signals.map(({ id }) => id!.signalId);
+
+    it('are those of the execution, in the order in which gates asked, with type and value', async () => {
+      await transport.call(method.setSignal, { id: idOf('delta', listed), value: value(3n) });
+      const { signals, token } = await page();
+      expect(signals.map(({ id }) => id!.signalId)).toEqual(NAMES);
+      expect(token).toBe('');
+      expect(signals[0]).toMatchObject({ id: idOf('delta', listed), type: type(INTEGER), value: value(3n) });
+      expect(signals[1]!.value).toBeUndefined();
+    });
+
+    it.each<[List, readonly string[]]>([
+      [{ filters: 'eq(signal_id,alpha)' }, ['alpha']],
+      [{ filters: 'eq(signal.signal_id,alpha)' }, ['alpha']],
+      [{ filters: 'value_in(signal_id,alpha;echo)' }, ['alpha', 'echo']],
+      [{ filters: 'contains(signal_id,l)' }, ['delta', 'alpha', 'charlie']],
+      [
+        { filters: 'eq(execution_project,flytesnacks)+eq(execution_domain,development)+ne(signal_id,echo)' },
+        NAMES.slice(0, 4),
+      ],
+      [{ filters: 'eq(execution_name,other)' }, []],
+      [{ filters: 'lt(created_at,2024-01-01T00:00:00Z)' }, []],
+      [{ sortBy: { key: 'signal_id', direction: Direction.ASCENDING } }, NAMES.toSorted()],
+      [{ sortBy: { key: 'created_at', direction: Direction.DESCENDING } }, NAMES.toReversed()],
+      [{ token: '3' }, NAMES.slice(3)],
+    ])('are found by %j', async (request, expected) => {
+      expect(await names(request)).toEqual(expected);
+    });
+
+    it('come in pages', async () => {
+      const found = await allPages(async (token) => {
+        const { signals, token: next } = await page({ limit: 2, token });
+        return { elements: signals.map(({ id }) => id!.signalId), token: next };
+      });
+      expect(found).toEqual(NAMES);
+    });
+
+    it('are none where there is no execution', async () => {
+      expect(await names({ workflowExecutionId: { ...PLACE, name: 'nobody' } })).toEqual([]);
+    });
+
+    it.each<[string, List, string]>([
+      ['a column of nothing', { filters: 'eq(colour,x)' }, "'s.colour' is invalid filter"],
+      ['another entity', { filters: 'eq(execution.phase,RUNNING)' }, "'e' entity is not allowed in filters"],
+      ['an unknown sort key', { sortBy: { key: 'colour' } }, "invalid sort key 'colour'"],
+      ['a token that is none', { token: 'x' }, 'ListSignals'],
+    ])('are not listed with %s', async (_what, request, text) => {
+      const answer = await transport.refused(method.listSignals, { workflowExecutionId: listed, ...request });
+      expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
+    });
+  });
+});
+
+it.each<[string, List, string]>([
+  ['no execution', {}, 'missing execution_id'],
+  ['no project', { workflowExecutionId: { domain: 'd', name: 'n' } }, 'missing execution_id.project'],
+  ['no domain', { workflowExecutionId: { project: 'p', name: 'n' } }, 'missing execution_id.domain'],
+  ['no name', { workflowExecutionId: { project: 'p', domain: 'd' } }, 'missing execution_id.name'],
+])('signals are not listed with %s', async (_what, request, text) => {
+  const answer = await plane.grpc.refused(method.listSignals, request);
+  expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
+});
+
+it('of many who set a signal at once, each is answered, and one value is the last', async () => {
+  const execution = await launchHello(plane.grpc, 'crowded');
+  const id = { signalId: 'crowded', executionId: execution };
+  await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });
+  const sent = Array.from({ length: 50 }, (_, index) => value(BigInt(index)));
+  await Promise.all(sent.map((each) => plane.grpc.call(method.setSignal, { id, value: each })));
+  const { value: last } = await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });
+  const { signals } = await plane.grpc.call(method.listSignals, { workflowExecutionId: execution });
+  expect(sent).toContainEqual(last);
+  expect(signals[0]!.value).toEqual(last);
+});
+
+it('a value that was answered is there after the process was killed', async () => {
+  const first = await startControlPlane();
+  await register(first.grpc, withNeeds('01-hello'));
+  const execution = await launchHello(first.grpc, 'killed');
+  const id = { signalId: 'go', executionId: execution };
+  const given = value('y'.repeat(300_000));
+  await first.grpc.call(method.getOrCreateSignal, { id, type: type(STRING) });
+  await first.grpc.call(method.setSignal, { id, value: given });
+  await first.kill();
+  const again = await startControlPlane({}, first.directory);
+  try {
+    expect((await again.grpc.call(method.getOrCreateSignal, { id, type: type(STRING) })).value).toEqual(given);
+    const { signals } = await again.grpc.call(method.listSignals, { workflowExecutionId: execution });
+    expect(signals[0]!.value).toEqual(given);
+  } finally {
+    await again.close();
+  }
+});

@@ -1,0 +1,125 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { executionDecider } from '../../../services/execution/decider.js';
+import type { ExecutionEvent } from '../../../services/execution/events.js';
+import { sizeOfState } from '../../../services/execution/state.js';
+import { given } from '../../support/given.js';
+import { creation } from './reports.js';
+
+const { id, created } = creation;
+const FACT: ExecutionEvent = { type: 'ExecutionCreated', data: created };
+const { ABORTED, QUEUED } = WorkflowExecution_Phase;
+
+const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
+const INTEGER = simple(SimpleType.INTEGER);
+const STRING = simple(SimpleType.STRING);
+
+const signal = (signalId: string, type = INTEGER): ExecutionEvent => ({
+  type: 'SignalCreated',
+  data: create(SignalCreatedSchema, { id, signalId, type }),
+});
+const valued = (signalId: string, byte: number): ExecutionEvent => ({
+  type: 'SignalSet',
+  data: create(SignalSetSchema, {
+    signalId,
+    value: { content: { case: 'inline', value: new Uint8Array([byte]) } },
+    digest: new Uint8Array([byte, byte]),
+    principal: 'ada',
+  }),
+});
+const ended: ExecutionEvent = {
+  type: 'ExecutionExpired',
+  data: { $typeName: 'platformidl.eventlog.ExecutionExpired', phase: ABORTED, cause: '', principal: '' },
+};
+const terminated: ExecutionEvent = {
+  type: 'TerminationRequested',
+  data: { $typeName: 'platformidl.eventlog.TerminationRequested', cause: 'enough', principal: 'ada' },
+};
+
+const wait = (signalId: string, wanted = INTEGER) => ({ type: 'CreateSignal', id, signalId, wanted }) as const;
+const give = (signalId: string, byte: number, isCastable = true) =>
+  ({
+    type: 'SetSignal',
+    id,
+    signalId,
+    value: new Uint8Array([byte]),
+    digest: new Uint8Array([byte, byte]),
+    isCastableTo: () => isCastable,
+    principal: 'ada',
+  }) as const;
+
+describe('a signal', () => {
+  it('is made when a gate asks for it, once', () => {
+    given(executionDecider, FACT).when(wait('go')).then(signal('go'));
+    given(executionDecider, FACT, signal('go')).when(wait('go')).thenNothing();
+    given(executionDecider, FACT, signal('go')).when(wait('stop')).then(signal('stop'));
+  });
+
+  it('is not made with another type', () => {
+    given(executionDecider, FACT, signal('go'))
+      .when(wait('go', STRING))
+      .thenRefused({ kind: 'signal-type-differs', signalId: 'go', type: INTEGER });
+  });
+
+  it('is not made for an execution that is not there', () => {
+    given(executionDecider).when(wait('go')).thenRefused({ kind: 'execution-not-found' });
+  });
+
+  it('is not made after the end, but one that is there is found', () => {
+    given(executionDecider, FACT, ended).when(wait('go')).thenRefused({ kind: 'execution-ended', current: ABORTED });
+    given(executionDecider, FACT, signal('go'), ended).when(wait('go')).thenNothing();
+  });
+
+  it('is one of ten thousand at most', () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => signal(`s${index}`));
+    given(executionDecider, FACT, ...many)
+      .when(wait('go'))
+      .thenRefused({ kind: 'too-many-signals', limit: 10_000 });
+    given(executionDecider, FACT, ...many)
+      .when(wait('s17'))
+      .thenNothing();
+  });
+
+  it('takes a value, and another one in its place', () => {
+    given(executionDecider, FACT, signal('go')).when(give('go', 1)).then(valued('go', 1));
+    given(executionDecider, FACT, signal('go'), valued('go', 1)).when(give('go', 2)).then(valued('go', 2));
+  });
+
+  it('takes the same value once', () => {
+    given(executionDecider, FACT, signal('go'), valued('go', 1)).when(give('go', 1)).thenNothing();
+    given(executionDecider, FACT, signal('go'), valued('go', 1), valued('go', 2))
+      .when(give('go', 1))
+      .then(valued('go', 1));
+  });
+
+  it('takes no value before a gate has asked', () => {
+    given(executionDecider, FACT).when(give('go', 1)).thenRefused({ kind: 'signal-not-found', signalId: 'go' });
+    given(executionDecider).when(give('go', 1)).thenRefused({ kind: 'signal-not-found', signalId: 'go' });
+  });
+
+  it('takes no value that cannot be cast to its type', () => {
+    given(executionDecider, FACT, signal('go'))
+      .when(give('go', 1, false))
+      .thenRefused({ kind: 'signal-not-castable', signalId: 'go', type: INTEGER });
+  });
+
+  it('takes a value while the execution is being aborted, and none after the end', () => {
+    given(executionDecider, FACT, signal('go'), terminated).when(give('go', 1)).then(valued('go', 1));
+    given(executionDecider, FACT, signal('go'), terminated, ended)
+      .when(give('go', 1))
+      .thenRefused({ kind: 'execution-ended', current: ABORTED });
+  });
+
+  it('is counted in what its execution takes in memory, and says where its value is', () => {
+    const before = executionDecider.evolve(executionDecider.initial(), FACT);
+    const bytes = sizeOfState(before);
+    const after = [signal('go'), valued('go', 1)].reduce((state, fact) => executionDecider.evolve(state, fact), before);
+    expect(sizeOfState(after)).toBeGreaterThan(bytes);
+    expect(after.signals?.get('go')?.setAt).toBe(2);
+    expect(after.phase).toBe(QUEUED);
+  });
+});
