@@ -3,15 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
 import type { Columns } from '../../projections/kernel/columns.js';
+import { listMessage } from '../../projections/kernel/list-message.js';
 import { type Listed, listPage, type ListRequest, type Scope } from '../../projections/kernel/list-query.js';
 import type { Collection, Condition, Query } from '../../projections/kernel/read-store.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';
+import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import type { SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';
 import { FIRST_AT, SCOPE, storeOfMany } from '../support/many-documents.js';
 
 const LIMIT = 25;
+const ANSWER_BYTES = 600;
+const MEBIBYTE = 1_048_576;
 
 type List = {
   readonly collection: Collection;
@@ -118,7 +122,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
   let store: SqliteReadStore;
   let directory: string;
   beforeAll(async () => {
-    ({ store, directory } = await storeOfMany(count, new Uint8Array(600)));
+    ({ store, directory } = await storeOfMany(count, new Uint8Array(ANSWER_BYTES)));
   }, 180_000);
   afterAll(async () => {
     await store.close();
@@ -176,5 +180,26 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     const fiveHundredth = await page(list, { ...requestOf(count), token });
     expect(fiveHundredth.elements).toBe(LIMIT);
     expectCheap(fiveHundredth);
+  });
+
+  it('of all that there is takes memory for little more than the answer', async () => {
+    const { order, scope, ...list } = executions;
+    const serving = servingReadStore({ directory });
+    const listed: Listed = { rpc: 'List', store: serving, ...list, order: { field: order, direction: 'descending' } };
+    const request = { limit: 4_294_967_295, token: '', filters: '' };
+    await listPage(listed, scope, { ...request, limit: 200 }); // starts the thread
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const sampling = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 2);
+    const { elements, token } = await listPage(listed, scope, request);
+    const message = listMessage({ elements: 1, token: 2 }, elements, token);
+    most = Math.max(most, process.memoryUsage().rss);
+    clearInterval(sampling);
+    expect([elements.length, token]).toEqual([count, '']);
+    expect(message.length).toBeGreaterThan(count * ANSWER_BYTES);
+    expect((most - before) / MEBIBYTE).toBeLessThan((2 * message.length) / MEBIBYTE + 64);
+    await serving.close();
   });
 });

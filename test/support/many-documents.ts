@@ -86,12 +86,11 @@ const BATCH = 5_000;
 export const storeOfMany = async (
   count: number,
   answer: Uint8Array,
-  made = MADE,
 ): Promise<{ store: SqliteReadStore; directory: string }> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-many-'));
   const store = sqliteReadStore({ directory, mode: 'read-write', isGrowing: true, queryLimitMs: 60_000 });
-  await store.prepare(made.map(([collection]) => collection));
-  for (const [collection, fieldsOf] of made) {
+  await store.prepare(MADE.map(([collection]) => collection));
+  for (const [collection, fieldsOf] of MADE) {
     for (let first = 0; first < count; first += BATCH) {
       const documents = Array.from({ length: Math.min(BATCH, count - first) }, (_, i) => ({
         collection,
@@ -104,6 +103,3 @@ export const storeOfMany = async (
   await store.finish();
   return { store, directory };
 };
-
-/** Executions alone. */
-export const MANY_EXECUTIONS = MADE.slice(0, 1);

@@ -1,0 +1,372 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type ResourceListRequestSchema,
+  Sort_Direction as Direction,
+} from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  ExecutionMetadata_ExecutionMode as Mode,
+  ExecutionState,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanState } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { counted } from '../../support/cases.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { helloRequest } from '../../support/hello.js';
+import { nodesOf } from '../../support/lists.js';
+import { registerTask } from '../../support/registrations.js';
+import type { Answer, Transport } from '../../support/transports.js';
+
+const { method } = AdminService;
+
+type Request = Partial<Exclude<MessageInitShape<typeof ResourceListRequestSchema>, { $typeName: string }>>;
+
+const PLACE = { project: 'flytesnacks', domain: 'development' };
+const GREET = { ...PLACE, name: 'hello.greet', version: 'v1' };
+const ALL = ['labelled', 'nightly', 'plain', 'single'];
+const OF_PLAN = ['labelled', 'nightly', 'plain'];
+const RUN = { ...PLACE, name: 'plain' };
+const BOOKKEEPING = ['id', 'created_at', 'updated_at', 'deleted_at'];
+
+let plane: ControlPlane;
+let nodeId: string;
+
+const launchAll = async ({ call }: Transport): Promise<void> => {
+  const labelled = helloRequest('labelled', (request) => {
+    request.spec!.labels = { $typeName: 'platformidl.admin.Labels', values: { team: 'red', tier: 'high' } };
+    request.spec!.metadata!.mode = Mode.SCHEDULED;
+  });
+  const nightly = helloRequest('nightly', (request) => {
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients write the tags there
+    request.spec!.tags = ['nightly', 'team'];
+  });
+  const single = helloRequest('single', (request) => {
+    Object.assign(request.spec!.launchPlan!, { ...GREET, resourceType: ResourceType.TASK });
+  });
+  for (const request of [labelled, nightly, helloRequest('plain'), single, helloRequest('archived')])
+    await call(method.createExecution, request);
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  const { call } = plane.grpc;
+  await register(plane.grpc, withNeeds('01-hello'));
+  for (const version of ['v2', 'v3']) await registerTask(plane.grpc, { name: 'hello.greet', version });
+  await call(method.updateLaunchPlan, {
+    id: { ...PLACE, name: 'hello.hello', version: 'v1', resourceType: ResourceType.LAUNCH_PLAN },
+    state: LaunchPlanState.ACTIVE,
+  });
+  await launchAll(plane.grpc);
+  await plane.run();
+  await call(method.updateExecution, { id: { ...PLACE, name: 'archived' }, state: ExecutionState.EXECUTION_ARCHIVED });
+  const nodes = await nodesOf(plane.grpc, RUN);
+  nodeId = nodes.map(({ id }) => id!.nodeId).find((each) => each !== 'start-node' && each !== 'end-node')!;
+});
+afterAll(() => plane.close());
+
+/** The names of what a list has, sorted, so that order is a matter of its own. */
+type Lister = (transport: Transport, request: Request) => Promise<readonly string[]>;
+
+const executions: Lister = async ({ call }, request) =>
+  (await call(method.listExecutions, { id: PLACE, ...request })).executions.map(({ id }) => id!.name).sort();
+const nodes: Lister = async ({ call }, request) =>
+  (await call(method.listNodeExecutions, { workflowExecutionId: RUN, ...request })).nodeExecutions.map(
+    ({ id }) => id!.nodeId,
+  );
+const attempts: Lister = async ({ call }, request) =>
+  (
+    await call(method.listTaskExecutions, { nodeExecutionId: { executionId: RUN, nodeId }, ...request })
+  ).taskExecutions.map(({ id }) => `${id!.taskId!.name}/${id!.retryAttempt}`);
+const tasks: Lister = async ({ call }, request) =>
+  (await call(method.listTasks, { id: PLACE, ...request })).tasks.map(({ id }) => `${id!.name}@${id!.version}`).sort();
+const workflows: Lister = async ({ call }, request) =>
+  (await call(method.listWorkflows, { id: PLACE, ...request })).workflows.map(({ id }) => id!.name).sort();
+const plans: Lister = async ({ call }, request) =>
+  (await call(method.listLaunchPlans, { id: PLACE, ...request })).launchPlans.map(({ id }) => id!.name).sort();
+const projects: Lister = async ({ call }, request) =>
+  (await call(method.listProjects, request)).projects.map(({ id }) => id);
+
+type Kind = 'text' | 'number' | 'time' | 'duration' | 'other';
+
+/** Every column of every entity that filters and sorts may name. */
+const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind, readonly string[]>>>])[] = [
+  [
+    'executions',
+    executions,
+    {
+      text: ['execution_project', 'execution_domain', 'execution_name', 'phase', 'abort_cause', 'cluster'],
+      number: ['mode', 'state'],
+      time: ['started_at', 'execution_created_at', 'execution_updated_at'],
+      duration: ['duration'],
+      other: [
+        ...['launch_plan_id', 'workflow_id', 'task_id', 'closure', 'spec', 'source_execution_id'],
+        ...['parent_node_execution_id', 'inputs_uri', 'user_inputs_uri', 'error_kind', 'error_code', 'user'],
+        'launch_entity',
+      ],
+    },
+  ],
+  [
+    'node executions',
+    nodes,
+    {
+      text: ['execution_project', 'execution_domain', 'execution_name', 'node_id', 'phase', 'input_uri'],
+      time: ['started_at', 'node_execution_created_at', 'node_execution_updated_at'],
+      duration: ['duration'],
+      other: [
+        ...['closure', 'node_execution_metadata', 'parent_id', 'parent_task_execution_id', 'error_kind', 'error_code'],
+        ...['cache_status', 'dynamic_workflow_remote_closure_reference', 'internal_data'],
+      ],
+    },
+  ],
+  [
+    'task executions',
+    attempts,
+    {
+      text: [
+        ...['project', 'domain', 'name', 'version', 'execution_project', 'execution_domain', 'execution_name'],
+        ...['node_id', 'phase', 'input_uri'],
+      ],
+      number: ['retry_attempt', 'phase_version'],
+      time: ['started_at', 'task_execution_created_at', 'task_execution_updated_at'],
+      duration: ['duration'],
+      other: ['closure'],
+    },
+  ],
+  [
+    'tasks',
+    tasks,
+    { text: ['project', 'domain', 'name', 'version', 'digest', 'type', 'short_description'], other: ['closure'] },
+  ],
+  [
+    'workflows',
+    workflows,
+    {
+      text: ['project', 'domain', 'name', 'version', 'digest', 'short_description'],
+      other: ['typed_interface', 'remote_closure_identifier'],
+    },
+  ],
+  [
+    'launch plans',
+    plans,
+    {
+      text: ['project', 'domain', 'name', 'version', 'digest', 'schedule_type'],
+      number: ['state'],
+      other: ['spec', 'workflow_id', 'closure', 'launch_condition_type'],
+    },
+  ],
+  ['projects', projects, { text: ['identifier', 'name', 'description'], number: ['state'], other: ['labels'] }],
+];
+
+const VALUES: Readonly<Record<Kind, string>> = {
+  text: '',
+  number: '-1',
+  time: '1970-01-01T00:00:00Z',
+  duration: '-1s',
+  other: 'x',
+};
+
+/** Filters that executions keep what they say by, and what that is. */
+const FILTERS: readonly (readonly [string, readonly string[]])[] = [
+  ['', ALL],
+  ['eq(state,0)', ALL],
+  ['eq(state,1)', ['archived']],
+  ['value_in(state,0;1)', ['archived', ...ALL]],
+  ['eq(execution.state,1)', ['archived']],
+  ['eq(execution_name,plain)', ['plain']],
+  ['eq(execution_name, plain)', ['plain']],
+  ['eq(execution_name,plain) what follows does not count', ['plain']],
+  ['eq(name,plain)', ['plain']],
+  ['ne(execution_name,plain)', ['labelled', 'nightly', 'single']],
+  ['gt(execution_name,nightly)', ['plain', 'single']],
+  ['gte(execution_name,nightly)', ['nightly', 'plain', 'single']],
+  ['lt(execution_name,nightly)', ['labelled']],
+  ['lte(execution_name,nightly)', ['labelled', 'nightly']],
+  ['contains(execution_name,l)', ['labelled', 'nightly', 'plain', 'single']],
+  ['contains(execution_name,L)', []],
+  ['contains(execution_name,p_a%n)', ['plain']],
+  ['contains(execution_name,\\_)', []],
+  ['not_like(execution_name,plain)', ['labelled', 'nightly', 'single']],
+  ['not_like(execution_name,%n%)', ['labelled']],
+  ['value_in(execution_name,plain;single;nobody)', ['plain', 'single']],
+  ['value_in(execution_name,plain)', ['plain']],
+  ['value_not_in(execution_name,plain;single)', ['labelled', 'nightly']],
+  ['eq(phase,SUCCEEDED)', ALL],
+  ['value_in(phase,FAILED;SUCCEEDED)', ALL],
+  ['ne(phase,SUCCEEDED)', []],
+  ['eq(mode,1)', ['labelled']],
+  ['ne(mode,1)', ['nightly', 'plain', 'single']],
+  ['gt(duration,-1)', ALL],
+  ['lt(duration,1h)', ALL],
+  ['gt(duration,1h30m)', []],
+  ['gte(started_at,2020-01-01T00:00:00Z)', ALL],
+  ['gte(started_at,2020-01-01T00:00:00.123456789-02:00)', ALL],
+  ['lte(started_at,2020-01-01)', []],
+  ['gt(created_at,2020-01-01T00:00:00Z)+lt(created_at,2020-01-02T00:00:00Z)', []],
+  ['eq(launch_entity,task)', ['single']],
+  ['eq(launch_plan.name,hello.hello)', OF_PLAN],
+  ['eq(launch_plan.project,flytesnacks)+eq(launch_plan.domain,development)+eq(launch_plan.version,v1)', OF_PLAN],
+  ['ne(launch_plan.name,nobody)', OF_PLAN],
+  ['eq(launch_plan.name,nobody)', []],
+  ['eq(workflow.name,hello.hello)+eq(workflow.version,v1)', OF_PLAN],
+  ['contains(workflow.short_description,nothing of the kind)', []],
+  ['eq(task.name,hello.greet)', ['single']],
+  ['eq(task.type,python-task)', ['single']],
+  ['eq(task.type,container)', []],
+  // A filter on the state of a plan is one on a state, so the archived ones are not left out.
+  ['eq(launch_plan.state,1)', ['archived', ...OF_PLAN]],
+  ['eq(launch_plan.state,0)', []],
+  ['eq(launch_plan.schedule_type,NONE)', OF_PLAN],
+  ['eq(admin_tag.name,nightly)', ['nightly']],
+  ['eq(admin_tag.name,team)', ['labelled', 'nightly']],
+  ['eq(execution_tag.key,team)', ['labelled', 'nightly']],
+  ['eq(execution_tag.key,team)+eq(execution_tag.value,red)', ['labelled']],
+  ['eq(execution_tag.key,tier)+eq(execution_tag.value,red)', []],
+  ['value_in(execution_tag.value,red;high)', ['labelled']],
+  ['ne(closure,x)', []],
+];
+
+/** What no filter of executions can be, and what is said of it. */
+const REFUSED: readonly (readonly [string, string])[] = [
+  ['phase', 'invalid value for filters'],
+  ['eq(phase)', 'invalid value for filters'],
+  ['eq(phase,)', 'invalid value for filters'],
+  ['ne(schedule_type,)', 'invalid value for filters'],
+  ['eq(phase,A)+', 'invalid value for filters'],
+  ['+eq(phase,A)', 'invalid value for filters'],
+  ['eq(signal.signal_id,x)', "'s' entity is not allowed in filters"],
+  ['eq(node_execution.phase,x)', "'ne' entity is not allowed in filters"],
+  ['eq(project.name,x)', "'p' entity is not allowed in filters"],
+  ['eq(nothing,x)', "'e.nothing' is invalid filter"],
+  ['eq(launch_plan.nothing,x)', "'l.nothing' is invalid filter"],
+  ['eq(nobody.name,x)', "'e.nobody.name' is invalid filter"],
+  ['eq(execution_tag.nothing,x)', "'et.nothing' is invalid filter"],
+  ['gt(duration,soon)', 'Failed to parse duration [soon]'],
+  ['gt(started_at,soon)', 'started_at'],
+  // A value has no plus sign.
+  ['gt(started_at,2020-01-01T00:00:00+02:00)', 'invalid value for filters'],
+  ['eq(mode,soon)', 'mode'],
+  ['eq(phase,A;B)', 'phase'],
+  ['soon(phase,A)', 'unrecognized filter function: soon'],
+];
+
+describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = plane[way];
+  });
+  const refused = (request: Request): Promise<Answer> =>
+    transport.refused(method.listExecutions, { id: PLACE, ...request });
+
+  it.each(FILTERS)('of executions keeps what %j says', async (filters, expected) => {
+    expect(await executions(transport, { filters })).toEqual(expected);
+  });
+
+  it.each(REFUSED)('of executions refuses %j', async (filters, text) => {
+    const { code, message } = await refused({ filters });
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
+  });
+
+  it.for(COLUMNS)('of %s takes every column as sort key and in filters', async ([, list, columns], context) => {
+    const named = Object.entries({ ...columns, time: [...(columns.time ?? []), 'created_at', 'updated_at'] });
+    const all = [...(await list(transport, {}))].sort();
+    expect(all.length).toBeGreaterThan(0);
+    let cases = 0;
+    for (const [kind, names] of named) {
+      for (const key of names) {
+        for (const direction of [Direction.DESCENDING, Direction.ASCENDING])
+          expect([...(await list(transport, { sortBy: { key, direction } }))].sort()).toEqual(all);
+        const value = VALUES[kind as Kind] || 'nothing of the kind';
+        expect(await list(transport, { filters: `eq(${key},${value})` })).toEqual([]);
+        cases += 3;
+      }
+    }
+    for (const key of BOOKKEEPING) {
+      expect([...(await list(transport, { sortBy: { key, direction: Direction.ASCENDING } }))].sort()).toEqual(all);
+      cases += 1;
+    }
+    counted(context, cases);
+  });
+
+  it.each([
+    [nodes, 'eq(execution.phase,SUCCEEDED)', true],
+    [nodes, 'eq(execution.phase,FAILED)', false],
+    [nodes, 'eq(node_execution.phase,SUCCEEDED)', true],
+    [attempts, 'eq(task.name,hello.greet)', true],
+    [attempts, 'eq(task.type,python-task)', true],
+    [attempts, 'eq(task.type,spark)', false],
+    [attempts, 'eq(execution.phase,SUCCEEDED)', true],
+    [attempts, 'eq(node_execution.phase,FAILED)', false],
+    [attempts, 'eq(retry_attempt,0)', true],
+    [plans, 'eq(workflow.name,hello.hello)', true],
+    [plans, 'eq(workflow.name,nobody)', false],
+    [plans, 'ne(schedule_type,NONE)', false],
+    [tasks, 'contains(version,v)+eq(task.name,hello.greet)', true],
+  ] as const)('of an entity looks at those that it belongs to: %o %s', async (list, filters, isThere) => {
+    expect((await list(transport, { filters })).length > 0).toBe(isThere);
+  });
+
+  it.each([
+    [nodes, 'eq(task.name,x)', "'t' entity is not allowed in filters"],
+    [attempts, 'eq(launch_plan.name,x)', "'l' entity is not allowed in filters"],
+    [tasks, 'eq(workflow.name,x)', "'w' entity is not allowed in filters"],
+    [workflows, 'eq(task.name,x)', "'t' entity is not allowed in filters"],
+    [plans, 'eq(execution.phase,x)', "'e' entity is not allowed in filters"],
+    [projects, 'eq(execution.phase,x)', "'e' entity is not allowed in filters"],
+    [projects, 'eq(nothing,x)', "'p.nothing' is invalid filter"],
+    [nodes, 'eq(nothing,x)', "'ne.nothing' is invalid filter"],
+    [attempts, 'eq(nothing,x)', "'te.nothing' is invalid filter"],
+    [tasks, 'eq(nothing,x)', "'t.nothing' is invalid filter"],
+    [workflows, 'eq(nothing,x)', "'w.nothing' is invalid filter"],
+    [plans, 'eq(nothing,x)', "'l.nothing' is invalid filter"],
+  ] as const)('refuses an entity or field that it does not have: %o %s', async (list, filters, text) => {
+    await expect(list(transport, { filters })).rejects.toThrow(text);
+  });
+
+  it.each([
+    ['launch_plan.name', "invalid sort key 'launch_plan.name'"],
+    ['nothing', "invalid sort key 'nothing'"],
+  ])('refuses to be sorted by %s', async (key, text) => {
+    expect(await refused({ sortBy: { key, direction: Direction.DESCENDING } })).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: text,
+    });
+  });
+
+  it('is in descending order where the direction is left out', async () => {
+    const { executions: sorted } = await transport.call(method.listExecutions, {
+      id: PLACE,
+      sortBy: { key: 'execution_name' },
+    });
+    expect(sorted.map(({ id }) => id!.name)).toEqual([...ALL].reverse());
+  });
+
+  it.each(['-1', 'soon', '1.5'])('refuses the token %s', async (token) => {
+    const { code, message } = await refused({ token });
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', `invalid pagination token ${token} for ListExecutions`]);
+  });
+
+  it('of names honours filters, and has each name once', async () => {
+    const names = async (filters: string): Promise<readonly string[]> =>
+      (await transport.call(method.listTaskIds, { ...PLACE, filters })).entities.map(({ name }) => name);
+    expect(await names('')).toEqual(['hello.greet']);
+    expect(await names('eq(version,v3)')).toEqual(['hello.greet']);
+    expect(await names('eq(version,v9)')).toEqual([]);
+  });
+
+  it('of active launch plans has those alone', async () => {
+    const { launchPlans } = await transport.call(method.listActiveLaunchPlans, PLACE);
+    expect(launchPlans.map(({ id }) => id!.name)).toEqual(['hello.hello']);
+  });
+
+  it('has the newest version first when one is asked for', async () => {
+    const { tasks: newest } = await transport.call(method.listTasks, {
+      id: { ...PLACE, name: 'hello.greet' },
+      limit: 1,
+      sortBy: { key: 'created_at', direction: Direction.DESCENDING },
+    });
+    expect(newest.map(({ id }) => id!.version)).toEqual(['v3']);
+  });
+});
