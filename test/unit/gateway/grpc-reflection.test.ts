@@ -1,5 +1,5 @@
 import { create, createFileRegistry, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
@@ -42,6 +42,17 @@ const filesIn = (answer: ServerReflectionResponse['messageResponse'] | undefined
     ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
     : [];
 
+const dependenciesFirst = (files: readonly FileDescriptorProto[]): FileDescriptorProto[] => {
+  const ordered = new Set<FileDescriptorProto>();
+  const add = (file: FileDescriptorProto | undefined): void => {
+    if (!file || ordered.has(file)) return;
+    for (const name of file.dependency) add(files.find((each) => each.name === name));
+    ordered.add(file);
+  };
+  files.forEach(add);
+  return [...ordered];
+};
+
 describe('reflection', () => {
   it.each(['v1', 'v1alpha'])('lists every service under every name, by %s', async (version) => {
     const [answer] = await ask([{ case: 'listServices', value: '' }], version);
@@ -60,7 +71,7 @@ describe('reflection', () => {
   it.each(['flyteidl', 'platformidl'])('gives files that build a registry of their own for %s', async (name) => {
     const [answer] = await ask([{ case: 'fileContainingSymbol', value: `${name}.service.AdminService` }]);
     const files = filesIn(answer);
-    const registry = createFileRegistry(files[0]!, (path) => files.find((file) => file.name === path));
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: dependenciesFirst(files) }));
     const service = registry.getService(`${name}.service.AdminService`);
     expect(service?.methods.map((method) => method.name)).toEqual(AdminService.methods.map((method) => method.name));
     expect(service?.methods[0]?.input.typeName).toMatch(new RegExp(`^${name}\\.admin\\.`));
