@@ -10,6 +10,14 @@ import type { Endpoint, RouteTable } from './routes.js';
 /** Hears of every call that was answered; for metrics and audit. */
 export type OnAnswered = (endpoint: Endpoint, code: StatusCode | 'OK', tookMs: number) => void;
 
+/** What browsers may do for pages of other origins. */
+export type Cors = {
+  /** `https://console.example.com`, or `*` for all, who then bring no credentials; empty is none. */
+  readonly origins: readonly string[];
+  /** Headers that requests may have besides those that the interface knows. */
+  readonly headers: readonly string[];
+};
+
 /** What a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
@@ -30,6 +38,8 @@ export type Hosting = {
   /** False while the process should get no calls; asked by health checks. */
   readonly isReady?: () => boolean;
   readonly onAnswered?: OnAnswered;
+  /** Which pages of other origins may call over REST; none where it is not given. */
+  readonly cors?: Cors;
 };
 
 /** What {@link Hosting.handshakeMs} is where it is not given. */

@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream';
-
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -9,13 +7,12 @@ import { type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { logFailure } from './log.js';
 import type { Bindings } from './rest-bindings.js';
+import { sendBody } from './rest-encoding.js';
 import { timeoutMs, within } from './rest-deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
 import { address, type Addressed, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { failureOf, statuses } from './status.js';
-
-const PIECE_BYTES = 64 * 1024;
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -30,17 +27,12 @@ const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } 
   return { read, write: answerDialect(request.headers.accept, read) };
 };
 
-/** In pieces, so that what a caller does not read is seen, and not copied once more for the socket. */
-const piecesOf = function* (bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
-};
+type Reply = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
-const send = (reply: FastifyReply, dialect: Dialect, body: Uint8Array | string): void => {
-  // As bytes, or the framework adds a charset to the media type that clients compare.
-  const bytes = typeof body === 'string' ? Buffer.from(body) : asBuffer(body);
+const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | string): void => {
   void reply.header('content-type', dialect.mediaType);
-  if (bytes.length <= PIECE_BYTES) void reply.send(bytes);
-  else void reply.header('content-length', bytes.length).send(Readable.from(piecesOf(bytes), { objectMode: false }));
+  // As bytes, or the framework adds a charset to the media type that clients compare.
+  sendBody(request, reply, typeof body === 'string' ? Buffer.from(body) : asBuffer(body));
 };
 
 const sendPosition = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
@@ -58,7 +50,7 @@ export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown
   void reply.status(statuses[failure.code].http);
   if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
   const { write } = dialectsOf(request);
-  send(reply, write, write.writeFailure(failure));
+  send({ request, reply }, write, write.writeFailure(failure));
   return failure.code;
 };
 
@@ -127,7 +119,7 @@ export const answerRequest = async (
     if (body.length > UNCOUNTED_BYTES) room().fill(body.length);
     sendPosition(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
-    send(reply, write, body);
+    send({ request, reply }, write, body);
   } catch (thrown) {
     const requestId = done.call?.requestId ?? requestIdOf(header(request, 'x-request-id'));
     logFailure(hosting.logger, thrown, { requestId, rpc: done.endpoint?.name ?? 'none' });
@@ -145,6 +137,9 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${maxBytes} bytes)`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
+    case 'Z_DATA_ERROR':
+    case 'Z_BUF_ERROR':
+      return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
     case 'ECONNRESET': // in the middle of the body; nobody reads this

@@ -46,19 +46,23 @@ export const STRICT_JSON = json(true, 'name');
 /** Protobuf JSON in lowerCamelCase; a name that a request does not have is ignored. */
 export const LENIENT_JSON = json(false, 'jsonName');
 
-/** The messages themselves, as bytes. */
-const BINARY: Dialect = {
-  mediaType: 'application/octet-stream',
+/** The messages themselves, as bytes, under either of the names that clients have for them. */
+const binary = (mediaType: string): Dialect => ({
+  mediaType,
   isText: false,
   read: ({ method }, body) => decode(method.input, body),
   write: encodeAnswer,
   writeFailure: (failure) => toBinary(StatusSchema, rpcStatus(failure, OWN_PACKAGE)),
-};
+});
 
-const exact = (mediaType: string | undefined): Dialect | undefined => {
-  if (mediaType === STRICT_JSON.mediaType) return STRICT_JSON;
-  return mediaType === BINARY.mediaType ? BINARY : undefined;
-};
+const byMediaType = new Map(
+  [STRICT_JSON, binary('application/octet-stream'), binary('application/x-protobuf')].map((dialect) => [
+    dialect.mediaType,
+    dialect,
+  ]),
+);
+
+const exact = (mediaType = ''): Dialect | undefined => byMediaType.get(mediaType);
 
 /** The dialect of a request body: by the media type alone, whatever its parameters. */
 export const requestDialect = (contentType: string | undefined): Dialect =>

@@ -3,6 +3,8 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { logFailure } from './log.js';
 import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
+import { allowOrigins } from './rest-cors.js';
+import { takeCompressedBodies } from './rest-encoding.js';
 import { bindingTable, readBindings } from './rest-bindings.js';
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -70,7 +72,9 @@ const open = (hosting: Hosting): FastifyInstance => {
   });
   app.server.maxConnections = hosting.maxConnections;
   takeBodiesAsTheyAre(app);
+  takeCompressedBodies(app);
   letGoWhenClosing(app);
+  allowOrigins(app, hosting.cors);
   const bindings = bindingTable(readBindings(hosting.routes));
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const probe = probes[request.originalUrl.split('?', 1)[0] ?? ''];

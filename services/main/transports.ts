@@ -44,6 +44,7 @@ export const startTransports = async (
     positions: positionTokens(logId),
     logger,
     isReady: () => isReady,
+    cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
   };
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });

@@ -1,0 +1,36 @@
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+
+import type { Cors } from './exchange.js';
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH'];
+
+const ACCEPTED = [
+  'accept',
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'flightlog-min-position',
+  'flyte-authorization',
+  'grpc-timeout',
+  'idempotency-key',
+  'x-request-id',
+];
+
+const EXPOSED = ['flightlog-position', 'grpc-metadata-flightlog-position', 'grpc-metadata-content-type'];
+
+const MAX_AGE_S = 600;
+
+/** Lets pages of other origins call, on every path. A page that is not named is told nothing, and its browser refuses. */
+export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
+  if (!allowed || allowed.origins.length === 0) return;
+  const isOpen = allowed.origins.includes('*');
+  void app.register(cors, {
+    origin: isOpen ? '*' : [...allowed.origins],
+    credentials: !isOpen, // a browser refuses both together
+    methods: METHODS,
+    allowedHeaders: [...ACCEPTED, ...allowed.headers],
+    exposedHeaders: EXPOSED,
+    maxAge: MAX_AGE_S,
+  });
+};
