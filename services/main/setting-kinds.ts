@@ -99,7 +99,6 @@ export const resources = z.strictObject({
 
 export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
-
 /** Names of our own choice, and a text for each. */
 export const texts = z.record(z.string().min(1), z.coerce.string());
 
@@ -123,6 +122,7 @@ export const budgets = z.strictObject({
   HIGH: duration.prefault('1m'),
   MEDIUM: duration.prefault('10m'),
   LOW: duration.prefault('1h'),
+});
 
 const origin = z.string().refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
   error: 'must be an origin such as https://console.example.com, or "*"',
@@ -134,5 +134,4 @@ const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be 
 export const cors = z.strictObject({
   allowed_origins: z.array(origin).default([]).describe('pages that may call REST from a browser; "*" is all'),
   allowed_headers: z.array(headerName).default([]).describe('headers that those may send besides the known ones'),
-
 });
