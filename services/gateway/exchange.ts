@@ -38,6 +38,8 @@ export type Hosting = {
   /** False while the process should get no calls; asked by health checks. */
   readonly isReady?: () => boolean;
   readonly onAnswered?: OnAnswered;
+  /** What the description of the interface says of this release. */
+  readonly version?: string;
   /** Which pages of other origins may call over REST; none where it is not given. */
   readonly cors?: Cors;
 };

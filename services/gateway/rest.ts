@@ -6,6 +6,7 @@ import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
 import { allowOrigins } from './rest-cors.js';
 import { takeCompressedBodies } from './rest-encoding.js';
 import { bindingTable, readBindings } from './rest-bindings.js';
+import { pages } from './rest-pages.js';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 // A connection that has not sent the whole of its request by then is closed.
@@ -13,8 +14,6 @@ const REQUEST_MS = 300_000;
 const CHECKS_IN_HANDSHAKE = 4;
 // As the media type of RFC 9110: what is not one is treated as if it were not there.
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
-
-type Probe = (hosting: Hosting) => number;
 
 const DISCARDED_MESSAGES = 4;
 
@@ -29,13 +28,6 @@ const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageByt
     left -= chunk.length;
     if (left < 0) request.raw.destroy();
   });
-};
-
-/** Paths that are no RPC: what they answer, whatever the verb and whoever asks. */
-const probes: Readonly<Record<string, Probe>> = {
-  '/healthcheck': () => 200,
-  '/healthz': () => 200,
-  '/readyz': ({ isReady }) => (isReady?.() === false ? 503 : 200),
 };
 
 const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
@@ -75,10 +67,11 @@ const open = (hosting: Hosting): FastifyInstance => {
   takeCompressedBodies(app);
   letGoWhenClosing(app);
   allowOrigins(app, hosting.cors);
-  const bindings = bindingTable(readBindings(hosting.routes));
+  const declared = readBindings(hosting.routes);
+  const bindings = bindingTable(declared);
+  const answerPage = pages(hosting, declared);
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const probe = probes[request.originalUrl.split('?', 1)[0] ?? ''];
-    if (probe) return reply.status(probe(hosting)).send();
+    if (answerPage(request, reply)) return reply;
     await answerRequest(request, reply, { bindings, hosting });
     return reply;
   };

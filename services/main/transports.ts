@@ -6,6 +6,7 @@ import { serveHttp } from '../gateway/rest.js';
 import { routeTable } from '../gateway/routes.js';
 import type { Route } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
+import { version } from './version.js';
 
 const DRAIN_MS = 10_000;
 const ROOM_WAIT_MS = 30_000;
@@ -44,6 +45,7 @@ export const startTransports = async (
     positions: positionTokens(logId),
     logger,
     isReady: () => isReady,
+    version,
     cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
   };
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
