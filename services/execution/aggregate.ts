@@ -1,10 +1,11 @@
-import type { Aggregate } from '../kernel/aggregate.js';
+import type { Aggregate, Urgency } from '../kernel/aggregate.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 import type { ExecutionCommand } from './commands.js';
 import { executionDecider } from './decider.js';
 import type { Envelope, ExecutionId } from './envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
+import { isTerminal } from './phases.js';
 import { recall } from './recall.js';
 import type { ExecutionRefusal } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
@@ -18,11 +19,19 @@ export const executionStream = ({ project, domain, name }: ExecutionId): StreamN
 const entityText = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
   entity === 'workflow' ? '' : JSON.stringify([nodeId, taskId, retryAttempt]);
 
+/** Where something ends, room is made: that is never turned away. */
+const urgencyOf = (command: ExecutionCommand): Urgency => {
+  if (command.type === 'CreateExecution') return 'start';
+  if (command.type !== 'ReportPhase') return command.type === 'UpdateExecution' ? 'progress' : 'end';
+  return isTerminal(command.envelope.entity, command.envelope.phase) ? 'end' : 'progress';
+};
+
 /** Executions with their nodes and tasks. Large messages are read back from the payloads when an event may be a repetition. */
 export const executionAggregate = ({ payloads }: { readonly payloads: PayloadStore }): ExecutionAggregate => ({
   category: EXECUTION_CATEGORY,
   decider: executionDecider,
   codec: executionCodec,
+  urgencyOf,
   begins: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
   targetOf: (command) => (command.type === 'ReportPhase' ? entityText(command.envelope) : ''),

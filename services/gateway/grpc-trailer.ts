@@ -51,5 +51,6 @@ const fitTrailer = (failure: Failure, callersPackage: string): Fitted => {
 export const grpcError = (failure: Failure, callersPackage: string, trailer = new Metadata()): ServiceError => {
   const { message, details } = fitTrailer(failure, callersPackage);
   if (details) trailer.set('grpc-status-details-bin', asBuffer(details));
+  if (failure.retryAfterMs !== undefined) trailer.set('grpc-retry-pushback-ms', String(failure.retryAfterMs));
   return { name: failure.code, message, code: status[failure.code], details: message, metadata: trailer };
 };

@@ -47,6 +47,7 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ')
 /** Answers a request that has failed: the status as HTTP has it, and `google.rpc.Status` in the caller's dialect. */
 export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): StatusCode => {
   const failure = failureOf(thrown);
+  if (failure.retryAfterMs !== undefined) void reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1_000));
   void reply.status(statuses[failure.code].http);
   if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
   const { write } = dialectsOf(request);

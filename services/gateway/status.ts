@@ -23,6 +23,8 @@ export type Failure = {
   readonly code: StatusCode;
   readonly message: string;
   readonly details: readonly StatusDetail[];
+  /** After how many milliseconds to try again, where that is known. */
+  readonly retryAfterMs?: number;
 };
 
 const INTERNAL_ERROR = 'internal error';
@@ -63,7 +65,9 @@ export const cutText = (text: string, maxBytes: number): string => {
 /** What a thrown value becomes for the caller. Anything unforeseen is a bug of ours, and says nothing about itself. */
 export const failureOf = (thrown: unknown): Failure => {
   if (thrown instanceof RpcError) {
-    return { code: thrown.code, message: cutText(thrown.message, MAX_MESSAGE_BYTES), details: thrown.details };
+    const { code, details, retryAfterMs } = thrown;
+    const message = cutText(thrown.message, MAX_MESSAGE_BYTES);
+    return { code, message, details, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
   if (thrown instanceof Fault) return { ...faultAnswers[thrown.code], details: [] };
   return { code: 'INTERNAL', message: INTERNAL_ERROR, details: [] };

@@ -39,6 +39,9 @@ export interface EventCodec<Event> {
   contents(event: Event): readonly Content[];
 }
 
+/** What a command is to those who wait: one that begins something is turned away first, one that ends it never. */
+export type Urgency = 'start' | 'progress' | 'end';
+
 /** One kind of stream: its category, how it decides, how its events are stored. */
 export interface Aggregate<State, Command, Event, Refusal> {
   readonly category: string;
@@ -51,6 +54,8 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * is there, and only then it is read.
    */
   begins?(command: Command): boolean;
+  /** By default `progress`. */
+  urgencyOf?(command: Command): Urgency;
   /** What a command is about, where a stream is about several things; by default all commands are about the same. */
   targetOf?(command: Command): string;
   /** Roughly what the state takes in memory, in bytes. */

@@ -32,12 +32,15 @@ export type StatusDetail = { readonly schema: DescMessage; readonly message: Mes
 export class RpcError extends Error {
   readonly code: StatusCode;
   readonly details: readonly StatusDetail[];
+  /** After how many milliseconds the caller may try again, where that is known. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: StatusCode, message: string, details: readonly StatusDetail[] = []) {
+  constructor(code: StatusCode, message: string, details: readonly StatusDetail[] = [], retryAfterMs?: number) {
     super(message);
     this.name = 'RpcError';
     this.code = code;
     this.details = details;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

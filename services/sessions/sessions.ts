@@ -1,6 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
+import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';
 import type { SessionServices } from './live.js';
 import { openSession, type Session } from './session.js';
@@ -25,11 +26,12 @@ const shrink = (sessions: Map<StreamName, AnySession>, maxBytes: number): void =
 
 /** Opens the live streams of this process. One per event store: they take what they have appended for granted. */
 export const openSessions = (
-  services: SessionServices & { readonly maxCachedBytes?: number },
+  services: SessionServices & { readonly maxCachedBytes?: number; readonly admits?: AdmissionLimits },
 ): Sessions & { readonly acknowledged: Acknowledged } => {
   const maxBytes = services.maxCachedBytes ?? MAX_CACHED_BYTES;
   const sessions = new Map<StreamName, AnySession>();
   const acknowledged = rememberAcknowledged();
+  const admits = admission(services.admits ?? ADMISSION_LIMITS);
   let commands = 0;
 
   const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
@@ -54,7 +56,10 @@ export const openSessions = (
 
   return {
     acknowledged,
-    handle: (aggregate, stream, command, context) => sessionOf(aggregate, stream).handle(command, context),
+    handle: (aggregate, stream, command, context) => {
+      const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
+      return refused ? Promise.reject(refused) : admits.count(sessionOf(aggregate, stream).handle(command, context));
+    },
     read: (aggregate, stream) => sessionOf(aggregate, stream).read(),
   };
 };

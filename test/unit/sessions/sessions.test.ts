@@ -221,6 +221,31 @@ describe('a live stream', () => {
     await expect(reading).resolves.toMatchObject({ revision: 0n });
   });
 
+  it('turns away what begins something first, and what ends something never, when too many wait', async () => {
+    const stopped = { ...store, append: () => new Promise<never>(() => undefined) };
+    sessions = openSessions({ store: stopped, payloads, now: () => 1_000, admits: { starts: 2, others: 4 } });
+    const urgent = (urgency: 'start' | 'progress' | 'end'): Promise<unknown> =>
+      sessions.handle({ ...purse, urgencyOf: () => urgency }, stream, { kind: 'add' }, context());
+    const turnedAway = { code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_000 };
+    void urgent('start');
+    void urgent('start');
+    await expect(urgent('start')).rejects.toMatchObject(turnedAway);
+    void urgent('progress');
+    void urgent('progress');
+    await expect(urgent('progress')).rejects.toMatchObject(turnedAway);
+    const ending = urgent('end').catch(() => 'turned away');
+    const later = new Promise((resolve) => setImmediate(resolve, 'waits'));
+    await expect(Promise.race([ending, later])).resolves.toBe('waits');
+  });
+
+  it('takes commands again when those before them have their answers', async () => {
+    sessions = openSessions({ store, payloads, now: () => 1_000, admits: { starts: 1, others: 2 } });
+    const both = Promise.all([add(), add()]);
+    await expect(add()).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+    await both;
+    await expect(add()).resolves.toMatchObject({ kind: 'accepted' });
+  });
+
   it('decides again when another process was faster, and keeps to the limit', async () => {
     await add();
     const other = openSessions({ store, payloads, now: () => 1_000 });
