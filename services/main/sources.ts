@@ -87,6 +87,7 @@ export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[
     if (text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable)) return [];
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
-    const value: unknown = /^\s*[[{]/u.test(text) ? parsed(text, variable) : text;
+    // Two braces begin a placeholder in a text, and no mapping.
+    const value: unknown = /^\s*(?:\[|\{(?!\{))/u.test(text) ? parsed(text, variable) : text;
     return [{ path: setting.path, value, origin: variable }];
   });
