@@ -1,0 +1,105 @@
+import { create, type DescField, fromBinary, ScalarType, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import { type Binding, readBindings } from '../../../services/gateway/rest-bindings.js';
+import { routeTable } from '../../../services/gateway/routes.js';
+import { statuses } from '../../../services/gateway/status.js';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+
+const OCTETS = 'application/octet-stream';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+});
+afterAll(() => plane.close());
+
+/** A value that the path may hold for a field, as some client writes it. */
+const valueFor = (path: readonly DescField[]): string => {
+  const field = path.at(-1);
+  if (field?.enum) return String(field.enum.values[1]?.number ?? 0);
+  return field?.scalar === ScalarType.STRING ? 'walk' : '1';
+};
+
+const urlOf = ({ segments }: Binding): string =>
+  plane.server().ready.http +
+  segments.map((segment) => (typeof segment === 'string' ? segment : valueFor(segment))).join('/');
+
+const bodyOf = ({ endpoint, hasBody }: Binding, contentType: string): RequestInit => {
+  if (!hasBody) return {};
+  const { input } = endpoint.method;
+  const body = contentType === OCTETS ? Buffer.from(toBinary(input, create(input))) : '{}';
+  return { body, headers: { 'content-type': contentType } };
+};
+
+const ask = (binding: Binding, contentType: string): Promise<Response> => {
+  const { headers, ...rest } = bodyOf(binding, contentType);
+  return fetch(urlOf(binding), {
+    method: binding.verb,
+    ...rest,
+    headers: { ...(headers as Record<string, string>), accept: contentType },
+  });
+};
+
+type Failed = { readonly code: number; readonly message: string };
+
+const numbers = new Map(Object.values(statuses).map(({ number, http }) => [number, http]));
+const serverErrors = new Set([13, 2]);
+
+const assertFailed = (response: Response, { code, message }: Failed): void => {
+  expect(numbers.get(code)).toBe(response.status);
+  expect(serverErrors.has(code), message).toBe(false);
+  expect(message).not.toBe('');
+};
+
+const bindings = readBindings(routeTable([])).map((binding) => ({
+  binding,
+  called: `${binding.verb} ${binding.template}`,
+}));
+
+describe('every binding answers in every dialect, with its message or a status', () => {
+  it.each(bindings)('$called as bytes', async ({ binding }) => {
+    const response = await ask(binding, OCTETS);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect(response.headers.get('content-type')).toBe(OCTETS);
+    if (response.ok) fromBinary(binding.endpoint.method.output, bytes);
+    else assertFailed(response, fromBinary(StatusSchema, bytes));
+  });
+
+  it.each(bindings)('$called as JSON in snake_case', async ({ binding }) => {
+    const response = await ask(binding, 'application/json');
+    const json = (await response.json()) as Failed;
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const names = binding.endpoint.method.output.fields.map(({ name }) => name);
+    if (response.ok) expect(names).toEqual(expect.arrayContaining(Object.keys(json)));
+    else assertFailed(response, json);
+  });
+
+  it.each(bindings)('$called as JSON in lowerCamelCase', async ({ binding }) => {
+    const response = await ask(binding, 'application/json, text/plain, */*');
+    const json = (await response.json()) as Failed;
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const names = binding.endpoint.method.output.fields.map(({ jsonName }) => jsonName);
+    if (response.ok) expect(names).toEqual(expect.arrayContaining(Object.keys(json)));
+    else assertFailed(response, json);
+  });
+
+  it.each(bindings)('$called is not served with another verb', async ({ binding }) => {
+    const response = await fetch(urlOf(binding), { method: 'PATCH' });
+    expect(response.status).toBe(501);
+  });
+});
+
+// Clients ask here on their way to every call, and take any refusal for the answer to that.
+describe('without authentication', () => {
+  it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
+    '%s answers all the same, with everything empty',
+    async (path) => {
+      const response = await fetch(plane.server().ready.http + path);
+      expect(response.status).toBe(200);
+      const json = (await response.json()) as object;
+      for (const value of Object.values(json)) expect(['', null, [], {}]).toContainEqual(value);
+    },
+  );
+});

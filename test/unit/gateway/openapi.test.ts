@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import { routeTable } from '../../../services/gateway/routes.js';
+import { overHttp } from './toy.js';
+
+type Operation = {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly Record<string, unknown>[];
+  readonly requestBody?: object;
+};
+type Document = {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
+  readonly tags: readonly { readonly name: string }[];
+};
+
+let toy: Awaited<ReturnType<typeof overHttp>>;
+let document: Document;
+beforeAll(async () => {
+  toy = await overHttp([], [], { version: '1.2.3' });
+  document = (await (await toy.get('/openapi.json')).json()) as Document;
+});
+afterAll(() => toy.close());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).map(([verb, operation]) => ({ path, verb, operation })),
+  );
+
+const references = (value: unknown): string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string' ? [inner] : references(inner),
+  );
+};
+
+const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}');
+
+describe('the OpenAPI document', () => {
+  it('is of OpenAPI 3.1 and of this release', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } });
+  });
+
+  it('has every binding, with each parameter of its path', () => {
+    const found = new Map(operations().map((each) => [`${each.verb} ${shapeOf(each.path)}`, each]));
+    for (const { verb, template, segments, endpoint, hasBody } of readBindings(routeTable([]))) {
+      const each = found.get(`${verb.toLowerCase()} ${shapeOf(template)}`);
+      expect(each?.operation.operationId, template).toContain(endpoint.name.replace('.', '_'));
+      const inPath = each?.operation.parameters?.filter((parameter) => parameter['in'] === 'path') ?? [];
+      expect(inPath).toHaveLength(segments.filter((segment) => typeof segment !== 'string').length);
+      for (const { name } of inPath) expect(each?.path).toContain(`{${String(name)}}`);
+      expect(each?.operation.requestBody !== undefined, template).toBe(hasBody);
+    }
+  });
+
+  it('has no two paths that differ in the names of their parameters alone', () => {
+    const shapes = Object.keys(document.paths).map(shapeOf);
+    expect(new Set(shapes).size).toBe(shapes.length);
+  });
+
+  it('names each operation once, and each has a summary and a tag that is described', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const tags = new Set(document.tags.map(({ name }) => name));
+    for (const { operation } of operations()) {
+      expect(operation.summary).not.toBe('');
+      expect(operation.tags.every((tag) => tags.has(tag))).toBe(true);
+    }
+  });
+
+  it('refers to nothing that it does not have', () => {
+    for (const reference of new Set(references(document))) {
+      const target = reference
+        .split('/')
+        .slice(1)
+        .reduce<unknown>((within, key) => (within as Record<string, unknown> | undefined)?.[key], document);
+      expect(target, reference).toBeDefined();
+    }
+  });
+
+  it('says of a list what its query can say', () => {
+    const list = document.paths['/api/v1/executions/{id.project}/{id.domain}']?.['get'];
+    const names = list?.parameters?.filter((parameter) => parameter['in'] === 'query').map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['limit', 'token', 'filters', 'sort_by.key', 'sort_by.direction']));
+    expect(names).not.toContain('id.project');
+  });
+
+  it('has the comments of the proto files', () => {
+    expect(document.components.schemas['admin.AbortMetadata']).toMatchObject({
+      description: 'Why an execution was ended, and by whom.',
+      properties: { principal: { description: 'Empty where there is no authentication.' } },
+    });
+  });
+});
+
+describe('the page of the interface', () => {
+  it.each(['/openapi', '/docs'])('is at %s, and loads nothing from elsewhere', async (path) => {
+    const answer = await toy.get(path);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const html = await answer.text();
+    expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+    expect(html).toContain("fetch('/openapi.json')");
+  });
+});
