@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { descriptionEntitiesRoutes } from '../../projections/description-entities/rpc.js';
+import { executionMetricsRoutes } from '../../projections/execution-metrics/rpc.js';
 import { executionsRoutes } from '../../projections/executions/rpc.js';
 import type { Freshness } from '../../projections/kernel/freshness.js';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
@@ -137,13 +138,17 @@ const readRoutes = ({
 }: RouteServices): readonly Route[] => {
   const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
   const reads = { store: readStore, entities, freshness, past: { log: store, payloads, warn } };
-  return [
+  const runs = [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),
     ...nodesForTaskRoutes(reads, { keyOf: async (id, call) => (await foundTask(reads, id, call)).key }),
     ...taskExecutionsRoutes(reads),
-    ...tasksRoutes(reads),
     ...workflowsRoutes(reads),
+  ];
+  return [
+    ...runs,
+    ...executionMetricsRoutes(runs),
+    ...tasksRoutes(reads),
     ...launchPlansRoutes(reads),
     ...namedEntitiesRoutes(reads),
     ...descriptionEntitiesRoutes(reads),

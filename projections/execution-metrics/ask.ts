@@ -1,0 +1,39 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+
+import type { Call, Route } from '../../services/kernel/rpc.js';
+
+/** Asks another read of the interface, as the caller would. @throws {RpcError} as the read does. */
+export type Ask = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  request: MessageInitShape<Input>,
+) => Promise<MessageShape<Output>>;
+
+/** Answers are nested as deep as what was registered. */
+const MAX_DEPTH = 200;
+
+/** Asks the reads that routes answer, on behalf of a call. */
+export const askOf = (routes: readonly Route[], caller: Call): Ask => {
+  const { principal, requestId, minPosition } = caller;
+  const call: Call = {
+    principal,
+    requestId,
+    ...(minPosition !== undefined && { minPosition }),
+    isCancelled: () => caller.isCancelled(),
+    answeredAt: () => undefined,
+  };
+  return async (method, request) => {
+    const found = routes.find((route) => route.method.name === method.name);
+    if (found === undefined) throw new Error(`${method.name} is not among the reads`);
+    const answer = await found.handle(create(method.input, request) as never, call);
+    return answer instanceof Uint8Array
+      ? fromBinary(method.output, answer, { recursionLimit: MAX_DEPTH })
+      : (answer as MessageShape<typeof method.output>);
+  };
+};

@@ -1,0 +1,34 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  type WorkflowExecutionGetMetricsRequest,
+  type WorkflowExecutionGetMetricsResponse,
+  WorkflowExecutionGetMetricsResponseSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, type Route, route } from '../../services/kernel/rpc.js';
+import { executionIdOf } from '../kernel/run-identifiers.js';
+import { askOf } from './ask.js';
+import { MAX_NODES } from './run.js';
+import { workflowSpan } from './spans.js';
+
+/** Deeper than runs go, and no deeper than messages may be nested: a level is two spans deep at most. */
+const MAX_DEPTH = 40;
+
+const metrics = async (
+  reads: readonly Route[],
+  request: WorkflowExecutionGetMetricsRequest,
+  call: Call,
+): Promise<WorkflowExecutionGetMetricsResponse> => {
+  const id = executionIdOf(request.id);
+  const ask = askOf(reads, call);
+  const execution = await ask(AdminService.method.getExecution, { id });
+  const depth = request.depth < 0 ? MAX_DEPTH : Math.min(request.depth, MAX_DEPTH);
+  const span = await workflowSpan({ ask, left: MAX_NODES }, execution, depth);
+  return create(WorkflowExecutionGetMetricsResponseSchema, { span });
+};
+
+/** What executions spend their time on, as the other reads tell it. */
+export const executionMetricsRoutes = (reads: readonly Route[]): readonly Route[] => [
+  route(AdminService.method.getExecutionMetrics, (request, call) => metrics(reads, request, call)),
+];

@@ -1,0 +1,152 @@
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import type { CompiledWorkflow, CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type {
+  NodeExecutionIdentifier,
+  WorkflowExecutionIdentifier,
+} from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { RpcError } from '../../services/kernel/rpc.js';
+import { type Instant, latest } from '../kernel/times.js';
+import type { Ask } from './ask.js';
+
+const { method } = AdminService;
+
+export const START_NODE = 'start-node';
+export const END_NODE = 'end-node';
+
+/** What is read of runs, and how much more may be. */
+export type Run = { readonly ask: Ask; left: number };
+
+/** The nodes under one parent, with the workflow that they are nodes of. */
+export type Level = {
+  /** In the order in which they were created. */
+  readonly nodes: readonly NodeExecution[];
+  /** Of nodes that were made more than once, the last. */
+  readonly byId: ReadonlyMap<string, NodeExecution>;
+  /** What its nodes were registered as. */
+  readonly definitions: ReadonlyMap<string, Node>;
+  readonly workflow: CompiledWorkflow | undefined;
+  readonly closure: CompiledWorkflowClosure | undefined;
+};
+
+const PAGE = 1_000;
+
+/** A timeline of more nodes is nobody's; in memory it takes some tens of megabytes. */
+export const MAX_NODES = 20_000;
+
+const spend = (run: Run, count: number): void => {
+  run.left -= count;
+  if (run.left < 0)
+    throw new RpcError('RESOURCE_EXHAUSTED', `more than ${MAX_NODES} nodes and tasks: ask for fewer levels by depth`);
+};
+
+/** What a node is called in its workflow. */
+export const specIdOf = ({ id, metadata }: NodeExecution): string => {
+  const { specNodeId = '' } = metadata ?? {};
+  return specNodeId === '' ? (id?.nodeId ?? '') : specNodeId;
+};
+
+/** The nodes under a parent, or the execution's own. */
+export const nodesUnder = async (
+  run: Run,
+  workflowExecutionId: WorkflowExecutionIdentifier | undefined,
+  uniqueParentId: string,
+): Promise<readonly NodeExecution[]> => {
+  const nodes: NodeExecution[] = [];
+  if (workflowExecutionId === undefined) return nodes;
+  let token = '';
+  do {
+    const request = { workflowExecutionId, uniqueParentId, limit: PAGE, token };
+    const page = await run.ask(method.listNodeExecutions, request);
+    spend(run, page.nodeExecutions.length);
+    nodes.push(...page.nodeExecutions);
+    token = page.token;
+  } while (token !== '');
+  return nodes;
+};
+
+/** The attempts of the tasks of a node, from the first on. */
+export const attemptsOf = async (
+  run: Run,
+  nodeExecutionId: NodeExecutionIdentifier | undefined,
+): Promise<readonly TaskExecution[]> => {
+  const attempts: TaskExecution[] = [];
+  if (nodeExecutionId === undefined) return attempts;
+  let token = '';
+  do {
+    const page = await run.ask(method.listTaskExecutions, { nodeExecutionId, limit: PAGE, token });
+    spend(run, page.taskExecutions.length);
+    attempts.push(...page.taskExecutions);
+    token = page.token;
+  } while (token !== '');
+  return attempts.toSorted((a, b) => (a.id?.retryAttempt ?? 0) - (b.id?.retryAttempt ?? 0));
+};
+
+const unlessAbsent = async <Value>(asked: Promise<Value>): Promise<Value | undefined> => {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof RpcError && error.code === 'NOT_FOUND') return undefined;
+    throw error;
+  }
+};
+
+/** What was registered of the workflow that an execution runs. */
+export const workflowOf = async (run: Run, { closure }: Execution): Promise<CompiledWorkflowClosure | undefined> => {
+  if (closure?.workflowId === undefined) return undefined;
+  const found = await unlessAbsent(run.ask(method.getWorkflow, { id: closure.workflowId }));
+  return found?.closure?.compiledWorkflow;
+};
+
+/** The workflow that a dynamic node has made of itself. */
+export const dynamicOf = async (run: Run, { id }: NodeExecution): Promise<CompiledWorkflowClosure | undefined> => {
+  if (id === undefined) return undefined;
+  return (await unlessAbsent(run.ask(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
+};
+
+/** The execution that a node has started, when it has. */
+export const childOf = async (run: Run, { closure }: NodeExecution): Promise<Execution | undefined> => {
+  const target = closure?.targetMetadata;
+  if (target?.case !== 'workflowNodeMetadata' || target.value.executionId === undefined) return undefined;
+  return unlessAbsent(run.ask(method.getExecution, { id: target.value.executionId }));
+};
+
+/** The nodes that a branch may choose. */
+const choicesOf = ({ target }: Node): readonly Node[] => {
+  const choice = target.case === 'branchNode' ? target.value.ifElse : undefined;
+  if (choice === undefined) return [];
+  const otherwise = choice.default.case === 'elseNode' ? [choice.default.value] : [];
+  const blocks = choice.case === undefined ? choice.other : [choice.case, ...choice.other];
+  return [...blocks.flatMap(({ thenNode }) => thenNode ?? []), ...otherwise];
+};
+
+/** Nodes with those inside their branches, which are in branches of their own at times. */
+const withChoices = (nodes: readonly Node[]): readonly Node[] =>
+  nodes.flatMap((node) => [node, ...withChoices(choicesOf(node))]);
+
+export const levelOf = (
+  nodes: readonly NodeExecution[],
+  closure: CompiledWorkflowClosure | undefined,
+  workflow = closure?.primary,
+): Level => ({
+  nodes,
+  byId: new Map(nodes.map((node) => [specIdOf(node), node])),
+  definitions: new Map(withChoices(workflow?.template?.nodes ?? []).map((node) => [node.id, node])),
+  closure,
+  workflow,
+});
+
+/** What a node was registered as; `undefined` for one that the workflow does not have. */
+export const definitionOf = ({ definitions }: Level, node: NodeExecution): Node | undefined =>
+  definitions.get(specIdOf(node));
+
+/** When the last of the nodes that a node waited for was through; `undefined` when it waited for none. */
+export const upstreamEnd = ({ workflow, byId }: Level, nodeId: string): Instant | undefined => {
+  const ids = workflow?.connections?.upstream[nodeId]?.ids ?? [];
+  const ends = ids.flatMap((id) => byId.get(id)?.closure?.updatedAt ?? []);
+  const [first] = ends;
+  return first && ends.reduce((end, each) => latest(end, each), first);
+};

@@ -1,0 +1,198 @@
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution, NodeExecutionClosure } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
+import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type { Span } from '../../proto/gen/platformidl/core/metrics_pb.js';
+import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import type { Instant } from '../kernel/times.js';
+import {
+  attemptsOf,
+  childOf,
+  definitionOf,
+  dynamicOf,
+  END_NODE,
+  type Level,
+  levelOf,
+  nodesUnder,
+  type Run,
+  specIdOf,
+  START_NODE,
+  upstreamEnd,
+  workflowOf,
+} from './run.js';
+import { endOf, operation, spanOf } from './span.js';
+
+type Spans = readonly Span[];
+
+/** One node on its way to become a span. */
+type At = {
+  readonly run: Run;
+  readonly node: NodeExecution;
+  readonly closure: Partial<NodeExecutionClosure>;
+  readonly level: Level;
+  readonly depth: number;
+};
+
+const childrenOf = ({ run, node }: At): Promise<readonly NodeExecution[]> =>
+  nodesUnder(run, node.id?.executionId, node.id?.nodeId ?? '');
+
+const allSetup = ({ closure }: At): Spans => operation('NODE_SETUP', closure.createdAt, closure.updatedAt);
+
+const teardown = ({ closure }: At, from: Instant | undefined): Spans =>
+  operation('NODE_TEARDOWN', from, closure.updatedAt);
+
+/** When the nodes of a level could begin: with the end of the start node, or the first of them without one. */
+const beginningOf = ({ nodes, byId }: Level): Instant | undefined =>
+  byId.get(START_NODE)?.closure?.updatedAt ?? nodes[0]?.closure?.createdAt;
+
+const taskSpan = ({ id, closure }: TaskExecution): Span => {
+  const { createdAt, startedAt, updatedAt } = closure ?? {};
+  const end = endOf({ startedAt, duration: closure?.duration }, updatedAt);
+  const spans = startedAt
+    ? [
+        ...operation('TASK_SETUP', createdAt, startedAt),
+        ...operation('TASK_RUNTIME', startedAt, end),
+        ...(closure?.duration ? operation('TASK_TEARDOWN', end, updatedAt) : []),
+      ]
+    : operation('TASK_SETUP', createdAt, updatedAt);
+  return spanOf(id ? { case: 'taskId', value: id } : { case: undefined }, createdAt, updatedAt, spans);
+};
+
+const attemptSpans = (attempts: readonly TaskExecution[], depth: number): Spans =>
+  attempts.flatMap((attempt, index) => [
+    ...operation('NODE_RESET', attempts[index - 1]?.closure?.updatedAt, attempt.closure?.createdAt),
+    ...(depth === 0 ? [] : [taskSpan(attempt)]),
+  ]);
+
+/** What a dynamic node does after its task: it runs the nodes that the task has made. */
+const dynamicSpans = async (at: At, taskEnd: Instant | undefined): Promise<Spans> => {
+  const nodes = await childrenOf(at);
+  if (nodes.length === 0) return operation('NODE_RESET', taskEnd, at.closure.updatedAt);
+  const level = levelOf(nodes, await dynamicOf(at.run, at.node));
+  return [
+    ...operation('NODE_RESET', taskEnd, beginningOf(level)),
+    ...(await nodeSpans(at.run, level, at.depth)),
+    ...teardown(at, upstreamEnd(level, END_NODE)),
+  ];
+};
+
+const taskNodeSpans = async (at: At): Promise<Spans> => {
+  const attempts = await attemptsOf(at.run, at.node.id);
+  const last = attempts.at(-1);
+  if (last === undefined) return allSetup(at);
+  const end = last.closure?.updatedAt;
+  return [
+    ...operation('NODE_SETUP', at.closure.createdAt, attempts[0]?.closure?.createdAt),
+    ...attemptSpans(attempts, at.depth),
+    ...(at.node.metadata?.isParentNode === true ? await dynamicSpans(at, end) : teardown(at, end)),
+  ];
+};
+
+/** Of the children of a branch one was chosen; the others, where an engine reports them, were skipped. */
+const branchSpans = async (at: At): Promise<Spans> => {
+  const children = await childrenOf(at);
+  const chosen = children.find(({ closure }) => closure?.phase !== NodePhase.SKIPPED) ?? children[0];
+  if (chosen === undefined) return allSetup(at);
+  const spans: Span[] = [];
+  for (const child of children) spans.push(await nodeSpan(at.run, child, at.level, at.depth));
+  return [
+    ...operation('NODE_SETUP', at.closure.createdAt, chosen.closure?.createdAt),
+    ...spans,
+    ...teardown(at, chosen.closure?.updatedAt),
+  ];
+};
+
+const gateSpans = (at: At): Spans => {
+  const { createdAt, startedAt, updatedAt } = at.closure;
+  if (startedAt === undefined) return allSetup(at);
+  const end = endOf(at.closure, updatedAt);
+  return [
+    ...operation('NODE_SETUP', createdAt, startedAt),
+    ...operation('NODE_IDLE', startedAt, end),
+    ...teardown(at, end),
+  ];
+};
+
+const launchPlanSpans = async (at: At): Promise<Spans> => {
+  const child = await childOf(at.run, at.node);
+  if (child === undefined) return allSetup(at);
+  return [
+    ...operation('NODE_SETUP', at.closure.createdAt, child.closure?.createdAt),
+    await workflowSpan(at.run, child, at.depth),
+    ...teardown(at, child.closure?.updatedAt),
+  ];
+};
+
+const subWorkflowSpans = async (at: At, name: string, version: string): Promise<Spans> => {
+  const nodes = await childrenOf(at);
+  if (nodes.length === 0) return allSetup(at);
+  const { closure } = at.level;
+  const workflow = closure?.subWorkflows.find(
+    ({ template }) => template?.id?.name === name && template.id.version === version,
+  );
+  const level = levelOf(nodes, closure, workflow);
+  return [
+    ...operation('NODE_SETUP', at.closure.createdAt, beginningOf(level)),
+    ...(await nodeSpans(at.run, level, at.depth)),
+    ...teardown(at, upstreamEnd(level, END_NODE)),
+  ];
+};
+
+/** What a node is made of depends on what it was registered as; of arrays, and of what nobody knows, nothing is told. */
+const insideOf = async (at: At, target: Node['target'] | undefined): Promise<Spans> => {
+  switch (target?.case) {
+    case 'taskNode':
+      return taskNodeSpans(at);
+    case 'branchNode':
+      return branchSpans(at);
+    case 'gateNode':
+      return gateSpans(at);
+    case 'workflowNode': {
+      const { reference } = target.value;
+      if (reference.case !== 'subWorkflowRef') return launchPlanSpans(at);
+      return subWorkflowSpans(at, reference.value.name, reference.value.version);
+    }
+    default:
+      return [];
+  }
+};
+
+const nodeSpan = async (run: Run, node: NodeExecution, level: Level, depth: number): Promise<Span> => {
+  const closure: Partial<NodeExecutionClosure> = node.closure ?? {};
+  const at: At = { run, node, closure, level, depth: depth - 1 };
+  const spans = depth === 0 ? [] : await insideOf(at, definitionOf(level, node)?.target);
+  const id = node.id ? ({ case: 'nodeId', value: node.id } as const) : ({ case: undefined } as const);
+  return spanOf(id, closure.createdAt, closure.updatedAt, spans);
+};
+
+const nodeSpans = async (run: Run, level: Level, depth: number): Promise<Spans> => {
+  const spans: Span[] = [];
+  for (const node of level.nodes) {
+    const id = specIdOf(node);
+    if (id === START_NODE || id === END_NODE) continue;
+    spans.push(...operation('NODE_TRANSITION', upstreamEnd(level, id), node.closure?.createdAt));
+    spans.push(await nodeSpan(run, node, level, depth));
+  }
+  return spans;
+};
+
+const workflowSpans = async (run: Run, execution: Execution, depth: number): Promise<Spans> => {
+  const { createdAt, updatedAt } = execution.closure ?? {};
+  const nodes = await nodesUnder(run, execution.id, '');
+  const level = levelOf(nodes, await workflowOf(run, execution));
+  const beginning = beginningOf(level);
+  if (beginning === undefined) return operation('WORKFLOW_SETUP', createdAt, updatedAt);
+  return [
+    ...operation('WORKFLOW_SETUP', createdAt, beginning),
+    ...(await nodeSpans(run, level, depth - 1)),
+    ...operation('WORKFLOW_TEARDOWN', upstreamEnd(level, END_NODE), updatedAt),
+  ];
+};
+
+/** What an execution spent its time on; `depth` levels of it. */
+export const workflowSpan = async (run: Run, execution: Execution, depth: number): Promise<Span> => {
+  const { createdAt, updatedAt } = execution.closure ?? {};
+  const spans = depth === 0 ? [] : await workflowSpans(run, execution, depth);
+  const id = execution.id ? ({ case: 'workflowId', value: execution.id } as const) : ({ case: undefined } as const);
+  return spanOf(id, createdAt, updatedAt, spans);
+};

@@ -1,0 +1,210 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { Span } from '../../../proto/gen/platformidl/core/metrics_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
+import { nodesOf, tasksOf } from '../../support/lists.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, nodeReport, second, taskReport, workflowReport } from '../../support/reports.js';
+import type { Transport } from '../../support/transports.js';
+
+const { method } = AdminService;
+
+const FOLDERS = ['03-branches', '04-nested', '05-launch-plans', '06-dynamic', '07-maps', '08-gates', '11-failures'];
+const ALL = -1;
+
+/** After any execution of these tests was created, in seconds of the reports. */
+const LATER = 400_000_000;
+
+const spanOf = async ({ call }: Transport, id: ExecutionId, depth: number): Promise<Span> =>
+  (await call(method.getExecutionMetrics, { id, depth })).span!;
+
+const flat = (span: Span): readonly Span[] => [span, ...span.spans.flatMap(flat)];
+
+const nameOf = ({ id }: Span): string => {
+  if (id.case === 'nodeId') return id.value.nodeId;
+  if (id.case === 'taskId') return `attempt ${id.value.retryAttempt}`;
+  return id.case === 'operationId' ? id.value : (id.value?.name ?? '');
+};
+
+/** Names, and seconds after a beginning. */
+const told = (spans: readonly Span[], from = LATER): readonly (readonly [string, number, number])[] => {
+  const zero = timestampMs(second(from));
+  return spans.map(
+    (each) =>
+      [
+        nameOf(each),
+        (timestampMs(each.startTime!) - zero) / 1_000,
+        (timestampMs(each.endTime!) - zero) / 1_000,
+      ] as const,
+  );
+};
+
+let plane: ControlPlane;
+const launched: ExecutionId[] = [];
+beforeAll(async () => {
+  plane = await startControlPlane();
+  const folders = withNeeds('01-hello', ...FOLDERS);
+  await register(plane.grpc, folders);
+  for (const { entries, name } of folders) {
+    if (!FOLDERS.includes(name)) continue;
+    for (const { kind, method: rpc, bytes, id } of entries) {
+      if (kind !== 'execution') continue;
+      expect((await plane.grpc.send(rpc, bytes)).code).toBe('OK');
+      launched.push({ ...PLACE, name: id.name ?? '' });
+    }
+  }
+  await plane.run();
+});
+afterAll(() => plane.close());
+
+describe('the spans of executions that an engine has run', () => {
+  it('are those of every node and of every attempt, each once, in the bounds of its execution', async () => {
+    for (const id of launched.filter(({ name }) => name !== '')) {
+      const { closure } = await plane.grpc.call(method.getExecution, { id });
+      const root = await spanOf(plane.grpc, id, ALL);
+      expect([nameOf(root), root.startTime, root.endTime]).toEqual([id.name, closure!.createdAt, closure!.updatedAt]);
+      const own = flat(root).filter(({ id: of }) => of.case === 'nodeId' && of.value.executionId!.name === id.name);
+      const nodes = (await nodesOf(plane.grpc, id)).filter(
+        ({ metadata }) => !/^(start|end)-node$/u.test(metadata!.specNodeId),
+      );
+      const isShown = ({ id: of }: (typeof nodes)[number]) => own.some((span) => nameOf(span) === of!.nodeId);
+      const hidden = nodes.filter((node) => !isShown(node)).map(({ id: of }) => `${id.name}/${of!.nodeId}`);
+      expect(hidden).toEqual([]);
+      expect(new Set(own.map(nameOf)).size).toBe(own.length);
+    }
+  });
+
+  it('go into the executions that launch plan nodes have started', async () => {
+    const spans = flat(await spanOf(plane.grpc, { ...PLACE, name: 'parent-run' }, ALL));
+    const children = spans.filter(({ id }) => id.case === 'workflowId').slice(1);
+    expect(children.length).toBeGreaterThan(0);
+    for (const child of children) expect(child.spans.some(({ id }) => id.case === 'nodeId')).toBe(true);
+  });
+
+  it('go into the nodes that dynamic tasks have made, and have their attempts', async () => {
+    const id = { ...PLACE, name: 'dynamic-defaults' };
+    const spans = flat(await spanOf(plane.grpc, id, ALL));
+    const shown = spans.filter(({ id: of }) => of.case === 'taskId').length;
+    const nodes = await nodesOf(plane.grpc, id);
+    const attempts = await Promise.all(nodes.map((node) => tasksOf(plane.grpc, node.id!)));
+    expect(shown).toBe(attempts.flat().length);
+    const made = nodes.filter(({ id: of }) => of!.nodeId.includes('-0-')).map(({ id: of }) => of!.nodeId);
+    expect(spans.map(nameOf)).toEqual(expect.arrayContaining(made.filter((name) => !/(start|end)-node$/u.test(name))));
+  });
+
+  it('are as deep as is asked for', async () => {
+    const id = { ...PLACE, name: 'outer-defaults' };
+    expect((await spanOf(plane.grpc, id, 0)).spans).toEqual([]);
+    const one = await spanOf(plane.grpc, id, 1);
+    expect(one.spans.filter(({ id: of }) => of.case === 'nodeId').length).toBeGreaterThan(0);
+    expect(one.spans.flatMap(({ spans }) => spans)).toEqual([]);
+    const depths = await Promise.all(
+      [1, 2, 3, 4].map(async (depth) => flat(await spanOf(plane.grpc, id, depth)).length),
+    );
+    expect(depths).toEqual(depths.toSorted((a, b) => a - b));
+    expect(flat(await spanOf(plane.grpc, id, 2 ** 31 - 1))).toEqual(flat(await spanOf(plane.grpc, id, ALL)));
+  });
+});
+
+describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
+  let transport: Transport;
+  beforeAll(() => {
+    transport = plane[way];
+  });
+  const node = (id: ExecutionId, nodeId: string, phase: NodePhase, at: number) =>
+    transport.call(method.createNodeEvent, nodeReport(id, nodeId, { phase, occurredAt: second(LATER + at) }));
+  const task = (id: ExecutionId, retryAttempt: number, phase: TaskPhase, at: number) =>
+    transport.call(
+      method.createTaskEvent,
+      taskReport(id, 'n0', { phase, retryAttempt, occurredAt: second(LATER + at) }),
+    );
+  const end = (id: ExecutionId, at: number) =>
+    transport.call(
+      method.createWorkflowEvent,
+      workflowReport(id, { phase: Phase.SUCCEEDED, occurredAt: second(LATER + at) }),
+    );
+
+  it('of an execution that nothing has happened to are its setup alone', async () => {
+    const id = await launchHello(transport, `idle-${way}`);
+    const { spans } = await spanOf(transport, id, ALL);
+    expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP']);
+  });
+
+  it('of a task with two attempts lie one after another, with what is between', async () => {
+    const id = await launchHello(transport, `twice-${way}`);
+    await node(id, 'start-node', NodePhase.SUCCEEDED, 1);
+    await node(id, 'n0', NodePhase.QUEUED, 3);
+    await node(id, 'n0', NodePhase.RUNNING, 4);
+    await task(id, 0, TaskPhase.QUEUED, 5);
+    await task(id, 0, TaskPhase.RUNNING, 7);
+    await task(id, 0, TaskPhase.FAILED, 10);
+    await task(id, 1, TaskPhase.QUEUED, 12);
+    await task(id, 1, TaskPhase.RUNNING, 13);
+    await task(id, 1, TaskPhase.SUCCEEDED, 20);
+    await node(id, 'n0', NodePhase.SUCCEEDED, 22);
+    await node(id, 'end-node', NodePhase.SUCCEEDED, 23);
+    await end(id, 25);
+    const { spans } = await spanOf(transport, id, ALL);
+    expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP', 'NODE_TRANSITION', 'n0', 'WORKFLOW_TEARDOWN']);
+    expect(told(spans.slice(1))).toEqual([
+      ['NODE_TRANSITION', 1, 3],
+      ['n0', 3, 22],
+      ['WORKFLOW_TEARDOWN', 22, 25],
+    ]);
+    const inside = spans[2]!.spans;
+    expect(told(inside)).toEqual([
+      ['NODE_SETUP', 3, 5],
+      ['attempt 0', 5, 10],
+      ['NODE_RESET', 10, 12],
+      ['attempt 1', 12, 20],
+      ['NODE_TEARDOWN', 20, 22],
+    ]);
+    expect(told(inside[1]!.spans)).toEqual([
+      ['TASK_SETUP', 5, 7],
+      ['TASK_RUNTIME', 7, 10],
+      ['TASK_TEARDOWN', 10, 10],
+    ]);
+  });
+
+  it('of what runs still end with what was last heard', async () => {
+    const id = await launchHello(transport, `running-${way}`);
+    await node(id, 'start-node', NodePhase.SUCCEEDED, 1);
+    await node(id, 'n0', NodePhase.RUNNING, 2);
+    expect(told((await spanOf(transport, id, ALL)).spans.find((each) => nameOf(each) === 'n0')!.spans)).toEqual([
+      ['NODE_SETUP', 2, 2],
+    ]);
+    await task(id, 0, TaskPhase.QUEUED, 3);
+    const queued = flat(await spanOf(transport, id, ALL)).find((each) => nameOf(each) === 'attempt 0')!;
+    expect(told(queued.spans)).toEqual([['TASK_SETUP', 3, 3]]);
+    await task(id, 0, TaskPhase.RUNNING, 5);
+    const running = flat(await spanOf(transport, id, ALL)).find((each) => nameOf(each) === 'attempt 0')!;
+    expect(told(running.spans)).toEqual([
+      ['TASK_SETUP', 3, 5],
+      ['TASK_RUNTIME', 5, 5],
+    ]);
+  });
+
+  it('are not those of an execution that is not there', async () => {
+    const request = { id: { ...PLACE, name: 'nobody' }, depth: 1 };
+    expect((await transport.refused(method.getExecutionMetrics, request)).code).toBe('NOT_FOUND');
+  });
+});
+
+it.each<[string, { id?: Partial<ExecutionId> }, string]>([
+  ['no identifier', {}, 'missing id'],
+  ['no project', { id: { domain: 'd', name: 'n' } }, 'missing project'],
+  ['no domain', { id: { project: 'p', name: 'n' } }, 'missing domain'],
+  ['no name', { id: { project: 'p', domain: 'd' } }, 'missing name'],
+])('spans are not asked for with %s', async (_what, request, text) => {
+  const answer = await plane.grpc.refused(method.getExecutionMetrics, request);
+  expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', text]);
+});
