@@ -79,10 +79,19 @@ const writeInstant = (writer: BinaryWriter, number: number, { seconds, nanos }: 
   writer.join();
 };
 
-const writeContent = (writer: BinaryWriter, number: number, content: Content): void => {
+/** How many bytes a length takes on the wire. */
+const sizeOfLength = (length: number): number => (length === 0 ? 1 : Math.ceil((32 - Math.clz32(length)) / 7));
+
+const writeContent = (writer: BinaryWriter, number: number, { content }: Content): void => {
   writer.tag(number, WireType.LengthDelimited);
-  if (content.content.case !== 'inline') writer.bytes(contentBytes(content));
-  else writer.fork().tag(1, WireType.LengthDelimited).bytes(content.content.value).join();
+  if (content.case !== 'inline') {
+    writer.bytes(contentBytes({ content }));
+    return;
+  }
+  // Its length is known: a fork would move the whole message to make room for it.
+  const { length } = content.value;
+  writer.uint32(1 + sizeOfLength(length) + length);
+  writer.tag(1, WireType.LengthDelimited).bytes(content.value);
 };
 
 export const encodeReport = (report: EngineReport): Uint8Array => {

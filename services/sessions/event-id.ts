@@ -3,7 +3,21 @@ import type { EventId } from '../kernel/event.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
 
-const uuidBytes = (uuid: string): Uint8Array => new Uint8Array(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+const DIGIT_0 = 48;
+const LETTER_A = 97;
+
+const valueOf = (digit: number): number => (digit < LETTER_A ? digit - DIGIT_0 : digit - LETTER_A + 10);
+
+/** Digit by digit, because every command comes by here: by way of a buffer it takes five times as long. */
+const uuidBytes = (uuid: string): Uint8Array => {
+  const bytes = new Uint8Array(16);
+  let at = 0;
+  for (let i = 0; i < uuid.length; i += 2) {
+    if (uuid[i] === '-') i += 1;
+    bytes[at++] = (valueOf(uuid.charCodeAt(i)) << 4) | valueOf(uuid.charCodeAt(i + 1));
+  }
+  return bytes;
+};
 
 /**
  * The ids of the events that a command records, in order: the command's id with the event's number added to its last
@@ -11,10 +25,13 @@ const uuidBytes = (uuid: string): Uint8Array => new Uint8Array(Buffer.from(uuid.
  */
 export const eventIds = (commandId: string, count: number): readonly EventId[] => {
   const base = UUID.test(commandId) ? uuidBytes(commandId) : sha256(commandId).subarray(0, 16);
+  const ids: EventId[] = [base];
+  if (count < 2) return ids;
   const last = new DataView(base.buffer, base.byteOffset).getUint32(12);
-  return Array.from({ length: count }, (_, index) => {
-    const id = index === 0 ? base : base.slice();
+  for (let index = 1; index < count; index += 1) {
+    const id = base.slice();
     new DataView(id.buffer, id.byteOffset).setUint32(12, (last + index) >>> 0);
-    return id;
-  });
+    ids.push(id);
+  }
+  return ids;
 };
