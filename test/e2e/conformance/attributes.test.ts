@@ -1,16 +1,22 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
+  ListMatchableAttributesRequestSchema,
   MatchableResource as Resource,
   type MatchingAttributes,
   MatchingAttributesSchema,
   PluginOverride_MissingPluginBehavior as MissingPluginBehavior,
 } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { Project_ProjectState as ProjectState } from '../../../proto/gen/platformidl/admin/project_pb.js';
-import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  QualityOfService_Tier as Tier,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
 import type { Answer, Transport } from '../../support/transports.js';
 
 const { method } = AdminService;
@@ -417,6 +423,18 @@ describe('attributes in the JSON of REST', () => {
 });
 
 describe('attributes that were acknowledged', () => {
+  it('are read at the position of anything that was recorded, an event of an engine too', async () => {
+    const { grpc } = plane;
+    await register(grpc, withNeeds('01-hello'));
+    const executionId = await launchHello(grpc, 'at-a-position');
+    const event = { executionId, phase: Phase.RUNNING, occurredAt: { seconds: 1n } };
+    const { position } = await grpc.refused(method.createWorkflowEvent, { event });
+    const request = create(ListMatchableAttributesRequestSchema, { resourceType: LABEL });
+    const bytes = toBinary(ListMatchableAttributesRequestSchema, request);
+    const read = await grpc.send('ListMatchableAttributes', bytes, { 'flightlog-min-position': position! });
+    expect(read.code).toBe('OK');
+  });
+
   it('are there for the next read and the next launch, also when the process is killed in between', async () => {
     let own = await startControlPlane();
     const { directory } = own;
