@@ -15,7 +15,10 @@ const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise
 /** What the execution runs with: the first event of its stream has it. */
 export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
   unlessUnreadable(past, `the inputs of ${document.key}`, async () => {
-    const event = await eventOf(past, document, 0n);
+    let revision = 0n;
+    let event = await eventOf(past, document, revision);
+    // Attempts that were kept from creating the execution come before the one that did.
+    while (event?.type === 'ExecutionVoided') event = await eventOf(past, document, (revision += 1n));
     if (event?.type !== 'ExecutionCreated' || event.data.inputs === undefined) return undefined;
     return fromBinary(LiteralMapSchema, await bytesOf(event.data.inputs, past.payloads));
   });

@@ -139,8 +139,11 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
   if (execution.spec) execution.spec.tags = [...tags];
 };
 
-/** What happens to an execution but for its signals, which are a view of their own. */
-export type FollowedEvent = Exclude<ExecutionEvent, { readonly type: 'SignalCreated' | 'SignalSet' }>;
+/** What happens to an execution that is there, but for its signals, which are a view of their own. */
+export type FollowedEvent = Exclude<
+  ExecutionEvent,
+  { readonly type: 'SignalCreated' | 'SignalSet' | 'ExecutionVoided' }
+>;
 
 const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
   EngineReported: reported,

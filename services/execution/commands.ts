@@ -16,7 +16,12 @@ export type CreateExecution = {
   readonly type: 'CreateExecution';
   readonly id: ExecutionId;
   readonly created: ExecutionCreated;
+  /** The attempt that has a slot of the launch plan for it, where the plan has slots. */
+  readonly attempt?: string;
 };
+
+/** Makes sure that an attempt can no more create the execution. */
+export type VoidExecution = { readonly type: 'VoidExecution'; readonly id: ExecutionId; readonly attempt: string };
 
 /** An engine says which phase an execution, a node or a task has reached. */
 export type ReportPhase = {
@@ -75,4 +80,11 @@ export type SetSignal = {
 };
 
 export type ExecutionCommand =
-  CreateExecution | ReportPhase | TerminateExecution | ExpireTermination | UpdateExecution | CreateSignal | SetSignal;
+  | CreateExecution
+  | VoidExecution
+  | ReportPhase
+  | TerminateExecution
+  | ExpireTermination
+  | UpdateExecution
+  | CreateSignal
+  | SetSignal;

@@ -6,6 +6,7 @@ import {
   ExecutionExpiredSchema,
   ExecutionStateChangedSchema,
   ExecutionTaggedSchema,
+  ExecutionVoidedSchema,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { Decider } from '../kernel/aggregate.js';
@@ -16,6 +17,7 @@ import type {
   ReportPhase,
   TerminateExecution,
   UpdateExecution,
+  VoidExecution,
 } from './commands.js';
 import { decideNode } from './decider-node.js';
 import { accepted, openEntities, refused, type Verdict } from './decider-report.js';
@@ -29,8 +31,17 @@ import { evolve, type ExecutionState, initialState } from './state.js';
 
 const NOT_FOUND: Verdict = refused({ kind: 'execution-not-found' });
 
-const decideCreate = (state: ExecutionState, { created }: CreateExecution): Verdict =>
-  state.exists ? refused({ kind: 'execution-exists' }) : accepted({ type: 'ExecutionCreated', data: created });
+const decideCreate = (state: ExecutionState, { created, attempt }: CreateExecution): Verdict => {
+  if (state.exists) return refused({ kind: 'execution-exists' });
+  if (attempt !== undefined && state.voided.includes(attempt)) return refused({ kind: 'execution-voided' });
+  return accepted({ type: 'ExecutionCreated', data: created });
+};
+
+/** An attempt that has created the execution is past being kept from it. */
+const decideVoid = (state: ExecutionState, { attempt }: VoidExecution): Verdict => {
+  if (state.exists || state.voided.includes(attempt)) return accepted();
+  return accepted({ type: 'ExecutionVoided', data: create(ExecutionVoidedSchema, { attempt }) });
+};
 
 const byEntity = { workflow: decideWorkflow, node: decideNode, task: decideTask };
 
@@ -83,6 +94,8 @@ const decide = (state: ExecutionState, command: ExecutionCommand): Verdict => {
   switch (command.type) {
     case 'CreateExecution':
       return decideCreate(state, command);
+    case 'VoidExecution':
+      return decideVoid(state, command);
     case 'ReportPhase':
       return decideReport(state, command);
     case 'TerminateExecution':

@@ -11,6 +11,8 @@ import {
   SignalCreatedSchema,
   type SignalSet,
   SignalSetSchema,
+  type ExecutionVoided,
+  ExecutionVoidedSchema,
   type TerminationRequested,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -26,6 +28,7 @@ export const EXECUTION_CATEGORY = 'execution';
 /** What happens to an execution, its nodes and its tasks. */
 export type ExecutionEvent =
   | { readonly type: 'ExecutionCreated'; readonly data: ExecutionCreated }
+  | { readonly type: 'ExecutionVoided'; readonly data: ExecutionVoided }
   | { readonly type: 'EngineReported'; readonly data: EngineReport }
   | { readonly type: 'TerminationRequested'; readonly data: TerminationRequested }
   | { readonly type: 'ExecutionExpired'; readonly data: ExecutionExpired }
@@ -36,6 +39,7 @@ export type ExecutionEvent =
 
 export const executionCodec = messageCodec<ExecutionEvent>({
   ExecutionCreated: eventShape(ExecutionCreatedSchema, ({ inputs, userInputs }) => [inputs, userInputs]),
+  ExecutionVoided: eventShape(ExecutionVoidedSchema),
   EngineReported: {
     encode: encodeReport,
     decode: decodeReport,

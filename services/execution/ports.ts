@@ -13,6 +13,7 @@ import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
+import type { ExecutionId } from './envelope.js';
 
 /** A stream that was read, and how far. `ExecutionCreated` names all that its decision stands on. */
 export type StreamPlace = { readonly stream: StreamName; readonly revision: bigint };
@@ -34,6 +35,8 @@ export type LaunchPlanFacts = {
   readonly id: Identifier;
   readonly spec: LaunchPlanSpec;
   readonly expectedInputs: ParameterMap;
+  /** Some version of its name limits how many executions there are, so that all of them are counted. */
+  readonly limitsConcurrency: boolean;
   readonly read: StreamPlace;
 };
 
@@ -82,4 +85,21 @@ export interface SingleTasks {
    * @returns the id of the workflow, whose compiled closure is as readable as any other.
    */
   singleTask(task: CompiledTask): Promise<Identifier>;
+}
+
+/** A slot of a launch plan that limits how many executions there are. */
+export type Slot = {
+  /** Which attempt has it. */
+  readonly attempt: string;
+  /** Gives it back when the attempt has come to nothing, unless another attempt has it. */
+  readonly release: () => Promise<void>;
+};
+
+/** The slots of launch plans. */
+export interface Slots {
+  /**
+   * @param max how many executions there may be with this one; without it, the execution is only counted.
+   * @returns `undefined` when there are as many as there may be.
+   */
+  take(plan: Identifier, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
 }

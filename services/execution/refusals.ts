@@ -5,6 +5,7 @@ import type { TaskAttempt } from './envelope.js';
 /** What stands in the way of a command. */
 export type ExecutionRefusal =
   | { readonly kind: 'execution-exists' }
+  | { readonly kind: 'execution-voided' }
   | { readonly kind: 'execution-not-found' }
   | { readonly kind: 'node-not-found'; readonly nodeId: string }
   | { readonly kind: 'task-not-found'; readonly task: TaskAttempt }

@@ -28,11 +28,13 @@ import { namespaceOf } from './platform.js';
 import { assertConfig, configured, type ConfigServices } from './rpc-config.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './rpc-lineage.js';
 import { refusalError } from './rpc-refusals.js';
+import { slotFor, type SlotServices } from './rpc-slot.js';
 import { assertLaunchable, type Target, targetOf, type TargetServices } from './rpc-target.js';
 
 export type CreateServices = TargetServices &
   LineageServices &
-  ConfigServices & {
+  ConfigServices &
+  SlotServices & {
     readonly random: (bytes: number) => Uint8Array;
   };
 
@@ -186,8 +188,10 @@ export const createExecution = async (
   const inherited = await inheritanceOf(services, sound.spec.metadata);
   const created = await createdOf(services, sound, { id, principal: call.principal, target, inherited });
   await target.prepare();
-  const command = { type: 'CreateExecution', id, created } as const;
+  const slot = await slotFor(services, target, id);
+  const command = { type: 'CreateExecution', id, created, ...(slot && { attempt: slot.attempt }) } as const;
   const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
+  if (outcome.kind === 'refused') await slot?.release();
   if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
   return answer(id, call, outcome.position);
 };

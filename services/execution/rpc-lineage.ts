@@ -8,9 +8,10 @@ import { metadataOf } from '../kernel/event.js';
 import type { EventLog } from '../kernel/event-store.js';
 import { missing } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/sessions.js';
+import type { StreamName } from '../kernel/stream.js';
 import { type ExecutionAggregate, executionStream } from './aggregate.js';
 import type { ExecutionId } from './envelope.js';
-import { executionCodec } from './events.js';
+import { type ExecutionEvent, executionCodec } from './events.js';
 import { executionAbsent, nodeAbsent } from './rpc-refusals.js';
 
 export type LineageServices = {
@@ -28,18 +29,28 @@ export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined): Exec
   return { project: id.project, domain: id.domain, name: id.name };
 };
 
+const eventAt = async (
+  log: LineageServices['log'],
+  stream: StreamName,
+  from: bigint,
+): Promise<ExecutionEvent | undefined> => {
+  for await (const [event] of log.readStream(stream, { from, limit: 1 }))
+    if (event !== undefined) return executionCodec.decode(event.type, event.data, metadataOf(event).schema);
+  return undefined;
+};
+
 /**
  * The event that an execution began with.
  *
  * @throws {RpcError} NOT_FOUND when there is no such execution.
  */
 export const beginningOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
-  for await (const [first] of log.readStream(executionStream(id), { limit: 1 })) {
-    if (first === undefined) continue;
-    const event = executionCodec.decode(first.type, first.data, metadataOf(first).schema);
-    if (event.type === 'ExecutionCreated') return event.data;
+  // One event at a time: it is the first, but for attempts that were kept from creating the execution.
+  for (let from = 0n; ; from += 1n) {
+    const event = await eventAt(log, executionStream(id), from);
+    if (event?.type === 'ExecutionCreated') return event.data;
+    if (event?.type !== 'ExecutionVoided') throw executionAbsent(id);
   }
-  throw executionAbsent(id);
 };
 
 const assertNode = async (

@@ -46,6 +46,10 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
     code: 'ALREADY_EXISTS',
     text: `value with matching already exists (execution ${executionText(id)})`,
   }),
+  'execution-voided': (_, { id }) => ({
+    code: 'ABORTED',
+    text: `execution ${executionText(id)} was not created in time, and its slot was taken away: send it again`,
+  }),
   'execution-not-found': (_, { id }) => ({ code: 'NOT_FOUND', text: executionAbsent(id).message }),
   'node-not-found': ({ nodeId }, { id }) => ({ code: 'NOT_FOUND', text: nodeAbsent(id, nodeId).message }),
   'task-not-found': ({ task: { nodeId, taskId, retryAttempt } }, { id }) => ({

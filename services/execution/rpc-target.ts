@@ -28,6 +28,7 @@ export type Target = {
       readonly spec: LaunchPlanSpec;
       /** The workflow's own. */
       readonly qualityOfService: QualityOfService | undefined;
+      readonly limitsConcurrency: boolean;
     }
   | { readonly kind: 'task'; readonly taskId: Identifier }
 );
@@ -45,6 +46,7 @@ const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier)
     launchPlanId: plan.id,
     spec: plan.spec,
     qualityOfService: workflow.qualityOfService,
+    limitsConcurrency: plan.limitsConcurrency,
     expectedInputs: plan.expectedInputs,
     workflowId,
     read: [plan.read],

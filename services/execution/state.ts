@@ -41,6 +41,8 @@ export type NodeState = Reported & { tasks: readonly TaskState[] };
 export type ExecutionState = Reported &
   Signals & {
     exists: boolean;
+    /** The attempts that can no more create it. */
+    voided: readonly string[];
     /** How many events have been folded. */
     events: number;
     /** The producer that the execution belongs to; empty until one that is not the default takes it. */
@@ -58,6 +60,7 @@ export type ExecutionState = Reported &
 
 // An array that grows takes room for sixteen more: with thousands of nodes, one that is replaced is smaller.
 const NO_RECORDED: readonly Recorded[] = [];
+const NO_ATTEMPTS: readonly string[] = [];
 const NO_TASKS: readonly TaskState[] = [];
 
 export const initialState = (): ExecutionState => ({
@@ -67,6 +70,7 @@ export const initialState = (): ExecutionState => ({
   hasForgotten: false,
   isInferred: false,
   exists: false,
+  voided: NO_ATTEMPTS,
   events: 0,
   cluster: '',
   queuedBy: undefined,
@@ -203,6 +207,9 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.phase = WORKFLOW.QUEUED;
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send tags, and lists filter by them
     state.tags = spec?.tags ?? [];
+  },
+  ExecutionVoided: (state, { attempt }) => {
+    state.voided = [...state.voided, attempt];
   },
   EngineReported: evolveReport,
   TerminationRequested: (state, { cause, principal }) => {

@@ -10,6 +10,8 @@ export type RegisterLaunchPlan = {
   readonly spec: Uint8Array;
   readonly expectedInputs: ParameterMap;
   readonly expectedOutputs: VariableMap;
+  /** Its policy limits how many executions there are. */
+  readonly limitsConcurrency: boolean;
   /** Of id, spec, expected inputs and outputs in canonical form. */
   readonly digest: Uint8Array;
 };

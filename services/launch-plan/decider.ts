@@ -20,7 +20,7 @@ const recorded = (event: LaunchPlanEvent): LaunchPlanDecision => ({ kind: 'accep
 const NOTHING_TO_DO: LaunchPlanDecision = { kind: 'accepted', events: [] };
 
 const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): LaunchPlanDecision => {
-  const { id, spec, expectedInputs, expectedOutputs, digest } = command;
+  const { id, spec, expectedInputs, expectedOutputs, digest, limitsConcurrency } = command;
   const known = versions.get(id.version);
   if (known !== undefined) return refused(isSameDigest(known.digest, digest) ? 'exists-identical' : 'exists-different');
   return recorded({
@@ -31,6 +31,7 @@ const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): L
       expectedInputs,
       expectedOutputs,
       digest,
+      limitsConcurrency,
     }),
   });
 };

@@ -7,6 +7,8 @@ export type RegisteredVersion = { readonly digest: Uint8Array; readonly revision
 export type LaunchPlanState = {
   readonly versions: Map<string, RegisteredVersion>;
   activeVersion: string | undefined;
+  /** A version limits how many executions there are, so that those of all versions are counted. */
+  limitsConcurrency: boolean;
   /** The revision that the next event will have. */
   nextRevision: bigint;
 };
@@ -14,6 +16,7 @@ export type LaunchPlanState = {
 export const initialLaunchPlan = (): LaunchPlanState => ({
   versions: new Map(),
   activeVersion: undefined,
+  limitsConcurrency: false,
   nextRevision: 0n,
 });
 
@@ -21,6 +24,7 @@ export const evolveLaunchPlan = (state: LaunchPlanState, { type, data }: LaunchP
   const version = data.id?.version ?? '';
   if (type === 'LaunchPlanRegistered')
     state.versions.set(version, { digest: data.digest, revision: state.nextRevision });
+  if (type === 'LaunchPlanRegistered') state.limitsConcurrency ||= data.limitsConcurrency;
   if (type === 'LaunchPlanActivated') state.activeVersion = version;
   if (type === 'LaunchPlanDeactivated' && state.activeVersion === version) state.activeVersion = undefined;
   state.nextRevision += 1n;

@@ -14,6 +14,7 @@ import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
 import { namedEntityCodec } from '../named-entity/events.js';
+import { slotsCodec } from '../launch-plan-slots/events.js';
 import { projectCodec } from '../project/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
@@ -38,6 +39,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['task', taskCodec],
   ['workflow', workflowCodec],
   ['launchPlan', launchPlanCodec],
+  ['launchPlanSlots', slotsCodec],
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],

@@ -20,6 +20,7 @@ import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb
 import { attributeRoutes } from '../attributes/rpc.js';
 import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { mergedConfig } from '../execution/config.js';
+import type { Slots } from '../execution/ports.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/event-store.js';
@@ -56,6 +57,7 @@ export type RouteServices = {
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
   readonly largeWorkflows: LargeWorkflows;
+  readonly slots: Slots;
   readonly logger: Logger;
 };
 
@@ -119,6 +121,7 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
       payloads,
       projects,
       definitions,
+      slots: services.slots,
       singleTasks: { singleTask },
       attributes: launchAttributes(attributes),
       platform,

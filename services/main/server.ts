@@ -7,6 +7,7 @@ import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { expireTerminations } from '../reactors/expire-terminations/reactor.js';
+import { launchPlanSlots } from '../reactors/release-slots/take.js';
 import { systemTimers } from '../reactors/expire-terminations/timers.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
@@ -15,6 +16,7 @@ import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { assertPortIsFree } from './ports.js';
+import { slotHolders } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
 import { allRoutes, workflowLimits } from './routes.js';
@@ -84,10 +86,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unseen = unseenFolder({ ...source, source: store.readerSource });
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
+  const slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, executions), now: Date.now });
   const compiling = { ...source, source: store.readerSource, limits: workflowLimits(configuration) };
   const largeWorkflows = largeWorkflowCompiler(compiling);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes, following } = allRoutes({ ...parts, largeWorkflows });
+  const { routes, following } = allRoutes({ ...parts, largeWorkflows, slots });
 
   const expiring = expireTerminations({
     log: store,

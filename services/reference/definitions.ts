@@ -31,7 +31,12 @@ import { recordedAt } from './recorded.js';
 import { remembering, type Sized } from './remembered.js';
 
 /** A version of a launch plan, as it was registered. */
-export type PlanDefinition = {
+export type PlanDefinition = RegisteredPlan & {
+  /** Some version of its name limits how many executions there are. */
+  readonly limitsConcurrency: boolean;
+};
+
+type RegisteredPlan = {
   readonly id: Identifier;
   readonly spec: LaunchPlanSpec;
   readonly expectedInputs: ParameterMap;
@@ -94,7 +99,7 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
   const plan = async (
     read: PlanDefinition['read'],
     { id, spec, expectedInputs, expectedOutputs }: LaunchPlanRegistered,
-  ): Promise<Sized<PlanDefinition>> => {
+  ): Promise<Sized<RegisteredPlan>> => {
     const { value, bytes } = await decoded(LaunchPlanSpecSchema, spec);
     const definition = {
       id: id ?? create(IdentifierSchema),
@@ -106,7 +111,7 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
     return { value: definition, bytes };
   };
 
-  const planAt = async (read: PlanDefinition['read']): Promise<Sized<PlanDefinition> | undefined> => {
+  const planAt = async (read: PlanDefinition['read']): Promise<Sized<RegisteredPlan> | undefined> => {
     const event = await recordedAt(log, launchPlanCodec, read.stream, read.revision);
     return event?.type === 'LaunchPlanRegistered' ? plan(read, event.data) : undefined;
   };
@@ -117,7 +122,8 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
     const wanted = version ?? state.activeVersion;
     const known = wanted === undefined ? undefined : state.versions.get(wanted);
     if (known === undefined) return undefined;
-    return remember(`${stream}@${known.revision}`, () => planAt({ stream, revision: known.revision }));
+    const plan = await remember(`${stream}@${known.revision}`, () => planAt({ stream, revision: known.revision }));
+    return plan && { ...plan, limitsConcurrency: state.limitsConcurrency };
   };
 
   return {

@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 
 import {
+  ConcurrencyLimitBehavior,
   LaunchPlanClosureSchema,
   LaunchPlanSchema,
   type LaunchPlanSpec,
@@ -20,6 +21,18 @@ const refuse = (problem: string | undefined): void => {
   if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
 };
 
+const limitsConcurrency = ({ concurrencyPolicy }: LaunchPlanSpec): boolean =>
+  concurrencyPolicy?.behavior === ConcurrencyLimitBehavior.SKIP;
+
+/** A limit of none is a mistake: the plan could never run. */
+const concurrencyProblem = ({ concurrencyPolicy }: LaunchPlanSpec): string | undefined => {
+  const { max = 0, behavior = 0 } = concurrencyPolicy ?? {};
+  if (ConcurrencyLimitBehavior[behavior] === undefined)
+    return `invalid value for concurrency_policy.behavior: ${behavior}`;
+  const least = behavior === ConcurrencyLimitBehavior.SKIP ? 1 : 0;
+  return max < least ? `invalid value for concurrency_policy.max: ${max} is below ${least}` : undefined;
+};
+
 /** The expected inputs stand twice: as the plan's default inputs, which is where clients look, and in its closure. */
 const registration = (
   id: Version,
@@ -35,6 +48,7 @@ const registration = (
     spec: toBinary(LaunchPlanSpecSchema, spec),
     expectedInputs,
     expectedOutputs,
+    limitsConcurrency: limitsConcurrency(sent),
     digest: digestOf(LaunchPlanSchema, plan),
   };
 };
@@ -51,6 +65,7 @@ export const planOf = (id: Version, spec: LaunchPlanSpec, workflow: TypedInterfa
   const expectedInputs = expectedInputsOf(planned);
   refuse(scheduleProblem(entityMetadata?.schedule, expectedInputs));
   assertNotifications(entityMetadata?.notifications ?? []);
+  refuse(concurrencyProblem(spec));
   if (entityMetadata?.launchConditions)
     refuse(`Launch condition must be empty, found ${entityMetadata.launchConditions.typeUrl || 'one'}`);
   return registration(id, spec, { expectedInputs, expectedOutputs: workflow?.outputs ?? create(VariableMapSchema) });

@@ -46,6 +46,7 @@ export const openControlPlane = async (folders: readonly string[], settings: rea
     payloads: noPayloads,
     projects,
     definitions,
+    slots: { take: () => Promise.resolve({ attempt: 'attempt', release: () => Promise.resolve() }) },
     singleTasks: {
       singleTask: async (task) => {
         const context = { actor: '', commandId: randomUUID() };

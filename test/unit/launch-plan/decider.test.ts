@@ -29,6 +29,7 @@ const register = (version: string): LaunchPlanCommand => ({
   expectedInputs,
   expectedOutputs,
   digest,
+  limitsConcurrency: false,
 });
 const activate = (version: string): LaunchPlanCommand => ({
   type: 'ActivateLaunchPlan',

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/launch_plan.proto.
  */
 export const file_platformidl_eventlog_launch_plan: GenFile = /*@__PURE__*/
-  fileDesc("CiZwbGF0Zm9ybWlkbC9ldmVudGxvZy9sYXVuY2hfcGxhbi5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ci7wEKFExhdW5jaFBsYW5SZWdpc3RlcmVkEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEisKBHNwZWMYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjcKD2V4cGVjdGVkX2lucHV0cxgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyTWFwEjcKEGV4cGVjdGVkX291dHB1dHMYBCABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlTWFwEg4KBmRpZ2VzdBgFIAEoDCKLAQoTTGF1bmNoUGxhbkFjdGl2YXRlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIbChNkZWFjdGl2YXRlZF92ZXJzaW9uGAIgASgJEi0KCHNjaGVkdWxlGAMgASgLMhsucGxhdGZvcm1pZGwuYWRtaW4uU2NoZWR1bGUiQQoVTGF1bmNoUGxhbkRlYWN0aXZhdGVkEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyYgZwcm90bzM", [file_platformidl_admin_schedule, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
+  fileDesc("CiZwbGF0Zm9ybWlkbC9ldmVudGxvZy9sYXVuY2hfcGxhbi5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciiwIKFExhdW5jaFBsYW5SZWdpc3RlcmVkEigKAmlkGAEgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEisKBHNwZWMYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjcKD2V4cGVjdGVkX2lucHV0cxgDIAEoCzIeLnBsYXRmb3JtaWRsLmNvcmUuUGFyYW1ldGVyTWFwEjcKEGV4cGVjdGVkX291dHB1dHMYBCABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLlZhcmlhYmxlTWFwEg4KBmRpZ2VzdBgFIAEoDBIaChJsaW1pdHNfY29uY3VycmVuY3kYBiABKAgiiwEKE0xhdW5jaFBsYW5BY3RpdmF0ZWQSKAoCaWQYASABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISGwoTZGVhY3RpdmF0ZWRfdmVyc2lvbhgCIAEoCRItCghzY2hlZHVsZRgDIAEoCzIbLnBsYXRmb3JtaWRsLmFkbWluLlNjaGVkdWxlIkEKFUxhdW5jaFBsYW5EZWFjdGl2YXRlZBIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllcmIGcHJvdG8z", [file_platformidl_admin_schedule, file_platformidl_core_identifier, file_platformidl_core_interface, file_platformidl_eventlog_content]);
 
 /**
  * Stream `launchPlan-{project}:{domain}:{name}`: all versions of one name, so that two can never be active.
@@ -54,6 +54,13 @@ export type LaunchPlanRegistered = Message<"platformidl.eventlog.LaunchPlanRegis
    * @generated from field: bytes digest = 5;
    */
   digest: Uint8Array;
+
+  /**
+   * The version has a policy that limits how many executions there are: from here on all of the name are counted.
+   *
+   * @generated from field: bool limits_concurrency = 6;
+   */
+  limitsConcurrency: boolean;
 };
 
 /**

@@ -1,0 +1,17 @@
+/** Names an execution. The shape of `core.WorkflowExecutionIdentifier`. */
+export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+
+/** Takes a slot for an execution that is about to be created. */
+export type TakeSlot = {
+  readonly type: 'TakeSlot';
+  readonly execution: ExecutionId;
+  readonly attempt: string;
+  /** How many executions there may be with this one; absent when it is only counted. */
+  readonly max: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+};
+
+export type ReleaseSlot = { readonly type: 'ReleaseSlot'; readonly execution: ExecutionId; readonly attempt: string };
+
+export type SlotsCommand = TakeSlot | ReleaseSlot;

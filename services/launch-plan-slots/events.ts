@@ -1,0 +1,26 @@
+import {
+  type SlotReleased,
+  SlotReleasedSchema,
+  type SlotTaken,
+  SlotTakenSchema,
+} from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
+import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { type StreamName, streamName } from '../kernel/stream.js';
+
+/** The category of the streams, `launchPlanSlots-{project}:{domain}:{name}`: one for all versions of a name. */
+export const SLOTS_CATEGORY = 'launchPlanSlots';
+
+export type SlotsEvent =
+  | { readonly type: 'SlotTaken'; readonly data: SlotTaken }
+  | { readonly type: 'SlotReleased'; readonly data: SlotReleased };
+
+/** What names a launch plan, whatever its version. */
+export type LaunchPlanName = { readonly project: string; readonly domain: string; readonly name: string };
+
+export const slotsStream = ({ project, domain, name }: LaunchPlanName): StreamName =>
+  streamName(SLOTS_CATEGORY, [project, domain, name]);
+
+export const slotsCodec = messageCodec<SlotsEvent>({
+  SlotTaken: eventShape(SlotTakenSchema),
+  SlotReleased: eventShape(SlotReleasedSchema),
+});

@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
+import { isTerminal } from '../execution/phases.js';
+import type { Sessions } from '../kernel/sessions.js';
+import type { SlotHolders } from '../reactors/release-slots/take.js';
+
+/** What slots ask of executions, answered from their own streams. */
+export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
+  standing: async (id) => {
+    const { state } = await sessions.read(aggregate, executionStream(id));
+    if (!state.exists) return 'absent';
+    return isTerminal('workflow', state.phase) ? 'ended' : 'open';
+  },
+  fence: (id, attempt) =>
+    sessions.handle(
+      aggregate,
+      executionStream(id),
+      { type: 'VoidExecution', id, attempt },
+      { actor: 'launch-plan-slots', commandId: randomUUID() },
+    ),
+});

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+
+import type { ExecutionId } from '../../launch-plan-slots/commands.js';
+import { slotsAggregate } from '../../launch-plan-slots/decider.js';
+import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events.js';
+import type { Sessions } from '../../kernel/sessions.js';
+import type { StreamName } from '../../kernel/stream.js';
+
+/** What is asked of executions. */
+export interface SlotHolders {
+  standing(id: ExecutionId): Promise<'absent' | 'open' | 'ended'>;
+  /** Makes sure that an attempt can no more create the execution; nothing when it has. */
+  fence(id: ExecutionId, attempt: string): Promise<unknown>;
+}
+
+export type SlotsOptions = {
+  readonly sessions: Sessions;
+  readonly holders: SlotHolders;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** A slot that is held: by which attempt, and how to give it back when that attempt has come to nothing. */
+export type Slot = { readonly attempt: string; readonly release: () => Promise<void> };
+
+/** The slots of launch plans. */
+export interface Slots {
+  /**
+   * Takes a slot for an execution, or finds the one that it has. Before it gives up, every holder's own stream is read:
+   * what has ended gives its slot back, and so does what was not created within a minute.
+   *
+   * @returns the slot; `undefined` when there are as many executions as there may be.
+   */
+  take(plan: LaunchPlanName, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
+  /** Gives the slots back that nobody needs any more; answers whether there was one. */
+  clear(stream: StreamName): Promise<boolean>;
+}
+
+/** How long an attempt may take from its slot to its execution, in milliseconds. */
+const FENCED_AFTER_MS = 60_000;
+/** Somebody else may be faster each time. */
+const ROUNDS = 5;
+
+type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
+
+const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinceMs }: Held): Promise<boolean> => {
+  const standing = await holders.standing(execution);
+  if (standing !== 'absent') return standing === 'ended';
+  if (now() - sinceMs < FENCED_AFTER_MS) return false;
+  await holders.fence(execution, attempt);
+  return (await holders.standing(execution)) === 'absent';
+};
+
+const context = () => ({ actor: 'launch-plan-slots', commandId: randomUUID() });
+
+/** Opens the slots over the sessions of this process. */
+export const launchPlanSlots = (options: SlotsOptions): Slots => {
+  const { sessions, now } = options;
+  const clearing = new Map<StreamName, Promise<boolean>>();
+
+  const release = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<void> => {
+    await sessions.handle(slotsAggregate, stream, { type: 'ReleaseSlot', execution, attempt }, context());
+  };
+
+  const clearAll = async (stream: StreamName): Promise<boolean> => {
+    const { state } = await sessions.read(slotsAggregate, stream);
+    let isFreed = false;
+    for (const held of [...state.holders.values()]) {
+      if (!(await isOver(options, held))) continue;
+      await release(stream, held.execution, held.attempt);
+      isFreed = true;
+    }
+    return isFreed;
+  };
+
+  // Refused together, they look together.
+  const clear = (stream: StreamName): Promise<boolean> => {
+    const running = clearing.get(stream) ?? clearAll(stream).finally(() => clearing.delete(stream));
+    clearing.set(stream, running);
+    return running;
+  };
+
+  const heldBy = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<Slot> => {
+    const { state } = await sessions.read(slotsAggregate, stream);
+    const holder = [...state.holders.values()].find(
+      ({ execution: { project, domain, name } }) =>
+        project === execution.project && domain === execution.domain && name === execution.name,
+    );
+    const isOwn = holder?.attempt === attempt;
+    return {
+      attempt: holder?.attempt ?? attempt,
+      release: () => (isOwn ? release(stream, execution, attempt) : Promise.resolve()),
+    };
+  };
+
+  return {
+    clear,
+    take: async (plan, execution, max) => {
+      const stream = slotsStream(plan);
+      const attempt = randomUUID();
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const command = { type: 'TakeSlot', execution, attempt, max, nowMs: now() } as const;
+        const { kind } = await sessions.handle(slotsAggregate, stream, command, context());
+        if (kind === 'accepted') return heldBy(stream, execution, attempt);
+        if (!(await clear(stream))) return undefined;
+      }
+      return undefined;
+    },
+  };
+};

@@ -1,0 +1,145 @@
+import { rmSync } from 'node:fs';
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ConcurrencyLimitBehavior,
+  LaunchPlanCreateRequestSchema,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { workflowReport } from '../support/reports.js';
+import type { Answer } from '../support/transports.js';
+
+const { method } = AdminService;
+const recorded = fromBinary(
+  LaunchPlanCreateRequestSchema,
+  fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+);
+const NAME = 'hello.one_at_a_time';
+const { SKIP, UNSPECIFIED } = {
+  SKIP: ConcurrencyLimitBehavior.SKIP,
+  UNSPECIFIED: ConcurrencyLimitBehavior.UNSPECIFIED,
+};
+
+let plane: ControlPlane;
+
+const plan = (version: string, max: number, behavior: number = SKIP, name = NAME) => ({
+  ...recorded,
+  id: { ...recorded.id!, name, version },
+  spec: {
+    ...recorded.spec!,
+    concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy' as const, max, behavior },
+  },
+});
+
+const launch = (name: string, version = 'one', planName = NAME): Promise<Answer> =>
+  plane.grpc.refused(
+    method.createExecution,
+    helloRequest(name, ({ spec }) => {
+      spec!.launchPlan!.name = planName;
+      spec!.launchPlan!.version = version;
+    }),
+  );
+
+const end = (name: string) =>
+  plane.grpc.call(
+    method.createWorkflowEvent,
+    workflowReport({ project: 'flytesnacks', domain: 'development', name }, { phase: Phase.FAILED }),
+  );
+
+const SKIPPED = {
+  code: 'ALREADY_EXISTS',
+  message: `concurrency limit (1) reached for launch plan ${NAME}; skipping execution`,
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  await plane.grpc.call(method.createLaunchPlan, plan('one', 1));
+  await plane.grpc.call(method.createLaunchPlan, plan('any', 7, UNSPECIFIED));
+});
+afterAll(async () => {
+  await plane.kill();
+  rmSync(plane.directory, { recursive: true });
+});
+
+describe('a launch plan whose policy allows one execution at a time', () => {
+  it('skips another one until the first has ended, over both transports', async () => {
+    expect((await launch('first')).code).toBe('OK');
+    expect(await launch('second')).toMatchObject(SKIPPED);
+    expect(await plane.rest.refused(method.relaunchExecution, { id: { ...place, name: 'first' } })).toMatchObject(
+      SKIPPED,
+    );
+    await end('first');
+    expect((await launch('second')).code).toBe('OK');
+    await end('second');
+  });
+
+  it('counts executions of its other versions, which are not limited themselves', async () => {
+    expect((await launch('any-1', 'any')).code).toBe('OK');
+    expect((await launch('any-2', 'any')).code).toBe('OK');
+    expect(await launch('third')).toMatchObject(SKIPPED);
+    await end('any-1');
+    await end('any-2');
+    expect((await launch('third')).code).toBe('OK');
+    expect((await launch('third')).message).toContain('value with matching already exists');
+    await end('third');
+  });
+
+  it('counts one that is being aborted', async () => {
+    await launch('aborting');
+    await plane.grpc.call(method.terminateExecution, { id: { ...place, name: 'aborting' } });
+    expect(await launch('fourth')).toMatchObject(SKIPPED);
+    await end('aborting');
+  });
+
+  it('starts one of many that come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => launch(`at-once-${at}`)));
+    expect(answers.filter(({ code }) => code === 'OK')).toHaveLength(1);
+    await end(`at-once-${answers.findIndex(({ code }) => code === 'OK')}`);
+  });
+
+  it.each([
+    ['has taken the slot', 'after-commit:1', 'NOT_FOUND'],
+    ['is about to record the execution', 'before-commit:2', 'NOT_FOUND'],
+    ['has recorded the execution', 'after-commit:2', 'OK'],
+  ])('is launched once when the process is killed when it %s', async (_, failPoint, found) => {
+    const name = `killed-${failPoint.replace(':', '-')}`;
+    // A plan of its own, so that what is recorded first is its slot.
+    await plane.grpc.call(method.createLaunchPlan, plan('one', 1, SKIP, name));
+    await plane.kill();
+    plane = await startControlPlane({ FLIGHTLOG_FAIL_POINT: failPoint }, plane.directory);
+    const lost = await launch(name, 'one', name).catch(() => undefined);
+    expect(lost?.code).not.toBe('OK');
+    await plane.kill();
+    plane = await startControlPlane({}, plane.directory);
+    expect((await plane.grpc.refused(method.getExecution, { id: { ...place, name } })).code).toBe(found);
+    // Whoever it is, one other has to wait.
+    expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
+    const again = await launch(name, 'one', name);
+    expect(again.code).toBe(found === 'OK' ? 'ALREADY_EXISTS' : 'OK');
+    expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
+    await end(name);
+    expect((await launch(`${name}-other`, 'one', name)).code).toBe('OK');
+  });
+});
+
+describe('a policy', () => {
+  it.each([
+    ['max', plan('zero', 0)],
+    ['max', plan('negative', -1, UNSPECIFIED)],
+    ['behavior', plan('unknown', 1, Number('7'))],
+  ])('with another %s than there can be is INVALID_ARGUMENT', async (field, request) => {
+    const answer = await plane.unchanged(() => plane.grpc.refused(method.createLaunchPlan, request));
+    expect(answer).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(`concurrency_policy.${field}`) as string,
+    });
+  });
+});
+
+const place = { project: 'flytesnacks', domain: 'development' };

@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { Sessions } from '../../../services/kernel/sessions.js';
+import { slotsStream } from '../../../services/launch-plan-slots/events.js';
+import { slotHolders } from '../../../services/main/slot-holders.js';
+import { launchPlanSlots, type Slots } from '../../../services/reactors/release-slots/take.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { creation, workflow } from '../execution/reports.js';
+
+const plan = { project: 'p', domain: 'd', name: 'plan' };
+const nameless = { project: 'p', domain: 'd' };
+const START = 1_700_000_000_000;
+
+let directory: string;
+let store: EventStore;
+let sessions: Sessions;
+let slots: Slots;
+let now = START;
+let commands = 0;
+const aggregate = executionAggregate({ payloads: undefined as never });
+
+/** A process that starts on what is recorded. */
+const restart = (): void => {
+  sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => now });
+  slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, aggregate), now: () => now });
+};
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-slots-'));
+  store = await sqliteEventStore({ directory });
+  now = START;
+  restart();
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+const context = () => ({ actor: '', commandId: `command-${(commands += 1)}` });
+
+const createAs = (name: string, attempt: string) => {
+  const id = { ...nameless, name };
+  return sessions.handle(aggregate, executionStream(id), { ...creation, id, attempt }, context());
+};
+const end = (name: string) => {
+  const id = { ...nameless, name };
+  return sessions.handle(aggregate, executionStream(id), { ...workflow('FAILED'), id }, context());
+};
+const take = (name: string, max = 1) => slots.take(plan, { ...nameless, name }, max);
+
+const types = async (stream = slotsStream(plan)): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for await (const page of store.readStream(stream)) found.push(...page.map(({ type }) => type));
+  return found;
+};
+
+describe('the slots of a launch plan', () => {
+  it('are as many as its policy says, until one that holds one has ended', async () => {
+    const slot = await take('a');
+    await createAs('a', slot!.attempt);
+    expect(await take('b')).toBeUndefined();
+    await end('a');
+    restart();
+    expect(await take('b')).toBeDefined();
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased', 'SlotTaken']);
+  });
+
+  it('are never more, however many ask at once', async () => {
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => take(`n${at}`, 3)));
+    expect(asked.filter((slot) => slot !== undefined)).toHaveLength(3);
+  });
+
+  it('count executions of versions without a limit too', async () => {
+    await slots.take(plan, { ...nameless, name: 'a' }, undefined);
+    await slots.take(plan, { ...nameless, name: 'b' }, undefined);
+    expect(await take('c', 2)).toBeUndefined();
+    expect(await take('c', 3)).toBeDefined();
+  });
+
+  it('are given back by an attempt that came to nothing, and by no other', async () => {
+    const first = await take('a');
+    const again = await take('a');
+    expect(again!.attempt).toBe(first!.attempt);
+    await again!.release();
+    expect(await types()).toEqual(['SlotTaken']);
+    await first!.release();
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are kept for a minute for an attempt that has not created its execution, and it can no more after that', async () => {
+    const lost = await take('a');
+    restart(); // killed between the slot and the execution
+    now += 59_000;
+    expect(await take('b')).toBeUndefined();
+    now += 1_000;
+    expect(await take('b')).toBeDefined();
+    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
+    await expect(createAs('a', lost!.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-voided' } });
+  });
+
+  it('let another attempt create what one could not', async () => {
+    await take('a');
+    now += 60_000;
+    const other = await take('b');
+    await createAs('b', other!.attempt);
+    await end('b');
+    const again = await take('a');
+    await expect(createAs('a', again!.attempt)).resolves.toMatchObject({ kind: 'accepted' });
+    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided', 'ExecutionCreated']);
+  });
+
+  it('leave alone what was created at the last moment', async () => {
+    const slow = await take('a');
+    now += 60_000;
+    const [created, other] = await Promise.all([createAs('a', slow!.attempt), take('b')]);
+    expect([created.kind === 'accepted', other !== undefined].filter(Boolean)).toHaveLength(1);
+  });
+
+  it('are never held by more executions than there may be, in any order of creates, ends, stops and waits', async () => {
+    const step = fc.record({
+      what: fc.constantFrom('launch', 'take', 'end', 'restart', 'wait'),
+      name: fc.constantFrom('a', 'b', 'c', 'd'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.uuid(), fc.array(step, { maxLength: 25 }), async (run, steps) => {
+        const own = { ...plan, name: run };
+        const open = new Set<string>();
+        const launch = async (name: string): Promise<void> => {
+          const slot = await slots.take(own, { ...nameless, name }, 2);
+          if (slot === undefined) return;
+          if ((await createAs(name, slot.attempt)).kind === 'accepted') open.add(name);
+          else await slot.release();
+        };
+        const act: Record<string, (name: string) => unknown> = {
+          launch,
+          take: (name) => slots.take(own, { ...nameless, name }, 2),
+          end: (name) => (open.delete(name) ? end(name) : undefined),
+          restart,
+          wait: () => (now += 61_000),
+        };
+        for (const { what, name } of steps) {
+          await act[what]!(`${name}-${run}`);
+          expect(open.size).toBeLessThanOrEqual(2);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
