@@ -14,7 +14,7 @@ export const originalText = (stored: string): string =>
   stored.includes(MARK) ? stored.replaceAll(`${MARK}0`, NUL).replaceAll(`${MARK}1`, MARK) : stored;
 
 /** A value as it stands in the file. */
-export const storedValue = (value: FieldValue): FieldValue => (typeof value === 'string' ? storedText(value) : value);
+const storedValue = (value: FieldValue): FieldValue => (typeof value === 'string' ? storedText(value) : value);
 
 /** The value that stands in the file in this form. */
 export const originalValue = (stored: FieldValue): FieldValue =>
