@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { MAX_APPEND_BYTES, type Appended, type EventStore, type ExpectedRevision } from '../kernel/event-store.js';
-import type { NewEvent } from '../kernel/event.js';
-import { AppendTooLarge } from '../kernel/fault.js';
-import type { StreamName } from '../kernel/stream.js';
+import type { Appended, EventStore } from '../kernel/event-store.js';
+import { checkAppend } from './append-check.js';
 import { appendQueue } from './append-queue.js';
 import { publishedTimes, sharedHead } from './log-head.js';
 import { logPath, type Synchronous } from './log-schema.js';
@@ -26,23 +24,6 @@ export type SqliteEventStore = EventStore & {
   readonly ended: Promise<void>;
   /** Transactions since it was opened. */
   commits(): number;
-};
-
-const sizeOf = (events: readonly NewEvent[]): number =>
-  events.reduce(
-    (bytes, { id, type, data, metadata }) =>
-      bytes + id.length + Buffer.byteLength(type) + data.length + Buffer.byteLength(metadata),
-    0,
-  );
-
-const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
-  if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);
-  if (events.some(({ id }) => id.length !== 16)) throw new RangeError(`an event id for ${stream} is not of 16 bytes`);
-  if (typeof expected === 'bigint' && expected < 0n)
-    throw new RangeError(`revision ${expected} of ${stream} cannot be`);
-  const bytes = sizeOf(events);
-  if (bytes > MAX_APPEND_BYTES)
-    throw new AppendTooLarge(`an append of ${bytes} bytes to ${stream} is above ${MAX_APPEND_BYTES}`);
 };
 
 /**

@@ -1,0 +1,27 @@
+import { MAX_APPEND_BYTES, type ExpectedRevision } from '../kernel/event-store.js';
+import type { NewEvent } from '../kernel/event.js';
+import { AppendTooLarge } from '../kernel/fault.js';
+import type { StreamName } from '../kernel/stream.js';
+
+const sizeOf = (events: readonly NewEvent[]): number =>
+  events.reduce(
+    (bytes, { id, type, data, metadata }) =>
+      bytes + id.length + Buffer.byteLength(type) + data.length + Buffer.byteLength(metadata),
+    0,
+  );
+
+/**
+ * Makes sure of an append before it goes anywhere.
+ *
+ * @throws {AppendTooLarge} above 1,000,000 bytes.
+ * @throws {RangeError} when no adapter could take it: a mistake of ours.
+ */
+export const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
+  if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);
+  if (events.some(({ id }) => id.length !== 16)) throw new RangeError(`an event id for ${stream} is not of 16 bytes`);
+  if (typeof expected === 'bigint' && expected < 0n)
+    throw new RangeError(`revision ${expected} of ${stream} cannot be`);
+  const bytes = sizeOf(events);
+  if (bytes > MAX_APPEND_BYTES)
+    throw new AppendTooLarge(`an append of ${bytes} bytes to ${stream} is above ${MAX_APPEND_BYTES}`);
+};

@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ANY, type AppendExpectedRevision, type EventStoreDBClient, NO_STREAM } from '@eventstore/db-client';
+import type { Appended, ExpectedRevision } from '../../kernel/event-store.js';
+import type { NewEvent } from '../../kernel/event.js';
+import type { StreamName } from '../../kernel/stream.js';
+import { toTheirs } from './eventstore-events.js';
+import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
+
+/** How long an append is tried before its caller hears of it, and how long between two tries. */
+const TRY_MS = 10_000;
+const PAUSE_MS = { first: 20, most: 1_000 } as const;
+
+const EXPECTED: Readonly<Record<'any' | 'no-stream', AppendExpectedRevision>> = { any: ANY, 'no-stream': NO_STREAM };
+
+const theirExpected = (expected: ExpectedRevision): AppendExpectedRevision =>
+  typeof expected === 'bigint' ? expected : EXPECTED[expected];
+
+/** Events of one stream that are appended together. */
+export type Batch = {
+  readonly stream: StreamName;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly NewEvent[];
+};
+
+/** The way to the store. */
+export interface Appender {
+  /** Copies what it needs before it returns. */
+  append(batch: Batch): Promise<Appended>;
+  /** Resolves when everything on its way is answered; nothing is tried again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Appends one after another in each stream, many streams at once.
+ *
+ * What failed without an answer is sent again exactly as it was, before anything else of its stream: the ids of its
+ * events make that safe. One broken connection fails the appends of every client in the process, so that they all mean
+ * "unknown" and no more.
+ */
+export const appender = (client: EventStoreDBClient, now: () => number = Date.now): Appender => {
+  const last = new Map<StreamName, Promise<unknown>>();
+  const ending = new AbortController();
+
+  const tryOnce = async ({ stream, expected, events }: Batch): Promise<Appended> => {
+    const { nextExpectedRevision, position } = await client.appendToStream(stream, events.map(toTheirs), {
+      expectedRevision: theirExpected(expected),
+    });
+    return { revision: nextExpectedRevision, position: position?.commit ?? 0n };
+  };
+
+  const insist = async (batch: Batch): Promise<Appended> => {
+    const deadline = now() + TRY_MS;
+    let mayBeWritten = false;
+    for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(PAUSE_MS.most, pauseMs * 2)) {
+      try {
+        return await tryOnce(batch);
+      } catch (error) {
+        const fault = finalFault(error);
+        if (fault) throw fault;
+        mayBeWritten ||= isOutcomeUnknown(error);
+        if (now() + pauseMs > deadline || ending.signal.aborted)
+          throw exhaustedFault(`no answer to an append to ${batch.stream}`, error, mayBeWritten);
+        await pause(pauseMs, undefined, { signal: ending.signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  return {
+    append: (batch): Promise<Appended> => {
+      const events = batch.events.map((event) => ({ ...event, data: new Uint8Array(event.data) }));
+      const before = last.get(batch.stream) ?? Promise.resolve();
+      const appended = before.then(() => insist({ ...batch, events }));
+      const done = appended.catch(() => undefined);
+      last.set(batch.stream, done);
+      void done.then(() => last.get(batch.stream) === done && last.delete(batch.stream));
+      return appended;
+    },
+    close: async () => {
+      ending.abort();
+      await Promise.all(last.values());
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import { ErrorType } from '@eventstore/db-client';
+import {
+  AppendTooLarge,
+  CorruptEvent,
+  Fault,
+  OutcomeUnknown,
+  RevisionConflict,
+  StoreUnavailable,
+} from '../../kernel/fault.js';
+
+/**
+ * The kind of a client's error. By its word and not by its class: what comes before the first call of a connection is
+ * an error of gRPC as it is, and two copies of the library have two classes.
+ */
+const kindOf = (error: unknown): string | undefined => {
+  const type = (error as { readonly type?: unknown } | null)?.type;
+  return typeof type === 'string' ? type : undefined;
+};
+
+const textOf = (error: unknown): string => {
+  const { message, details } = error as { readonly message?: string; readonly details?: string };
+  return details ?? message ?? String(error);
+};
+
+/** Errors that no second try mends, and the fault that each is. */
+const FINAL: Readonly<Record<string, (text: string, cause: unknown) => Fault>> = {
+  [ErrorType.WRONG_EXPECTED_VERSION]: (text, cause) => new RevisionConflict(text, cause),
+  [ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED]: (text, cause) => new AppendTooLarge(text, cause),
+  [ErrorType.ACCESS_DENIED]: (text, cause) => new StoreUnavailable(`the event store denies access: ${text}`, cause),
+  [ErrorType.STREAM_DELETED]: (text, cause) =>
+    new CorruptEvent(`a stream was deleted in the event store: ${text}`, cause),
+  [ErrorType.INVALID_ARGUMENT]: (text, cause) => new StoreUnavailable(`the event store refuses: ${text}`, cause),
+  [ErrorType.UNSUPPORTED]: (text, cause) => new StoreUnavailable(`the event store cannot do it: ${text}`, cause),
+};
+
+/** Never got as far as the server: nothing can have been written. */
+const UNSENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|No connection established|Name resolution failed|Failed to discover/u;
+
+/** The fault that an error is, where trying again is of no use; `undefined` where it may be. */
+export const finalFault = (error: unknown): Fault | undefined => {
+  if (error instanceof Fault) return error;
+  const kind = kindOf(error);
+  return kind === undefined ? undefined : FINAL[kind]?.(textOf(error), error);
+};
+
+/** Whether an append that failed so can have been written. */
+export const isOutcomeUnknown = (error: unknown): boolean => !UNSENT.test(textOf(error));
+
+/** The stream that was to be read is not there. */
+export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorType.STREAM_NOT_FOUND;
+
+/** The fault of something that was tried for long enough. */
+export const exhaustedFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
+  const text = `${what}: ${textOf(error)}`;
+  return mayBeWritten ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);
+};
+
+/** The fault of a read that failed. */
+export const readFault = (error: unknown): Fault =>
+  finalFault(error) ?? new StoreUnavailable(`the event store cannot be read: ${textOf(error)}`, error);

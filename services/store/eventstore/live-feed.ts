@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EventStoreDBClient, eventTypeFilter, START } from '@eventstore/db-client';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { positionOf } from './eventstore-events.js';
+import { takeEvents, type TakenEvents } from './taken-events.js';
+
+/** One who listens to what is recorded. */
+export type Listener = (events: readonly RecordedEvent[]) => void;
+
+/** What is recorded, as it is recorded: one subscription for all who listen in this process. */
+export interface LiveFeed {
+  /**
+   * Hears of everything after the position that it answers.
+   *
+   * @param after where the feed begins when nobody has listened before.
+   */
+  listen(after: bigint, listener: Listener): { readonly from: bigint; readonly stop: () => void };
+  close(): Promise<void>;
+}
+
+const PAUSE_MS = { first: 50, most: 2_000 } as const;
+
+/** The server's own streams are left out by the server. */
+const NOT_SYSTEM = eventTypeFilter({ regex: '^[^$].*' });
+
+/**
+ * Follows the log from a position on. A connection that breaks is made again, and goes on after the last event that
+ * came: listeners notice nothing but the pause.
+ *
+ * @param onTrouble hears why, each time.
+ */
+export const liveFeed = (client: EventStoreDBClient, onTrouble: (error: unknown) => void): LiveFeed => {
+  const listeners = new Set<Listener>();
+  let position: bigint | undefined;
+  let taken: TakenEvents | undefined;
+  let isClosed = false;
+  let ended = Promise.resolve();
+
+  const take = async (from: bigint): Promise<never> => {
+    taken = takeEvents(
+      client.subscribeToAll({ fromPosition: from === 0n ? START : positionOf(from), filter: NOT_SYSTEM }),
+    );
+    for (;;) {
+      const events = (await taken.next()).filter((each) => each !== 'caught-up');
+      const last = events.at(-1);
+      if (last === undefined) continue;
+      position = last.position;
+      for (const listener of listeners) listener(events);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    const goesOn = (): boolean => !isClosed;
+    let pauseMs: number = PAUSE_MS.first;
+    while (goesOn()) {
+      const before = position;
+      await take(position ?? 0n).catch((error: unknown) => isClosed || onTrouble(error));
+      await taken?.close();
+      pauseMs = position === before ? Math.min(PAUSE_MS.most, pauseMs * 2) : PAUSE_MS.first;
+      if (goesOn()) await pause(pauseMs);
+    }
+  };
+
+  return {
+    listen: (after, listener) => {
+      listeners.add(listener);
+      if (position === undefined) {
+        position = after;
+        ended = run();
+      }
+      return { from: position, stop: () => void listeners.delete(listener) };
+    },
+    close: async () => {
+      isClosed = true;
+      await taken?.close();
+      await ended;
+    },
+  };
+};

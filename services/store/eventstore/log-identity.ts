@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
+import { RevisionConflict } from '../../kernel/fault.js';
+import { finalFault, isNotFound } from './eventstore-fault.js';
+
+/** The one stream that belongs to the log and not to what it records. */
+const IDENTITY_STREAM = 'flightlog-identity';
+
+/** Whether an event is none of the log's: the server's own, or the log's name. */
+export const isForeign = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
+
+const recordedId = async (client: EventStoreDBClient): Promise<string | undefined> => {
+  try {
+    // To its end: the client waits for a read that is left when it is closed.
+    let logId: string | undefined;
+    for await (const { event } of client.readStream(IDENTITY_STREAM, { maxCount: 1 })) {
+      logId = (event?.data as { readonly logId?: string } | undefined)?.logId;
+    }
+    return logId;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  }
+};
+
+/** The identity of the log in an event store. The first process gives it one; of several at once, one wins. */
+export const logIdentity = async (client: EventStoreDBClient): Promise<string> => {
+  const known = await recordedId(client);
+  if (known !== undefined) return known;
+  const logId = randomUUID();
+  try {
+    await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type: 'LogStarted', data: { logId } }), {
+      expectedRevision: NO_STREAM,
+    });
+    return logId;
+  } catch (error) {
+    if (finalFault(error) instanceof RevisionConflict) return logIdentity(client);
+    throw error;
+  }
+};

@@ -1,0 +1,77 @@
+import type { AllStreamSubscription } from '@eventstore/db-client';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { toOurs } from './eventstore-events.js';
+
+/** Events that wait to be taken; beyond it the server is not listened to. */
+const MOST_WAITING = 1_000;
+
+/** What a subscription has brought, in order: events, or that it has caught up. */
+export type Brought = RecordedEvent | 'caught-up';
+
+/** The events of a subscription, taken one batch after another. */
+export interface TakenEvents {
+  /**
+   * What has come since, at least one.
+   *
+   * @throws whatever ended the subscription.
+   */
+  next(): Promise<readonly Brought[]>;
+  /** Marks this place in the order: what was brought before it is taken before it. */
+  mark(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Takes events as they come, with marks in their places: the client says that a subscription has caught up before it
+ * hands over the events that came before that.
+ */
+export const takeEvents = (subscription: AllStreamSubscription): TakenEvents => {
+  let waiting: Brought[] = [];
+  let failure: Error | undefined;
+  let isClosed = false;
+  let wake = (): void => undefined;
+
+  const put = (brought: Brought): void => {
+    waiting.push(brought);
+    if (waiting.length >= MOST_WAITING) subscription.pause();
+    wake();
+  };
+  const mark = (): void => {
+    if (isClosed) return;
+    if (subscription.readableLength === 0 && !subscription.isPaused()) put('caught-up');
+    else setTimeout(mark, 1);
+  };
+
+  subscription.on('data', ({ event }) => event && put(toOurs(event)));
+  subscription.on('caughtUp', mark);
+  subscription.on('error', (error: Error) => {
+    failure = error;
+    wake();
+  });
+  subscription.on('end', () => {
+    failure ??= new Error('the event store has ended the subscription');
+    wake();
+  });
+
+  return {
+    mark,
+    next: async () => {
+      if (waiting.length === 0 && failure === undefined) {
+        await new Promise<void>((resolve) => (wake = resolve));
+        wake = () => undefined;
+      }
+      if (waiting.length === 0) throw failure ?? new Error('closed');
+      const taken = waiting;
+      waiting = [];
+      if (subscription.isPaused()) subscription.resume();
+      return taken;
+    },
+    close: async () => {
+      isClosed = true;
+      failure ??= new Error('closed');
+      wake();
+      subscription.resume(); // it has to run out, or the client waits for it when it is closed
+      await subscription.unsubscribe().catch(() => undefined); // it may have ended by itself
+    },
+  };
+};

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { eventStoreContract } from './event-store.contract.js';
+
+describe('over our own log server', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-log-server-'));
+  let server: LogServer;
+  beforeAll(async () => {
+    server = await startLogServer(directory);
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  eventStoreContract('the EventStoreDB protocol', async () => {
+    const open = () => eventstoreEventStore({ url: `esdb://${server.address}?tls=false` });
+    return { store: await open(), reopen: open };
+  });
+});
+
+const REAL = process.env['FLIGHTLOG_TEST_EVENTSTORE_URL'];
+
+describe.skipIf(REAL === undefined)(`a server of others (FLIGHTLOG_TEST_EVENTSTORE_URL)`, () => {
+  eventStoreContract('an EventStoreDB', async () => {
+    const open = () => eventstoreEventStore({ url: REAL ?? '' });
+    return { store: await open(), reopen: open };
+  });
+});
