@@ -80,6 +80,7 @@ const hold = (account: Account, bytes: number): void => {
 const admit = (ledger: Ledger): void => {
   let isBlocked = false;
   for (const { account, bytes, enter } of ledger.waiting) {
+    if (account.reader.socket.destroyed) continue;
     if (fits(account, bytes) && (!isBlocked || account.heldBytes > 0)) enter();
     else isBlocked ||= isTotalFull(ledger, bytes) && !isOwnFull(account, bytes);
   }
@@ -139,7 +140,8 @@ const leave = (account: Account): void => {
   hold(account, -account.heldBytes);
   account.sendingBytes = 0;
   if (sendingBytes > 0) ledger.watch.sent(reader, sendingBytes);
-  admit(ledger);
+  // Later, because the calls of a connection that has gone end one by one: none is let in by the one before.
+  setImmediate(admit, ledger);
 };
 
 /** The room of one process, for all its transports. */
@@ -151,8 +153,14 @@ export const answerRoom = (limits: RoomLimits): AnswerRoom => {
       const account: Account = { ledger, reader: readerOf(socket), heldBytes: 0, sendingBytes: 0 };
       const end = new AbortController();
       return {
-        make: (bytes) => make(account, bytes, end.signal),
-        fill: (bytes) => fill(account, bytes),
+        make: async (bytes) => {
+          await make(account, bytes, end.signal);
+          if (end.signal.aborted) throw gone();
+        },
+        fill: (bytes) => {
+          if (end.signal.aborted) throw gone(); // nobody is left who would give it back
+          fill(account, bytes);
+        },
         leave: () => {
           end.abort();
           leave(account);

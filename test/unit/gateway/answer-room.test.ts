@@ -109,6 +109,20 @@ describe('answers that nobody reads', () => {
     await expect.poll(() => second.statuses, { timeout: 5_000 }).toEqual(['0']);
   });
 
+  it('are not put together for the calls of a connection that has gone', async () => {
+    const toy = await serving(limits());
+    for (let i = 0; i < 4; i++) {
+      const before = toy.handled();
+      const caller = unreading(toy.port, 12);
+      await expect.poll(toy.handled).toBeGreaterThan(before);
+      caller.session.destroy();
+    }
+    const last = unreading(toy.port, 3);
+    last.read();
+    await expect.poll(() => last.statuses, { timeout: 5_000 }).toEqual(['0', '0', '0']);
+    expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; one more may have been let in as each went
+  });
+
   it('end the connection of a caller that reads nothing', async () => {
     const toy = await serving(limits({ patienceMs: 300 }));
     const caller = unreading(toy.port, 1);
