@@ -7,6 +7,7 @@ const DRIVERS = {
   '@eventstore/db-client': '^services/(store|main)/',
   mongodb: '^(projections/store|services/(store|main))/',
   '@aws-sdk/client-s3': '^services/store/',
+  jose: '^services/(store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^services/(gateway|engine|streams|main)/',
   fastify: '^services/(gateway|main)/',

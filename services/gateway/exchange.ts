@@ -1,6 +1,7 @@
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Call, Route, StatusCode } from '../kernel/rpc.js';
+import type { LinkedFiles } from '../kernel/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { AnswerRoom } from './answer-room.js';
 import type { GatewayLog } from './log.js';
@@ -37,6 +38,8 @@ export type Hosting = {
   readonly logger: GatewayLog;
   /** False while the process should get no calls; asked by health checks. */
   readonly isReady?: () => boolean;
+  /** Serves the links that this server gives out, where it does. */
+  readonly files?: LinkedFiles | undefined;
   readonly onAnswered?: OnAnswered;
   /** What the description of the interface says of this release. */
   readonly version?: string;

@@ -6,6 +6,7 @@ import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
 import { allowOrigins } from './rest-cors.js';
 import { takeCompressedBodies } from './rest-encoding.js';
 import { bindingTable, readBindings } from './rest-bindings.js';
+import { routed, serveLinks } from './rest-links.js';
 import { pages } from './rest-pages.js';
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -60,7 +61,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     },
     forceCloseConnections: 'idle',
     // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
-    rewriteUrl: () => '/',
+    rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   });
   app.server.maxConnections = hosting.maxConnections;
   takeBodiesAsTheyAre(app);
@@ -75,6 +76,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     await answerRequest(request, reply, { bindings, hosting });
     return reply;
   };
+  if (hosting.files) serveLinks(app, hosting.files);
   app.all('/', answer);
   app.setNotFoundHandler(answer);
   app.setErrorHandler((error, request, reply) => {

@@ -10,6 +10,7 @@ import {
   payloads,
   port,
   projects,
+  publicUrl,
   resources,
   scope,
   texts,
@@ -79,6 +80,14 @@ export const settings = z
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
+      .prefault({}),
+    data_proxy: z
+      .strictObject({
+        public_url: publicUrl
+          .default('')
+          .describe('address that links to files lead to; the one that is listened on where it is empty'),
+        max_upload_bytes: count.default(1024 * 1024 * 1024).describe('largest file that is uploaded to this server'),
+      })
       .prefault({}),
     quality_of_service: z
       .strictObject({

@@ -18,6 +18,7 @@ import { workflowsRoutes } from '../../projections/workflows/rpc.js';
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { attributeRoutes } from '../attributes/rpc.js';
+import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { mergedConfig } from '../execution/config.js';
 import type { Slots } from '../execution/ports.js';
@@ -41,10 +42,12 @@ import type { WorkflowLimits } from '../workflow/registration/compile.js';
 import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
 import { workflowRoutes } from '../workflow/rpc.js';
 import { create } from '@bufbuild/protobuf';
+import type { UploadStore } from '../kernel/uploads.js';
 import type { Configuration } from './configuration.js';
 import { entities } from './entities.js';
 import { limitsOf, platformOf } from './platform.js';
 import { openReference, type Reference } from './reference.js';
+import { runData } from './run-data.js';
 import { version } from './version.js';
 
 /** What the routes stand on. */
@@ -58,6 +61,7 @@ export type RouteServices = {
   readonly freshness: Freshness;
   readonly largeWorkflows: LargeWorkflows;
   readonly slots: Slots;
+  readonly uploads: UploadStore;
   readonly logger: Logger;
 };
 
@@ -163,8 +167,11 @@ const readRoutes = ({
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
   const reference = openReference(services);
+  const reads = readRoutes(services);
+  const random = (bytes: number): Uint8Array => randomBytes(bytes);
+  const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
   return {
     following: reference.following,
-    routes: [...writeRoutes(services, reference), ...readRoutes(services), ...withoutAuthentication],
+    routes: [...writeRoutes(services, reference), ...reads, ...files, ...withoutAuthentication],
   };
 };

@@ -23,6 +23,7 @@ import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
+import { openUploads } from './uploads.js';
 import { type RunningViews, startViews } from './views.js';
 
 const CATCH_UP_REPORT_MS = 2_000;
@@ -74,23 +75,25 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   assertLogIsThere(directory, [VIEWS_FILE]);
   const source = { directory, location: configuration.payload_store };
   const payloads = await openPayloads(source);
+  const uploads = await openUploads(configuration, directory);
   const store = await sqliteEventStore({ directory });
   const isEmpty = (await store.head()) === 0n;
   const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes: configuration.max_session_bytes });
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
-  const views = await startViews({ ...source, source: store.readerSource }, logger);
+  const reading = { ...source, source: store.readerSource };
+  const views = await startViews(reading, logger);
   await catchUp(views, await store.head(), logger);
   const readStore = servingReadStore({ directory });
   const found = await readStore.count(executionsView.collection);
-  const unseen = unseenFolder({ ...source, source: store.readerSource });
+  const unseen = unseenFolder(reading);
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
   const slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, executions), now: Date.now });
-  const compiling = { ...source, source: store.readerSource, limits: workflowLimits(configuration) };
-  const largeWorkflows = largeWorkflowCompiler(compiling);
+  const limits = workflowLimits(configuration);
+  const largeWorkflows = largeWorkflowCompiler({ ...reading, limits });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes, following } = allRoutes({ ...parts, largeWorkflows, slots });
+  const { routes, following } = allRoutes({ ...parts, largeWorkflows, slots, uploads: uploads.store });
 
   const expiring = expireTerminations({
     log: store,
@@ -100,13 +103,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
   });
 
-  const eventstore = await startEventstore(configuration, eventstoreAt, {
-    ...source,
-    source: store.readerSource,
-    store,
-    logger,
-  });
-  const transports = await startTransports(configuration, routes, { logId: store.logId, logger });
+  const eventstore = await startEventstore(configuration, eventstoreAt, { ...reading, store, logger });
+  const transports = await startTransports(configuration, routes, { logId: store.logId, logger, uploads });
 
   return {
     grpc: transports.grpc,

@@ -36,6 +36,14 @@ export const port = whole(65_535, 'must be a port, 0 to 65535');
 export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
+/** An address of HTTP without a slash at its end, or nothing. */
+export const publicUrl = z
+  .string()
+  .refine((text) => text === '' || (URL.canParse(text) && /^https?:\/\/[^?#]+$/u.test(text)), {
+    error: 'must be an http or https address without a query',
+  })
+  .transform((text) => text.replace(/\/+$/u, ''));
+
 /** Where payloads are kept. */
 export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {
   const location = payloadLocation(text);

@@ -7,6 +7,7 @@ import { routeTable } from '../gateway/routes.js';
 import type { Route } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
 import { version } from './version.js';
+import type { Uploads } from './uploads.js';
 
 const DRAIN_MS = 10_000;
 const ROOM_WAIT_MS = 30_000;
@@ -26,7 +27,7 @@ export type Transports = {
 export const startTransports = async (
   configuration: Configuration,
   routes: readonly Route[],
-  { logId, logger }: { readonly logId: string; readonly logger: Logger },
+  { logId, logger, uploads }: { readonly logId: string; readonly logger: Logger; readonly uploads: Uploads },
 ): Promise<Transports> => {
   const { host, max_unread_bytes: totalBytes } = configuration;
   let isReady = true;
@@ -47,13 +48,16 @@ export const startTransports = async (
     isReady: () => isReady,
     version,
     cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
+    files: uploads.files,
   };
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const name = host.includes(':') ? `[${host}]` : host;
+  const address = `http://${name}:${http.port}`;
+  uploads.listensAt(address);
   return {
     grpc: `${name}:${grpc.port}`,
-    http: `http://${name}:${http.port}`,
+    http: address,
     close: async () => {
       isReady = false;
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Folders that are remembered as durable, so that most writes sync one folder only. */
@@ -11,9 +11,15 @@ export type DurableFiles = {
   folder(path: string): Promise<void>;
   /** Writes beside, syncs, and moves into place; the folder is synced before it answers. */
   write(path: string, bytes: Uint8Array): Promise<void>;
+  /** As `write`, but never in the place of another file: answers whether there was none. What the bytes throw, it throws. */
+  create(path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean>;
   /** Makes the names in a folder durable. */
   sync(folder: string): Promise<void>;
 };
+
+type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
+
+const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
 
 const sync = async (path: string): Promise<void> => {
   const handle = await open(path, 'r');
@@ -44,17 +50,17 @@ export const durableFiles = (root: string): DurableFiles => {
     await mkdir(temporary, { recursive: true });
   };
 
-  const writeBeside = async (path: string, bytes: Uint8Array): Promise<void> => {
+  const writeBeside = async (path: string, bytes: Bytes): Promise<void> => {
     const handle = await open(path, 'wx');
     try {
-      await handle.writeFile(bytes);
+      await writeFile(handle, bytes);
       await handle.sync();
     } finally {
       await handle.close();
     }
   };
 
-  const write = async (path: string, bytes: Uint8Array): Promise<void> => {
+  const place = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {
     prepared ??= prepare();
     await prepared.catch((error: unknown) => {
       prepared = undefined;
@@ -64,13 +70,30 @@ export const durableFiles = (root: string): DurableFiles => {
     try {
       await writeBeside(partial, bytes);
       await folder(dirname(path));
-      await rename(partial, path);
-    } catch (error) {
+      await move(partial);
+    } finally {
       await rm(partial, { force: true });
-      throw error;
     }
     await sync(dirname(path));
   };
 
-  return { folder, write, sync };
+  const linked = async (partial: string, path: string): Promise<boolean> => {
+    try {
+      await link(partial, path);
+      return true;
+    } catch (error) {
+      if (isThere(error)) return false;
+      throw error;
+    }
+  };
+
+  const create = async (path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean> => {
+    let isNew = false;
+    await place(path, bytes, async (partial) => {
+      isNew = await linked(partial, path);
+    });
+    return isNew;
+  };
+
+  return { folder, sync, create, write: (path, bytes) => place(path, bytes, (partial) => rename(partial, path)) };
 };

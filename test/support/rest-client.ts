@@ -16,6 +16,7 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
 /** The answer to a request, in the words of gRPC where it is an error. */
@@ -38,7 +39,7 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
-const SERVICES = [AdminService, SignalService];
+const SERVICES = [AdminService, DataProxyService, SignalService];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 
 /** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */

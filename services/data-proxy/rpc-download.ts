@@ -1,0 +1,96 @@
+import { create } from '@bufbuild/protobuf';
+import { type Duration, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  ArtifactType,
+  type CreateDownloadLinkRequest,
+  type CreateDownloadLinkResponse,
+  CreateDownloadLinkResponseSchema,
+  type CreateDownloadLocationRequest,
+  type CreateDownloadLocationResponse,
+  CreateDownloadLocationResponseSchema,
+  type PreSignedURLs,
+  PreSignedURLsSchema,
+} from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type Call, RpcError } from '../kernel/rpc.js';
+import type { UploadKey } from '../kernel/uploads.js';
+import { expirySeconds } from './expiry.js';
+import type { DataProxyServices } from './services.js';
+
+const SECOND_MS = 1_000;
+
+const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `error while validating request: ${why}`);
+
+/** That there is no such object, and that nobody may have it, is one answer: it does not tell what is there. */
+const absent = (): RpcError => new RpcError('NOT_FOUND', 'object not found');
+
+const validSeconds = (expiresIn: Duration | undefined): number => {
+  const seconds = expirySeconds(expiresIn);
+  if (typeof seconds === 'string') throw refuse(seconds);
+  return seconds;
+};
+
+const linkTo = async (
+  { uploads, now }: DataProxyServices,
+  key: UploadKey | undefined,
+  seconds: number,
+): Promise<PreSignedURLs> => {
+  if (key === undefined || (await uploads.find(key)) === undefined) throw absent();
+  const expiresAt = timestampFromMs(now() + seconds * SECOND_MS);
+  return create(PreSignedURLsSchema, { signedUrl: [await uploads.linkToGet(key, seconds)], expiresAt });
+};
+
+/** Gives a link to an upload, by the name that it was given. */
+export const createDownloadLocation = async (
+  services: DataProxyServices,
+  { nativeUrl, expiresIn }: CreateDownloadLocationRequest,
+): Promise<CreateDownloadLocationResponse> => {
+  const seconds = validSeconds(expiresIn);
+  if (!URL.canParse(nativeUrl)) throw refuse('invalid value for native_url');
+  const { signedUrl, expiresAt } = await linkTo(services, services.uploads.keyOf(nativeUrl), seconds);
+  return create(CreateDownloadLocationResponseSchema, {
+    signedUrl: signedUrl[0] ?? '',
+    ...(expiresAt && { expiresAt }),
+  });
+};
+
+/** An upload belongs to a node when it lies in the project and domain of its execution. */
+const ofNode = (key: UploadKey | undefined, { executionId }: NodeExecutionIdentifier): UploadKey | undefined =>
+  key?.project === executionId?.project && key?.domain === executionId?.domain ? key : undefined;
+
+/**
+ * A link to the report of a node.
+ *
+ * @throws {RpcError} NOT_FOUND when the node has none, or it is not where this server may link to.
+ */
+export const deckLink = async (
+  services: DataProxyServices,
+  id: NodeExecutionIdentifier,
+  { seconds, call }: { readonly seconds: number; readonly call: Call },
+): Promise<PreSignedURLs> => {
+  const { closure } = await services.runs.node(id, call);
+  const deckUri = closure?.deckUri ?? '';
+  if (!deckUri) throw new RpcError('NOT_FOUND', `no deckUrl found for request: node ${id.nodeId} has no deck`);
+  return linkTo(services, ofNode(services.uploads.keyOf(deckUri), id), seconds);
+};
+
+/** A node that is not there is the caller's mistake here. */
+const orInvalid = (error: unknown): never => {
+  if (!(error instanceof RpcError) || error.code !== 'NOT_FOUND' || !error.message.startsWith('missing entity'))
+    throw error;
+  throw new RpcError('INVALID_ARGUMENT', `failed to find node execution: ${error.message}`);
+};
+
+/** Gives a link to something of a node. */
+export const createDownloadLink = async (
+  services: DataProxyServices,
+  { artifactType, source, expiresIn }: CreateDownloadLinkRequest,
+  call: Call,
+): Promise<CreateDownloadLinkResponse> => {
+  const seconds = validSeconds(expiresIn);
+  if (artifactType !== ArtifactType.DECK) throw refuse('invalid value for artifact_type');
+  if (source.case !== 'nodeExecutionId') throw refuse('missing source: node_execution_id');
+  const preSignedUrls = await deckLink(services, source.value, { seconds, call }).catch(orInvalid);
+  const { signedUrl, expiresAt } = preSignedUrls;
+  return create(CreateDownloadLinkResponseSchema, { signedUrl, ...(expiresAt && { expiresAt }), preSignedUrls });
+};

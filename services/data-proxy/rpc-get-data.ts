@@ -1,0 +1,68 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  type NodeExecutionIdentifier,
+  NodeExecutionIdentifierSchema,
+} from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  type GetDataRequest,
+  type GetDataResponse,
+  GetDataResponseSchema,
+} from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type Call, RpcError } from '../kernel/rpc.js';
+import { MAX_EXPIRY_SECONDS } from './expiry.js';
+import { type DataAddress, dataAddress } from './flyte-url.js';
+import type { WorkedOn } from './ports.js';
+import { deckLink } from './rpc-download.js';
+import type { DataProxyServices } from './services.js';
+
+const idOf = ({ project, domain, execution, node }: DataAddress): NodeExecutionIdentifier =>
+  create(NodeExecutionIdentifierSchema, { nodeId: node, executionId: { project, domain, name: execution } });
+
+const workedOn = async (
+  { runs }: DataProxyServices,
+  { attempt, ...address }: DataAddress,
+  call: Call,
+): Promise<WorkedOn> => {
+  const id = idOf(address);
+  const found = await (attempt === undefined ? runs.ofNode(id, call) : runs.ofAttempt(id, attempt, call));
+  if (found) return found;
+  const which = `attempt ${attempt ?? 0} of node ${address.node}`;
+  throw new RpcError(
+    'INVALID_ARGUMENT',
+    `no task executions were listed: flyte_url names ${which}, which is not there`,
+  );
+};
+
+const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): GetDataResponse['data'] => {
+  const value = map.literals[name];
+  if (value) return { case: 'literal', value };
+  const whose = attempt === undefined ? 'node' : 'task';
+  throw new RpcError('INVALID_ARGUMENT', `name [${name}] not found in ${whose} execution: flyte_url`);
+};
+
+/**
+ * Gives the data behind an address.
+ *
+ * @throws {RpcError} NOT_FOUND where there is none that can be read: an empty map is never invented.
+ */
+export const getData = async (
+  services: DataProxyServices,
+  { flyteUrl }: GetDataRequest,
+  call: Call,
+): Promise<GetDataResponse> => {
+  const address = dataAddress(flyteUrl);
+  const { part, name } = address;
+  if (part === 'd') {
+    const value = await deckLink(services, idOf(address), { seconds: MAX_EXPIRY_SECONDS, call });
+    return create(GetDataResponseSchema, { data: { case: 'preSignedUrls', value } });
+  }
+  const { fullInputs, fullOutputs } = await workedOn(services, address, call);
+  const map = part === 'i' ? fullInputs : fullOutputs;
+  if (!map) {
+    const what = part === 'i' ? 'inputs' : 'outputs';
+    throw new RpcError('NOT_FOUND', `${flyteUrl}: no ${what} are recorded that can be read`);
+  }
+  const data = name === undefined ? { case: 'literalMap' as const, value: map } : literalOf(map, name, address);
+  return create(GetDataResponseSchema, { data });
+};

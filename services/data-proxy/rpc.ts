@@ -1,0 +1,17 @@
+import type { Route } from '../kernel/rpc.js';
+import { route } from '../kernel/rpc.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { createDownloadLink, createDownloadLocation } from './rpc-download.js';
+import { getData } from './rpc-get-data.js';
+import { createUploadLocation } from './rpc-upload.js';
+import type { DataProxyServices } from './services.js';
+
+const { method } = DataProxyService;
+
+/** What clients put and get besides messages. */
+export const dataProxyRoutes = (services: DataProxyServices): readonly Route[] => [
+  route(method.createUploadLocation, (request) => createUploadLocation(services, request)),
+  route(method.createDownloadLocation, (request) => createDownloadLocation(services, request)),
+  route(method.createDownloadLink, (request, call) => createDownloadLink(services, request, call)),
+  route(method.getData, (request, call) => getData(services, request, call)),
+];

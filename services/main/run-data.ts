@@ -1,0 +1,50 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { RunData, WorkedOn } from '../data-proxy/ports.js';
+import type { Answer, Call, Route } from '../kernel/rpc.js';
+
+type Ask = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  request: MessageInitShape<Input>,
+  call: Call,
+) => Promise<MessageShape<Output>>;
+
+/** Asks routes of this process as a client would. */
+const asking =
+  (routes: readonly Route[]): Ask =>
+  async (method, request, call) => {
+    const route = routes.find((each) => each.method === method);
+    if (!route) throw new Error(`nothing answers ${method.name}`);
+    const answer = (await route.handle(create(method.input, request) as never, call)) as Answer<typeof method.output>;
+    return answer instanceof Uint8Array ? fromBinary(method.output, answer) : answer;
+  };
+
+type Maps = { readonly [Map in keyof WorkedOn]?: WorkedOn[Map] | undefined };
+
+const mapsOf = ({ fullInputs, fullOutputs }: Maps): WorkedOn => ({
+  ...(fullInputs && { fullInputs }),
+  ...(fullOutputs && { fullOutputs }),
+});
+
+/** The data of runs as the read models answer it. */
+export const runData = (routes: readonly Route[]): RunData => {
+  const ask = asking(routes);
+  const { method } = AdminService;
+  return {
+    node: (id, call) => ask(method.getNodeExecution, { id }, call),
+    ofNode: async (id, call) => mapsOf(await ask(method.getNodeExecutionData, { id }, call)),
+    ofAttempt: async (nodeExecutionId, attempt, call) => {
+      const filters = `eq(retry_attempt,${attempt})`;
+      const { taskExecutions } = await ask(method.listTaskExecutions, { nodeExecutionId, filters, limit: 1 }, call);
+      const id = taskExecutions[0]?.id;
+      return id && mapsOf(await ask(method.getTaskExecutionData, { id }, call));
+    },
+  };
+};

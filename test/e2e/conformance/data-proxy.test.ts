@@ -1,0 +1,435 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  NodeExecution_Phase as Phase,
+  TaskExecution_Phase as TaskPhase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import {
+  ArtifactType,
+  type CreateUploadLocationRequestSchema,
+  DataProxyService,
+} from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { fixtureFolders, withNeeds } from '../../support/fixtures.js';
+import { launchHello, literal } from '../../support/hello.js';
+import { nodeReport, taskReport } from '../../support/reports.js';
+
+const { method } = DataProxyService;
+
+type Upload = Exclude<MessageInitShape<typeof CreateUploadLocationRequestSchema>, { $typeName: string }>;
+
+const PLACE = { project: 'flytesnacks', domain: 'development' };
+const MAX_UPLOAD = 3_000_000;
+const ENV = { FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD) };
+
+const md5 = (content: string | Uint8Array): Buffer => createHash('md5').update(content).digest();
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const put = (url: string, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(url, { method: 'PUT', body: Buffer.from(body), headers });
+
+let plane: ControlPlane;
+let uploads = 0;
+
+/** A name that no other upload has. */
+const fresh = (): string => `file-${(uploads += 1)}.bin`;
+
+const located = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...PLACE, ...request });
+
+/** Every file below the folder of uploads. */
+const stored = (folder = join(plane.directory, 'files')): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { withFileTypes: true, recursive: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+    : [];
+
+const pathOf = (nativeUrl: string): string => nativeUrl.replace('file://', '');
+
+/** A run with a node that has a report, and two attempts of a task. */
+const RUN = { ...PLACE, name: 'with-data' };
+const maps = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
+
+const reportRun = async (): Promise<void> => {
+  const { call } = plane.grpc;
+  await launchHello(plane.grpc, RUN.name);
+  const deck = await located({ contentMd5: md5('<p>deck</p>'), filename: 'deck.html' });
+  await put(deck.signedUrl, '<p>deck</p>');
+  const node = (nodeId: string, event: object) =>
+    call(AdminService.method.createNodeEvent, nodeReport(RUN, nodeId, { phase: Phase.SUCCEEDED, ...event }));
+  const data = {
+    inputValue: { case: 'inputData', value: maps('x', 'node in') },
+    outputResult: { case: 'outputData', value: maps('o0', 'node out') },
+  };
+  await node('n0', { ...data, deckUri: deck.nativeUrl });
+  await node('n1', { deckUri: 's3://somebody-elses/deck.html' });
+  const foreign = await located({ domain: 'staging', contentMd5: md5('foreign'), filename: 'deck.html' });
+  await put(foreign.signedUrl, 'foreign');
+  await node('n2', { deckUri: foreign.nativeUrl });
+  await node('n3', { deckUri: deck.nativeUrl.replace('deck.html', 'gone.html') });
+  for (const attempt of [0, 1]) {
+    await call(
+      AdminService.method.createTaskEvent,
+      taskReport(RUN, 'n0', {
+        phase: TaskPhase.FAILED,
+        retryAttempt: attempt,
+        inputValue: { case: 'inputData', value: maps('x', `task in ${attempt}`) },
+        outputResult: { case: 'outputData', value: maps('o0', `task out ${attempt}`) },
+      }),
+    );
+  }
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane(ENV);
+  await register(plane.grpc, withNeeds('01-hello'));
+  await reportRun();
+});
+afterAll(() => plane.close());
+
+describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) => {
+  const contentMd5 = md5('content');
+
+  it.each<[string, Upload, string]>([
+    ['no project', { project: '', contentMd5 }, 'project and domain are required'],
+    ['no domain', { domain: '', contentMd5 }, 'project and domain are required'],
+    ['neither MD5 nor root', { filename: 'a' }, 'content_md5 or filename_root is a required parameter'],
+    ['an MD5 of another length', { contentMd5: new Uint8Array(5) }, 'content_md5'],
+    ['a time that is over', { contentMd5, expiresIn: seconds(-1) }, 'expires_in [-1s] is invalid'],
+    ['no time at all', { contentMd5, expiresIn: seconds(0) }, 'expires_in [0s] is invalid'],
+    ['more than an hour', { contentMd5, expiresIn: seconds(3_601) }, 'cannot exceed max allowed expiration'],
+    ['a name that leads up', { contentMd5, filename: '../../log.db' }, 'filename'],
+    ['a name that leads up inside', { contentMd5, filename: 'a/../../b' }, 'filename'],
+    ['a name that is a root', { contentMd5, filename: '/etc/passwd' }, 'filename'],
+    ['a name with a zero', { contentMd5, filename: 'a\u0000b' }, 'filename'],
+    ['a name of 300 characters', { contentMd5, filename: 'a'.repeat(300) }, 'filename'],
+    ['a path of 1,000 characters', { contentMd5, filename: 'a/'.repeat(500) + 'a' }, 'filename'],
+    ['a root that leads up', { filenameRoot: '..', filename: 'a' }, 'filename_root'],
+    [
+      'a root and name that are too long together',
+      { filenameRoot: 'a'.repeat(250) + '/' + 'a'.repeat(250), filename: 'b'.repeat(250) + '/' + 'b'.repeat(250) },
+      'filename',
+    ],
+    ['a project that leads up', { project: '..', contentMd5 }, 'project'],
+    ['a project with a slash', { project: 'a/b', contentMd5 }, 'project'],
+    ['a domain with a slash', { domain: 'a/b', contentMd5 }, 'domain'],
+    ['an organisation that leads up', { org: '..', contentMd5 }, 'org'],
+  ])('refuses %s', async (_, request, gist) => {
+    const answer = await plane[way].refused(method.createUploadLocation, { ...PLACE, ...request });
+    expect(answer).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(gist) as string });
+  });
+
+  it('gives a place by the MD5, the same each time', async () => {
+    const request = { ...PLACE, contentMd5, filename: 'script_mode.tar.gz', addContentMd5Metadata: true };
+    const before = Date.now();
+    const [one, two] = [
+      await plane[way].call(method.createUploadLocation, request),
+      await plane[way].call(method.createUploadLocation, request),
+    ];
+    // RFC 4648 of the 16 bytes, with its padding.
+    const place = '/uploads/flytesnacks/development/TIBWJOPJTO2IBXJF4HYCQTEFKU======/script_mode.tar.gz';
+    expect(one.nativeUrl).toBe(`file://${plane.directory}/files${place}`);
+    expect(two.nativeUrl).toBe(one.nativeUrl);
+    expect(one.headers).toEqual({ 'Content-MD5': contentMd5.toString('base64') });
+    const expires = Number(one.expiresAt!.seconds) * 1_000;
+    expect(expires).toBeGreaterThanOrEqual(before + 3_599_000);
+    expect(expires).toBeLessThanOrEqual(Date.now() + 3_600_000);
+  });
+
+  it('gives a file without a name one of 20 characters, and keeps organisations apart', async () => {
+    const nameless = await plane[way].call(method.createUploadLocation, { ...PLACE, contentMd5 });
+    expect(nameless.nativeUrl).toMatch(/\/[a-z0-9]{20}$/u);
+    const ours = await plane[way].call(method.createUploadLocation, {
+      ...PLACE,
+      org: 'ours',
+      contentMd5,
+      filename: 'a',
+    });
+    expect(ours.nativeUrl).toMatch(/\/orgs\/ours\/flytesnacks\/development\/[^/]+\/a$/u);
+  });
+
+  it('lets a named place be written again with the same content only', async () => {
+    const request = { ...PLACE, filenameRoot: `version-${way}`, filename: 'a/code.tar.gz' };
+    const { signedUrl } = await plane[way].call(method.createUploadLocation, request);
+    expect((await put(signedUrl, 'one')).status).toBe(200);
+    const ask = (content?: string) =>
+      plane[way].refused(method.createUploadLocation, {
+        ...request,
+        ...(content !== undefined && { contentMd5: md5(content) }),
+      });
+    expect(await ask()).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('exists') as string });
+    expect(await ask('two')).toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(await ask('one')).toMatchObject({ code: 'OK' });
+  });
+});
+
+describe('a PUT to the link', () => {
+  it('stores the file where its native URL says, and takes it again', async () => {
+    const content = Buffer.alloc(1_500_000, 'flightlog');
+    const { signedUrl, nativeUrl, headers } = await located({ contentMd5: md5(content), filename: fresh() });
+    for (let time = 0; time < 2; time += 1) {
+      expect((await put(signedUrl, content, { ...headers })).status).toBe(200);
+      expect(Buffer.compare(readFileSync(pathOf(nativeUrl)), content)).toBe(0);
+    }
+  });
+
+  it('takes an empty file, and odd names', async () => {
+    for (const filename of ['empty', 'a b%2F?#&=+é🛫.txt', '.hidden', 'sub/folder/file']) {
+      const { signedUrl, nativeUrl } = await located({ contentMd5: md5(''), filename: `${fresh()}/${filename}` });
+      expect((await put(signedUrl, '')).status).toBe(200);
+      expect(statSync(pathOf(nativeUrl)).size).toBe(0);
+    }
+  });
+
+  const changed = (url: string, change: (token: string) => string): string => {
+    const link = new URL(url);
+    link.searchParams.set('token', change(link.searchParams.get('token')!));
+    return link.href;
+  };
+  const unsigned = (token: string): string => {
+    const header = Buffer.from('{"alg":"none"}').toString('base64url');
+    return `${header}.${token.split('.')[1]!}.`;
+  };
+  const forged = (token: string): string => {
+    const [header, , signature] = token.split('.');
+    const claims = { does: 'put', place: '../../log.db', aud: 'flightlog-file-link', exp: 9_999_999_999 };
+    return `${header!}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature!}`;
+  };
+
+  it.each<[string, (url: string) => string]>([
+    ['without its token', (url) => url.split('?')[0]!],
+    ['with an empty token', (url) => changed(url, () => '')],
+    ['with a token that is cut', (url) => changed(url, (token) => token.slice(0, -2))],
+    [
+      'with a token that was changed',
+      (url) => changed(url, (token) => token.replace(/.$/u, (last) => (last === 'A' ? 'Q' : 'A'))),
+    ],
+    ['with other claims', (url) => changed(url, forged)],
+    ['with a token without signature', (url) => changed(url, unsigned)],
+    ['with a token of 30,000 characters', (url) => changed(url, () => 'a'.repeat(30_000))],
+    ['for another file', (url) => url.replace('file-', 'elif-')],
+    ['for the log', (url) => url.replace(/\/data\/.*\?/u, '/data/uploads/..%2f..%2flog.db?')],
+  ])('is refused %s', async (_, change) => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const before = stored();
+    const answer = await put(change(signedUrl), 'x');
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ code: 7 });
+    expect(stored()).toEqual(before);
+  });
+
+  it('is refused once the link has expired', async () => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh(), expiresIn: seconds(1) });
+    await expect.poll(async () => (await put(signedUrl, 'y')).status, { timeout: 10_000, interval: 200 }).toBe(403);
+    expect((await put(signedUrl, 'x')).status).toBe(403);
+  });
+
+  it.each<[string, string, Record<string, string>, number]>([
+    ['other content than was announced', 'other', {}, 400],
+    ['a header with another MD5', 'x', { 'content-md5': md5('other').toString('base64') }, 400],
+    ['more than may be uploaded', 'x'.repeat(MAX_UPLOAD + 1), {}, 429],
+  ])('is refused for %s, and leaves nothing', async (_, content, headers, status) => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const before = stored();
+    expect((await put(signedUrl, content, headers)).status).toBe(status);
+    expect(stored()).toEqual(before);
+  });
+
+  it('does not change a file that is there', async () => {
+    const request = { filenameRoot: 'kept', filename: fresh() };
+    const [one, two] = [await located(request), await located(request)];
+    expect((await put(one.signedUrl, 'first')).status).toBe(200);
+    expect((await put(two.signedUrl, 'second')).status).toBe(409);
+    expect(readFileSync(pathOf(one.nativeUrl), 'utf8')).toBe('first');
+    const inside = await located({ filenameRoot: `kept/${request.filename}`, filename: 'inside' });
+    expect((await put(inside.signedUrl, 'x')).status).toBe(409);
+    const above = await located({ filenameRoot: 'kept', filename: fresh() });
+    const below = await located({ filenameRoot: `kept/${above.nativeUrl.split('/').at(-1)!}`, filename: 'below' });
+    expect((await put(below.signedUrl, 'x')).status).toBe(200);
+    expect((await put(above.signedUrl, 'x')).status).toBe(409);
+  });
+
+  it('leaves nothing of an upload that breaks off', async () => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const before = stored();
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.alloc(100_000)),
+      pull: (controller) => controller.error(new Error('gone')),
+    });
+    await expect(fetch(signedUrl, { method: 'PUT', body, duplex: 'half' })).rejects.toThrow();
+    await expect.poll(stored).toEqual(before);
+  });
+
+  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the only thing that it takes: not %s', async (verb) => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    expect((await fetch(signedUrl, { method: verb })).status).toBe(501);
+  });
+
+  it('is no way to read the file', async () => {
+    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    await put(signedUrl, 'x');
+    expect((await fetch(signedUrl)).status).toBe(403);
+  });
+});
+
+describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
+  const uploaded = async (content: string) => {
+    const location = await located({ contentMd5: md5(content), filename: fresh() });
+    await put(location.signedUrl, content);
+    return location;
+  };
+
+  it('are given by the native URL of an upload', async () => {
+    const { nativeUrl } = await uploaded('to be read');
+    const { signedUrl, expiresAt } = await plane[way].call(method.createDownloadLocation, { nativeUrl });
+    expect(Number(expiresAt!.seconds)).toBeGreaterThan(Date.now() / 1_000 + 3_590);
+    expect(await (await fetch(signedUrl)).text()).toBe('to be read');
+    expect((await put(signedUrl, 'written')).status).toBe(403);
+    expect(await (await fetch(signedUrl)).text()).toBe('to be read');
+  });
+
+  it.each<[string, number]>([
+    ['negative', -1],
+    ['more than an hour', 3_601],
+  ])('are refused for a time that is %s', async (_, count) => {
+    const { nativeUrl } = await uploaded('x');
+    const request = { nativeUrl, expiresIn: seconds(count) };
+    expect(await plane[way].refused(method.createDownloadLocation, request)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('error while validating request') as string,
+    });
+  });
+
+  it.each<[string, () => string, string]>([
+    ['what is no URL', () => 'nowhere', 'INVALID_ARGUMENT'],
+    ['nothing', () => '', 'INVALID_ARGUMENT'],
+    ['a file of the machine', () => 'file:///etc/passwd', 'NOT_FOUND'],
+    ['the log', () => `file://${plane.directory}/log.db`, 'NOT_FOUND'],
+    ['the key of links', () => `file://${plane.directory}/files/uploads/a/b/../../../../link.key`, 'NOT_FOUND'],
+    ['an upload that was not made', () => `file://${plane.directory}/files/uploads/a/b/c/d`, 'NOT_FOUND'],
+    ['a folder', () => `file://${plane.directory}/files/uploads/flytesnacks/development/kept`, 'NOT_FOUND'],
+    ['a bucket', () => 's3://bucket/object', 'NOT_FOUND'],
+  ])('are refused for %s', async (_, url, code) => {
+    expect((await plane[way].refused(method.createDownloadLocation, { nativeUrl: url() })).code).toBe(code);
+  });
+
+  const deckOf = (nodeId: string, artifactType = ArtifactType.DECK) => ({
+    artifactType,
+    source: { case: 'nodeExecutionId' as const, value: { nodeId, executionId: RUN } },
+  });
+
+  it('are given for the report of a node, in both shapes', async () => {
+    const answer = await plane[way].call(method.createDownloadLink, deckOf('n0'));
+    const { signedUrl, expiresAt } = answer.preSignedUrls!;
+    expect(answer).toMatchObject({ signedUrl, expiresAt });
+    const page = await fetch(signedUrl[0]!);
+    expect(await page.text()).toBe('<p>deck</p>');
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(page.headers.get('content-security-policy')).toContain('sandbox');
+  });
+
+  it.each<[string, () => object, string, string]>([
+    ['no artifact type', () => deckOf('n0', ArtifactType.UNDEFINED), 'INVALID_ARGUMENT', 'artifact_type'],
+    ['no source', () => ({ artifactType: ArtifactType.DECK }), 'INVALID_ARGUMENT', 'source'],
+    ['a node that is not there', () => deckOf('n9'), 'INVALID_ARGUMENT', 'failed to find node execution'],
+    ['a node without a name', () => deckOf(''), 'INVALID_ARGUMENT', 'node_id'],
+    ['a report that is elsewhere', () => deckOf('n1'), 'NOT_FOUND', 'object not found'],
+    ['a report of another domain', () => deckOf('n2'), 'NOT_FOUND', 'object not found'],
+    ['a report that is not there', () => deckOf('n3'), 'NOT_FOUND', 'object not found'],
+    ['a time that is over', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
+  ])('of reports are refused for %s', async (_, request, code, gist) => {
+    const answer = await plane[way].refused(method.createDownloadLink, request());
+    expect(answer).toMatchObject({ code, message: expect.stringContaining(gist) as string });
+  });
+});
+
+describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
+  const base = `flyte://v1/${RUN.project}/${RUN.domain}/${RUN.name}/n0`;
+  const get = async (flyteUrl: string) => (await plane[way].call(method.getData, { flyteUrl })).data;
+
+  it.each([
+    ['i', 'x', 'node in'],
+    ['o', 'o0', 'node out'],
+    ['0/i', 'x', 'task in 0'],
+    ['1/i', 'x', 'task in 1'],
+    ['0/o', 'o0', 'task out 0'],
+    ['1/o', 'o0', 'task out 1'],
+  ])('gives the map of …/%s, and each of it by name', async (path, name, value) => {
+    expect(await get(`${base}/${path}`)).toMatchObject({
+      case: 'literalMap',
+      value: { literals: { [name]: literal(value) } },
+    });
+    expect(await get(`${base}/${path}/${name}`)).toMatchObject({ case: 'literal', value: literal(value) });
+  });
+
+  it('gives a link to the report', async () => {
+    const data = await get(`${base}/d`);
+    if (data.case !== 'preSignedUrls') throw new Error(`${data.case}`);
+    expect(await (await fetch(data.value.signedUrl[0]!)).text()).toBe('<p>deck</p>');
+  });
+
+  it('gives what the URLs of GetNodeExecutionData name', async () => {
+    const request = { id: { nodeId: 'n0', executionId: RUN } };
+    const { flyteUrls } = await plane[way].call(AdminService.method.getNodeExecutionData, request);
+    expect([await get(flyteUrls!.inputs), await get(flyteUrls!.outputs), await get(flyteUrls!.deck)]).toMatchObject([
+      { case: 'literalMap' },
+      { case: 'literalMap' },
+      { case: 'preSignedUrls' },
+    ]);
+  });
+
+  it.each([
+    ['nothing', '', 'INVALID_ARGUMENT', 'failed to validate resolve artifact request'],
+    ['another scheme', 'http://v1/a/b/c/d/i', 'INVALID_ARGUMENT', 'failed to validate'],
+    ['another version', 'flyte://v2/a/b/c/d/i', 'INVALID_ARGUMENT', 'failed to validate'],
+    ['too few parts', 'flyte://v1/a/b/c/i', 'INVALID_ARGUMENT', 'failed to parse artifact url'],
+    ['too many parts', `${base}/0/0/i`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['an unknown part', `${base}/x`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a name for a report', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a character that no name has', 'flyte://v1/a/b/c/../i', 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a very long one', `flyte://v1/a/b/c/${'d'.repeat(50_000)}/i`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['an attempt that no number can be', `${base}/99999999999999999999/i`, 'INVALID_ARGUMENT', 'no such attempt'],
+    ['a report of an attempt', `${base}/0/d`, 'INVALID_ARGUMENT', 'deck type cannot be specified'],
+    ['an attempt that was not made', `${base}/7/i`, 'INVALID_ARGUMENT', 'no task executions were listed'],
+    ['a name that is not there', `${base}/i/y`, 'INVALID_ARGUMENT', 'name [y] not found in node execution'],
+    ['a name that is not there in a task', `${base}/1/o/y`, 'INVALID_ARGUMENT', 'name [y] not found in task execution'],
+    ['a node that is not there', base.replace('n0', 'n9') + '/i', 'NOT_FOUND', 'node execution'],
+    ['inputs that nobody has sent', base.replace('n0', 'n1') + '/i', 'NOT_FOUND', 'no inputs are recorded'],
+  ])('refuses %s', async (_, flyteUrl, code, gist) => {
+    const answer = await plane[way].refused(method.getData, { flyteUrl });
+    expect(answer).toMatchObject({ code, message: expect.stringContaining(gist) as string });
+  });
+
+  it('answers the recorded uploads', async () => {
+    const recorded = fixtureFolders().flatMap(({ entries }) =>
+      entries.filter(({ kind }) => kind === 'upload_location'),
+    );
+    expect(recorded.length).toBeGreaterThan(0);
+    for (const entry of recorded) {
+      expect(await plane[way].send(entry.method, entry.bytes)).toMatchObject({ code: 'OK', message: '' });
+    }
+  });
+});
+
+describe('what links are signed with', () => {
+  it('is for the owner of the data alone', () => {
+    expect(statSync(join(plane.directory, 'link.key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('outlives the process, and a process that is killed between upload and answer has the file whole', async () => {
+    const first = await startControlPlane({ FLIGHTLOG_FAIL_POINT: 'after-upload:1' });
+    const request = { ...PLACE, contentMd5: md5('whole'), filename: 'file.bin' };
+    const { signedUrl, nativeUrl } = await first.grpc.call(method.createUploadLocation, request);
+    await expect(put(signedUrl, 'whole')).rejects.toThrow();
+    first.grpc.close();
+    const second = await startControlPlane({}, first.directory);
+    expect(readFileSync(pathOf(nativeUrl), 'utf8')).toBe('whole');
+    const again = signedUrl.replace(first.server().ready.http, second.server().ready.http);
+    expect((await put(again, 'whole')).status).toBe(200);
+    await second.close();
+  });
+});

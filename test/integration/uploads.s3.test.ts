@@ -1,0 +1,74 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
+import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+
+const { method } = DataProxyService;
+const md5 = (content: string): Buffer => createHash('md5').update(content).digest();
+
+describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
+  const location = newS3Location();
+  let plane: ControlPlane;
+
+  beforeAll(async () => {
+    await makeBucket();
+    plane = await startControlPlane({ FLIGHTLOG_PAYLOAD_STORE: s3Setting(location) });
+  });
+  afterAll(() => plane.close());
+
+  const place = (content: string, filename = `${randomUUID()} ö=.bin`) => ({
+    project: 'flytesnacks',
+    domain: 'development',
+    contentMd5: md5(content),
+    filename,
+    addContentMd5Metadata: true,
+  });
+
+  const upload = async (content: string, filename?: string) => {
+    const located = await plane.grpc.call(method.createUploadLocation, place(content, filename));
+    const answer = await fetch(located.signedUrl, { method: 'PUT', body: content, headers: located.headers });
+    expect(answer.status).toBe(200);
+    return located;
+  };
+
+  it('go where their native URL says, and come back by a link', async () => {
+    const { nativeUrl, headers } = await upload('in a bucket');
+    expect(nativeUrl).toContain(`s3://${location.bucket}/${location.prefix}uploads/flytesnacks/development/`);
+    const noted = md5('in a bucket').toString('base64');
+    expect(headers).toEqual({ 'Content-MD5': noted, 'x-amz-meta-flytecontentmd5': noted });
+    const { signedUrl } = await plane.grpc.call(method.createDownloadLocation, { nativeUrl });
+    expect(await (await fetch(signedUrl)).text()).toBe('in a bucket');
+  });
+
+  it('to a named place are taken again with the same content only', async () => {
+    const ask = (content: string) =>
+      plane.grpc.refused(method.createUploadLocation, { ...place(content, 'code.tar.gz'), filenameRoot: 'named' });
+    const located = await plane.grpc.call(method.createUploadLocation, {
+      ...place('one', 'code.tar.gz'),
+      filenameRoot: 'named',
+    });
+    await fetch(located.signedUrl, { method: 'PUT', body: 'one', headers: located.headers });
+    expect(await ask('one')).toMatchObject({ code: 'OK' });
+    expect(await ask('two')).toMatchObject({ code: 'ALREADY_EXISTS' });
+  });
+
+  it('that are not there, and payloads, have no link', async () => {
+    const base = `s3://${location.bucket}/${location.prefix}`;
+    for (const nativeUrl of [
+      `${base}uploads/a/b/c/d`,
+      `${base}payloads/a/b/c`,
+      `s3://${location.bucket}/uploads/a/b/c`,
+    ]) {
+      expect(await plane.grpc.refused(method.createDownloadLocation, { nativeUrl })).toMatchObject({
+        code: 'NOT_FOUND',
+      });
+    }
+  });
+
+  it.skipIf(!checksSignatures)('are refused by the object store when the link was changed', async () => {
+    const { signedUrl, headers } = await plane.grpc.call(method.createUploadLocation, place('x'));
+    const changed = signedUrl.replace('flytesnacks', 'elsewhere');
+    expect((await fetch(changed, { method: 'PUT', body: 'x', headers })).status).toBe(403);
+  });
+});
