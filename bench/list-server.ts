@@ -1,0 +1,37 @@
+import { executionsRoutes } from '../projections/executions/rpc.js';
+import type { Freshness } from '../projections/kernel/freshness.js';
+import { servingReadStore } from '../projections/store/serving-read-store.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import type { Call } from '../services/kernel/rpc.js';
+import { run } from '../services/gateway/exchange.js';
+import { entities } from '../services/main/entities.js';
+import { filePayloadStore } from '../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+
+const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
+
+const fail = (): never => {
+  throw new Error('a page of a list waits for no stream');
+};
+/** Nothing was written by this process, so there is nothing to wait for. */
+const fresh: Freshness = { unseen: fail, waitForStream: fail, waitForPrefix: () => Promise.resolve() };
+
+/** Milliseconds of the server alone for one page, sorted: from the bytes of the request to those of the answer, warm. */
+export const pagesAtServer = async (directory: string, request: Uint8Array, pages: number): Promise<number[]> => {
+  const store = servingReadStore({ directory });
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  const past = { log, payloads, warn: fail };
+  const route = executionsRoutes({ store, entities, freshness: fresh, past }).find(
+    ({ method }) => method === AdminService.method.listExecutions,
+  );
+  if (!route) throw new Error('there is no list of executions');
+  const took: number[] = [];
+  for (let page = 0; page < 2 * pages; page += 1) {
+    const start = performance.now();
+    await run(route, request, call);
+    if (page >= pages) took.push(performance.now() - start);
+  }
+  await Promise.all([store.close(), log.close(), payloads.close()]);
+  return took.sort((a, b) => a - b);
+};
