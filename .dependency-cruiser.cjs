@@ -1,5 +1,5 @@
 /** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'kernel|compiler|sessions|reference|store|gateway|reactors|streams|engine|main';
+const PLUMBING = 'agents|kernel|compiler|sessions|reference|store|gateway|reactors|streams|engine|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -9,7 +9,7 @@ const DRIVERS = {
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
-  '@grpc/grpc-js': '^services/(gateway|engine|streams|main)/',
+  '@grpc/grpc-js': '^services/(agents|gateway|engine|streams|main)/',
   fastify: '^services/(gateway|main)/',
 };
 
@@ -41,7 +41,7 @@ module.exports = {
     {
       name: 'adapters-know-only-the-kernel',
       severity: 'error',
-      from: { path: '^services/(store|gateway)/' },
+      from: { path: '^services/(agents|store|gateway)/' },
       to: { path: '^(services|projections)/', pathNot: ['^services/kernel/', '^services/$1/'] },
     },
     {

@@ -1,6 +1,4 @@
 import {
-  type handleBidiStreamingCall,
-  type handleServerStreamingCall,
   logVerbosity,
   Server,
   ServerCredentials,
@@ -16,11 +14,9 @@ import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { acceptConnections, type Connections } from './grpc-connections.js';
 import { healthService } from './grpc-health.js';
 import { REFLECTION_PATHS, reflectionHandler } from './grpc-reflection.js';
-import { grpcError } from './grpc-trailer.js';
+import { streamHandler } from './grpc-stream.js';
 import { type GrpcHosting, type Peers, unaryHandler } from './grpc-unary.js';
-import { type Endpoint, unimplemented } from './routes.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
-import { failureOf } from './status.js';
 
 const raw = (bytes: Buffer): Buffer => bytes;
 
@@ -33,14 +29,6 @@ const TYPES: Readonly<Record<DescMethod['methodKind'], string>> = {
 
 const pathOf = (method: DescMethod, callersPackage: string): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
-
-type StreamHandler = handleServerStreamingCall<Buffer, Buffer> & handleBidiStreamingCall<Buffer, Buffer>;
-
-/** Streams of the interface are the agents', which are not built; a route takes one message. */
-const streamHandler =
-  (endpoint: Endpoint, callersPackage: string): StreamHandler =>
-  (call) =>
-    void call.emit('error', grpcError(failureOf(unimplemented(endpoint)), callersPackage));
 
 /** What the library says of a request that never became a message, by its first words, and what the caller is told. */
 const reworded: readonly (readonly [RegExp, status, string])[] = [
@@ -79,7 +67,7 @@ const register = (server: Server, hosting: GrpcHosting): void => {
   for (const endpoint of hosting.routes) {
     for (const name of PACKAGES) {
       const type = TYPES[endpoint.method.methodKind];
-      const handler = type === 'unary' ? unaryHandler(endpoint, name, hosting) : streamHandler(endpoint, name);
+      const handler = type === 'unary' ? unaryHandler(endpoint, name, hosting) : streamHandler(endpoint, name, hosting);
       server.register(pathOf(endpoint.method, name), handler, raw, raw, type);
     }
   }

@@ -12,6 +12,7 @@ import { timeoutMs, within } from './rest-deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
 import { address, type Addressed, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
+import { answerStream, messagesOf } from './rest-stream.js';
 import { failureOf, statuses } from './status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -67,6 +68,22 @@ const handle = ({ request, addressed, call }: Exchange): Promise<Answer<DescMess
     : route.handle(message as never, call);
 };
 
+/** The body of an answer: a message, or for a stream its messages. */
+const bodyFor = async (exchange: Exchange, reply: FastifyReply, hosting: Hosting): Promise<Uint8Array | string> => {
+  const { request, addressed, call } = exchange;
+  const { endpoint, hasBody } = addressed.match.binding;
+  const { stream } = endpoint;
+  const dialects = dialectsOf(request);
+  if (!stream) return dialects.write.write(endpoint.method.output, await handle(exchange));
+  const messages = hasBody
+    ? messagesOf(endpoint, request.body as Buffer, dialects.read)
+    : [readRequest(request, addressed, dialects.read)];
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const asked = { endpoint: { ...endpoint, stream }, messages, call, dialects, maxBytes: hosting.maxMessageBytes };
+  return answerStream(asked, gone.signal);
+};
+
 /** The account of a call in the room for answers; made when it is needed, because most answers are small. */
 const roomFor = (request: FastifyRequest, reply: FastifyReply, { answers }: Hosting): (() => CallRoom) => {
   let room: CallRoom | undefined;
@@ -114,9 +131,8 @@ export const answerRequest = async (
     const room = roomFor(request, reply, hosting);
     const call = open({ request, reply, room, isOver }, hosting);
     done.call = call;
-    const answer = await within(timeout, handle({ request, addressed, call }));
     const { write } = dialectsOf(request);
-    const body = write.write(endpoint.method.output, answer);
+    const body = await within(timeout, bodyFor({ request, addressed, call }, reply, hosting));
     if (body.length > UNCOUNTED_BYTES) room().fill(body.length);
     sendPosition(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');

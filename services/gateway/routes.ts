@@ -10,7 +10,7 @@ import { AuthMetadataService } from '../../proto/gen/platformidl/service/auth_pb
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
-import { type Route, RpcError } from '../kernel/rpc.js';
+import { type AnyRoute, type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 
 /** Every service of the interface. */
 export const services: readonly DescService[] = [
@@ -30,6 +30,8 @@ export type Endpoint = {
   /** `AdminService.GetTask`: what logs and texts call it. */
   readonly name: string;
   readonly route: Route | undefined;
+  /** What answers an RPC that is a stream. */
+  readonly stream?: StreamRoute;
 };
 
 /** Every RPC of every service, once. */
@@ -42,8 +44,8 @@ const nameOf = (method: DescMethod): string => `${method.parent.name}.${method.n
  *
  * @throws {Error} when two routes answer one RPC, or a route answers one that the interface does not have.
  */
-export const routeTable = (routes: readonly Route[]): RouteTable => {
-  const unused = new Map<DescMethod, Route>();
+export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
+  const unused = new Map<DescMethod, AnyRoute>();
   for (const route of routes) {
     if (unused.has(route.method)) throw new Error(`${nameOf(route.method)} has two routes`);
     unused.set(route.method, route);
@@ -52,15 +54,17 @@ export const routeTable = (routes: readonly Route[]): RouteTable => {
     service.methods.map((method): Endpoint => {
       const route = unused.get(method);
       unused.delete(method);
-      return { method, name: nameOf(method), route };
+      const name = nameOf(method);
+      return route?.takes === 'stream' ? { method, name, route: undefined, stream: route } : { method, name, route };
     }),
   );
   for (const method of unused.keys()) throw new Error(`${nameOf(method)} is not an RPC of the interface`);
   return table;
 };
 
-const AGENTS = 'services of agents need an agent, and this release has no configuration for one yet';
+/** Whether something answers an RPC. */
+export const isBuilt = ({ route, stream }: Endpoint): boolean => route !== undefined || stream !== undefined;
 
 /** What an RPC without a route answers. */
-export const unimplemented = ({ method, name }: Endpoint): RpcError =>
-  new RpcError('UNIMPLEMENTED', `${name} is not built yet${method.parent.name.includes('Agent') ? `: ${AGENTS}` : ''}`);
+export const unimplemented = ({ name }: Endpoint): RpcError =>
+  new RpcError('UNIMPLEMENTED', `${name} is not built yet`);

@@ -97,6 +97,17 @@ const keyed = (call: Call, { name }: DescMethod, contentHash: () => string): Cal
   return { ...call, idempotency: { key, operation: name, content: contentHash() } };
 };
 
+/** One RPC whose requests or answers are a stream, each the bytes of one message. */
+export type StreamRoute = {
+  readonly method: DescMethod;
+  readonly takes: 'stream';
+  /** Answers end when the signal says that the caller has gone. */
+  readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
+};
+
+/** One RPC of any kind, and what answers it. */
+export type AnyRoute = Route | StreamRoute;
+
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,

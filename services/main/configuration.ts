@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agents } from './agent-settings.js';
 import {
   budgets,
   cors,
@@ -78,6 +79,7 @@ export const settings = z
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
+    agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
       .prefault({}),

@@ -23,10 +23,12 @@ import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { mergedConfig } from '../execution/config.js';
 import type { Slots } from '../execution/ports.js';
 import { executionRoutes } from '../execution/rpc.js';
+import { agentClient } from '../agents/agent-client.js';
+import { agentRoutes } from '../agents/rpc.js';
 import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/event-store.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
-import type { Route } from '../kernel/rpc.js';
+import type { AnyRoute, Route } from '../kernel/rpc.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
@@ -65,8 +67,8 @@ export type RouteServices = {
   readonly logger: Logger;
 };
 
-/** The routes, and what follows the log for them; it ends when the log cannot be followed. */
-export type Routing = { readonly routes: readonly Route[]; readonly following: Following };
+/** The routes, and what follows the log for them; it ends when the log cannot be followed, and closes all they use. */
+export type Routing = { readonly routes: readonly AnyRoute[]; readonly following: Following };
 
 /** The largest workflow that may be registered. */
 export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
@@ -170,8 +172,16 @@ export const allRoutes = (services: RouteServices): Routing => {
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
+  const agents = services.configuration.agents.map(agentClient);
+  const { following } = reference;
   return {
-    following: reference.following,
-    routes: [...writeRoutes(services, reference), ...reads, ...files, ...withoutAuthentication],
+    following: {
+      ...following,
+      close: async () => {
+        for (const agent of agents) agent.close();
+        await following.close();
+      },
+    },
+    routes: [...writeRoutes(services, reference), ...reads, ...files, ...agentRoutes(agents), ...withoutAuthentication],
   };
 };

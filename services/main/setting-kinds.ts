@@ -27,7 +27,7 @@ export const duration = z
     return z.NEVER;
   });
 
-const whole = (max: number, error: string): z.ZodType<number> =>
+export const whole = (max: number, error: string): z.ZodType<number> =>
   z
     .union([z.number(), z.string().regex(/^\d+$/u).transform(Number)], { error })
     .pipe(z.int({ error }).min(0, { error }).max(max, { error }));
@@ -52,7 +52,7 @@ export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' 
   return z.NEVER;
 });
 
-const id = z.string().min(1);
+export const id = z.string().min(1);
 
 /** Whether no two elements have one id. */
 const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>

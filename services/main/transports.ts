@@ -4,7 +4,7 @@ import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
 import { routeTable } from '../gateway/routes.js';
-import type { Route } from '../kernel/rpc.js';
+import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
@@ -26,7 +26,7 @@ export type Transports = {
 /** Serves the routes over gRPC and REST, as configured. */
 export const startTransports = async (
   configuration: Configuration,
-  routes: readonly Route[],
+  routes: readonly AnyRoute[],
   { logId, logger, uploads }: { readonly logId: string; readonly logger: Logger; readonly uploads: Uploads },
 ): Promise<Transports> => {
   const { host, max_unread_bytes: totalBytes } = configuration;

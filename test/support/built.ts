@@ -1,4 +1,4 @@
-import { routeTable, type RouteTable } from '../../services/gateway/routes.js';
+import { isBuilt, routeTable, type RouteTable } from '../../services/gateway/routes.js';
 import { configure } from '../../services/main/configuration.js';
 import { allRoutes, type RouteServices } from '../../services/main/routes.js';
 
@@ -17,6 +17,4 @@ const { routes } = allRoutes(
 export const allRpcs: RouteTable = routeTable(routes);
 
 /** The RPCs that something answers, as `AdminService.GetTask`. */
-export const builtRpcs: ReadonlySet<string> = new Set(
-  allRpcs.filter(({ route }) => route !== undefined).map(({ name }) => name),
-);
+export const builtRpcs: ReadonlySet<string> = new Set(allRpcs.filter(isBuilt).map(({ name }) => name));

@@ -1,5 +1,5 @@
 import { readBindings } from '../../../services/gateway/rest-bindings.js';
-import type { Endpoint, RouteTable } from '../../../services/gateway/routes.js';
+import { type Endpoint, isBuilt, type RouteTable } from '../../../services/gateway/routes.js';
 
 const BEGIN = '<!-- derived from the route table: npm run coverage -->';
 const END = '<!-- end of what is derived -->';
@@ -18,8 +18,6 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
     ...rows.map((row) => line(row, ' ')),
   ].join('\n');
 };
-
-const isBuilt = ({ route }: Endpoint): boolean => route !== undefined;
 
 const services = (routes: RouteTable): Map<string, Endpoint[]> => {
   const byService = new Map<string, Endpoint[]>();

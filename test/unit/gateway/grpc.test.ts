@@ -320,8 +320,8 @@ describe('an RPC that is not built', () => {
   it.each([
     ['/flyteidl.service.AdminService/GetExecutionMetrics', 'AdminService.GetExecutionMetrics is not built yet'],
     ['/platformidl.service.SignalService/SetSignal', 'SignalService.SetSignal is not built yet'],
-    ['/flyteidl.service.SyncAgentService/ExecuteTaskSync', 'agent'],
-    ['/flyteidl.service.AsyncAgentService/GetTaskLogs', 'agent'],
+    ['/flyteidl.service.SyncAgentService/ExecuteTaskSync', 'ExecuteTaskSync is not built'],
+    ['/flyteidl.service.AsyncAgentService/GetTaskLogs', 'GetTaskLogs is not built'],
     ['/flyteidl.service.AdminService/Nonsense', 'Nonsense'],
   ])('%s is UNIMPLEMENTED, with a text', async (path, text) => {
     const { error } = await toy.call(path, new Uint8Array());

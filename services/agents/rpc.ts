@@ -1,0 +1,140 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+
+import {
+  ExecuteTaskSyncRequestSchema,
+  type ExecuteTaskSyncRequest,
+  GetAgentResponseSchema,
+  ListAgentsResponseSchema,
+} from '../../proto/gen/platformidl/admin/agent_pb.js';
+import {
+  AgentMetadataService,
+  AsyncAgentService,
+  SyncAgentService,
+} from '../../proto/gen/platformidl/service/agent_pb.js';
+import { type AnyRoute, missing, route, RpcError, type StreamRoute } from '../kernel/rpc.js';
+import type { AgentClient } from './agent-client.js';
+import { agentFor, type TaskCategory } from './directory.js';
+
+const { createTask, getTask, deleteTask, getTaskMetrics, getTaskLogs } = AsyncAgentService.method;
+const { executeTaskSync } = SyncAgentService.method;
+const { getAgent, listAgents } = AgentMetadataService.method;
+
+const HOW =
+  'name one under "agents" in the configuration: [{name: sensors, endpoint: "HOST:PORT", task_types: [sensor]}]';
+
+type Categorized = {
+  readonly taskType: string;
+  readonly taskCategory?: TaskCategory | undefined;
+};
+
+/** What a request is about: a category, or in the words of older callers a type, in its version 0. */
+const categoryOf = ({ taskCategory, taskType }: Categorized): TaskCategory =>
+  taskCategory ?? { name: taskType, version: 0 };
+
+type Templated = { readonly template?: { readonly type: string; readonly taskTypeVersion: number } | undefined };
+
+const categoryOfTemplate = ({ template }: Templated): TaskCategory => {
+  if (template === undefined) throw missing('template');
+  return { name: template.type, version: template.taskTypeVersion };
+};
+
+const configured = (clients: readonly AgentClient[]): readonly AgentClient[] => {
+  if (clients.length === 0) throw new RpcError('UNIMPLEMENTED', `no agent is configured: ${HOW}`);
+  return clients;
+};
+
+/** Who runs a category of tasks. @throws {RpcError} NOT_FOUND when nobody does, UNIMPLEMENTED when there is nobody. */
+const chosen = (clients: readonly AgentClient[], category: () => TaskCategory): AgentClient => {
+  const agents = configured(clients).map(({ agent }) => agent);
+  const wanted = category();
+  if (wanted.name === '') throw missing('task_category');
+  const agent = agentFor(agents, wanted);
+  const client = clients.find((each) => each.agent === agent);
+  if (client) return client;
+  throw new RpcError('NOT_FOUND', `no agent runs tasks of type ${wanted.name}, version ${wanted.version}`);
+};
+
+/** Passes a request on to who runs its category, as it is. */
+const passOn = <Input extends DescMessage, Output extends DescMessage>(
+  clients: readonly AgentClient[],
+  method: DescMethodUnary<Input, Output>,
+  category: (request: MessageShape<Input>) => TaskCategory,
+): AnyRoute =>
+  route(method, (request) => chosen(clients, () => category(request)).ask(method, toBinary(method.input, request)));
+
+const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
+  if (first?.part.case !== 'header') throw missing('header');
+  return first.part.value;
+};
+
+const executing = (clients: readonly AgentClient[]): StreamRoute => ({
+  method: executeTaskSync,
+  takes: 'stream',
+  async *open(requests, _call, signal) {
+    configured(clients);
+    const rest = requests[Symbol.asyncIterator]();
+    const next: IteratorResult<Uint8Array, unknown> = await rest.next();
+    if (next.done === true) throw missing('header');
+    const first = next.value;
+    const header = headerOf(fromBinary(ExecuteTaskSyncRequestSchema, first));
+    const client = chosen(clients, () => categoryOfTemplate(header));
+    const all = async function* (): AsyncIterable<Uint8Array> {
+      yield first;
+      yield* { [Symbol.asyncIterator]: () => rest };
+    };
+    yield* client.exchange(executeTaskSync, all(), signal);
+  },
+});
+
+const logging = (clients: readonly AgentClient[]): StreamRoute => ({
+  method: getTaskLogs,
+  takes: 'stream',
+  async *open(requests, _call, signal) {
+    for await (const request of requests) {
+      const client = chosen(clients, () => categoryOf(fromBinary(getTaskLogs.input, request)));
+      const alone = async function* (): AsyncIterable<Uint8Array> {
+        yield await Promise.resolve(request);
+      };
+      yield* client.exchange(getTaskLogs, alone(), signal);
+    }
+  },
+});
+
+const listed = async (client: AgentClient): Promise<MessageShape<typeof ListAgentsResponseSchema>> =>
+  fromBinary(ListAgentsResponseSchema, await client.ask(listAgents, new Uint8Array()));
+
+/** The agents of all servers. One that is down is said, not left out. */
+const listing = (clients: readonly AgentClient[]): AnyRoute =>
+  route(listAgents, async () => {
+    const pages = await Promise.all(configured(clients).map(listed));
+    return create(ListAgentsResponseSchema, { agents: pages.flatMap(({ agents }) => agents) });
+  });
+
+const naming = (clients: readonly AgentClient[]): AnyRoute =>
+  route(getAgent, async ({ name }) => {
+    const servers = configured(clients);
+    if (name === '') throw missing('name');
+    const pages = await Promise.all(servers.map(listed));
+    const agent = pages.flatMap(({ agents }) => agents).find((each) => each.name === name);
+    if (agent === undefined) throw new RpcError('NOT_FOUND', `no agent is called ${name}`);
+    return create(GetAgentResponseSchema, { agent });
+  });
+
+/** The services of agents, each call passed on to the agent that runs the category of its task. */
+export const agentRoutes = (clients: readonly AgentClient[]): readonly AnyRoute[] => [
+  passOn(clients, createTask, categoryOfTemplate),
+  passOn(clients, getTask, categoryOf),
+  passOn(clients, deleteTask, categoryOf),
+  passOn(clients, getTaskMetrics, categoryOf),
+  logging(clients),
+  executing(clients),
+  listing(clients),
+  naming(clients),
+];

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { duration, flag, id, whole } from './setting-kinds.js';
+
+const taskType = z.union(
+  [
+    id.transform((name) => ({ name })),
+    z.strictObject({ name: id, version: whole(2 ** 31 - 1, 'must be a whole number, 0 or more').optional() }),
+  ],
+  { error: 'must be the name of a task type, or a mapping of name and version' },
+);
+
+const agent = z.strictObject({
+  name: id,
+  endpoint: z.string().regex(/^\S+:\d+$/u, { error: 'must be HOST:PORT' }),
+  tls: flag.default(false),
+  package: z.enum(['flyteidl', 'platformidl'], { error: 'must be flyteidl or platformidl' }).default('flyteidl'),
+  timeout: duration.prefault('10s'),
+  stream_timeout: duration.prefault('10m'),
+  task_types: z.array(taskType).default([]),
+});
+
+/** The agents that tasks are handed to, each with the types that it runs. */
+export const agents = z.array(agent);
