@@ -10,15 +10,15 @@ import type { StreamName } from '../kernel/stream.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import type { LaunchPlanState } from '../launch-plan/state.js';
 import { registeredDefinitions } from '../reference/definitions.js';
-import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import { registrationOf } from '../workflow/registration/request.js';
+import { openLog } from './log-source.js';
 import type { CompileThreadData, LargeRegistration, LargeRequest } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
 import { answerTo, type Asked } from './thread-caller.js';
 
 // Compiles large workflows, one after another; what they are made of is read over connections of its own.
 const { directory, location, source, limits } = workerData as CompileThreadData;
-const log = await sqliteLogReader({ directory, source });
+const log = await openLog(source);
 const { decider, codec } = launchPlanAggregate;
 
 const readLaunchPlan = async (stream: StreamName): Promise<Pick<Folded<LaunchPlanState>, 'state'>> => {

@@ -6,6 +6,7 @@ import {
   count,
   domains,
   duration,
+  eventStore,
   flag,
   labels,
   payloads,
@@ -35,6 +36,11 @@ export const ROLES = ['all', 'log'] as const;
 export const settings = z
   .strictObject({
     data: z.string().min(1).default('./data').describe('data directory'),
+    event_store: eventStore
+      .prefault('embedded:')
+      .describe(
+        'where the log is: embedded: is the data directory, or esdb://HOST:PORT of an EventStoreDB or KurrentDB',
+      ),
     payload_store: payloads
       .prefault('file:')
       .describe('where large parts of events are kept: file: is the data directory, or s3://BUCKET/PREFIX'),

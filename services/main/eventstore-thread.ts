@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
 import { guestAccess, readAccess } from '../streams/eventstore/access.js';
 import { asStored, type Present } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
 import { noRules } from '../streams/eventstore/stream-rules.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from './logger.js';
+import { type LogSource, openLog } from './log-source.js';
 import { codecs } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
 import { readable } from './readable.js';
@@ -14,7 +14,7 @@ import type { Configuration } from './configuration.js';
 
 /** What the thread that serves the EventStoreDB protocol is started with. */
 export type EventstoreThreadData = PayloadSource & {
-  readonly source: LogReaderSource;
+  readonly source: LogSource;
   readonly host: string;
   readonly port: number;
   readonly mode: 'read' | 'write';
@@ -28,7 +28,7 @@ const DRAIN_MS = 2_000;
 
 const given = workerData as EventstoreThreadData;
 const { directory, location, source, host, port } = given;
-const log = await sqliteLogReader({ directory, source });
+const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 
 /** Analysts read JSON; what a guest has written is given back as it came. */

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { EventStore } from '../kernel/event-store.js';
-import type { LogReaderSource } from '../store/sqlite-log-reader.js';
 import { relayAppends } from './append-relay.js';
 import type { Configuration } from './configuration.js';
 import type { EventstoreThreadData } from './eventstore-thread.js';
+import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
 import { CannotGoOn } from './told.js';
@@ -24,7 +24,7 @@ export type ServedEventstore = {
 
 /** What it is served over. */
 export type EventstoreParts = PayloadSource & {
-  readonly source: LogReaderSource;
+  readonly source: LogSource;
   readonly store: EventStore;
   readonly logger: Logger;
 };

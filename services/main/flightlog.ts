@@ -23,6 +23,7 @@ type Options = Readonly<Record<string, unknown>>;
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   data: ['data'],
   payloadStore: ['payload_store'],
+  eventStore: ['event_store'],
   grpcPort: ['grpc_port'],
   httpPort: ['http_port'],
   eventstorePort: ['eventstore_port'],
@@ -61,6 +62,7 @@ const withData = (command: Command): Command =>
   command
     .option('--config <file>', 'settings in YAML or JSON')
     .option('--data <directory>', 'data directory (default ./data)')
+    .option('--event-store <url>', 'embedded: or esdb://HOST:PORT (default embedded:)')
     .option('--payload-store <url>', 'file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME (default file:)');
 
 type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };

@@ -4,15 +4,15 @@ import { QualityOfServiceSchema } from '../../proto/gen/platformidl/core/executi
 import { TypedInterfaceSchema } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { Version } from '../kernel/identifier.js';
 import { RpcError } from '../kernel/rpc.js';
-import type { LogReaderSource } from '../store/sqlite-log-reader.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
+import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { threadCaller } from './thread-caller.js';
 
 /** What the thread that compiles is started with. */
 export type CompileThreadData = PayloadSource & {
-  readonly source: LogReaderSource;
+  readonly source: LogSource;
   readonly limits: WorkflowLimits;
 };
 

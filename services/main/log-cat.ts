@@ -4,8 +4,8 @@ import type { EventLog } from '../kernel/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import { categoryOf, streamName, type StreamName } from '../kernel/stream.js';
-import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
+import { logSource, openLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { readable } from './readable.js';
 import { CannotGoOn } from './told.js';
@@ -98,9 +98,12 @@ const follow = async (cat: Cat): Promise<void> => {
  * @throws {CannotGoOn} when the stream that is wanted has no event, unless more may come.
  * @throws {DataDirectoryUnusable} when there is no log.
  */
-export const logCat = async ({ data, payload_store: location }: Configuration, flags: LogCatFlags): Promise<void> => {
+export const logCat = async (
+  { data, event_store: eventStore, payload_store: location }: Configuration,
+  flags: LogCatFlags,
+): Promise<void> => {
   const directory = resolve(data);
-  const log = await sqliteLogReader({ directory });
+  const log = await openLog(logSource({ directory, eventStore }));
   const payloads = await openPayloads({ directory, location });
   const stream = streamOf(flags);
   const { from = 0n, limit = Number.POSITIVE_INFINITY } = flags;

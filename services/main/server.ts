@@ -11,10 +11,9 @@ import { launchPlanSlots } from '../reactors/release-slots/take.js';
 import { systemTimers } from '../reactors/expire-terminations/timers.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { assertLogIsThere } from '../store/log-presence.js';
-import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import type { Configuration } from './configuration.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
+import { openWritableLog } from './log-source.js';
 import { assertPortIsFree } from './ports.js';
 import { slotHolders } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
@@ -72,26 +71,25 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const directory = resolve(configuration.data);
   const lock = await lockDataDirectory(directory);
-  assertLogIsThere(directory, [VIEWS_FILE]);
-  const source = { directory, location: configuration.payload_store };
+  const log = await openWritableLog(configuration, { directory, derived: [VIEWS_FILE], logger });
+  const { store } = log;
+  const source = { directory, location: configuration.payload_store, source: log.source };
   const payloads = await openPayloads(source);
   const uploads = await openUploads(configuration, directory);
-  const store = await sqliteEventStore({ directory });
   const isEmpty = (await store.head()) === 0n;
   const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes: configuration.max_session_bytes });
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
-  const reading = { ...source, source: store.readerSource };
-  const views = await startViews(reading, logger);
+  const views = await startViews(source, logger);
   await catchUp(views, await store.head(), logger);
   const readStore = servingReadStore({ directory });
   const found = await readStore.count(executionsView.collection);
-  const unseen = unseenFolder(reading);
+  const unseen = unseenFolder(source);
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
   const slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, executions), now: Date.now });
   const limits = workflowLimits(configuration);
-  const largeWorkflows = largeWorkflowCompiler({ ...reading, limits });
+  const largeWorkflows = largeWorkflowCompiler({ ...source, limits });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const { routes, following } = allRoutes({ ...parts, largeWorkflows, slots, uploads: uploads.store });
 
@@ -103,7 +101,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
   });
 
-  const eventstore = await startEventstore(configuration, eventstoreAt, { ...reading, store, logger });
+  const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const transports = await startTransports(configuration, routes, { logId: store.logId, logger, uploads });
 
   return {
@@ -114,7 +112,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: firstFailure([store.ended, views.failed, following.ended, expiring.ended, eventstore.failed]),
+    failed: firstFailure([log.ended, views.failed, following.ended, expiring.ended, eventstore.failed]),
     close: async () => {
       await transports.close();
       await eventstore.close();

@@ -43,6 +43,12 @@ export const publicUrl = z
     error: 'must be an http or https address without a query',
   })
   .transform((text) => text.replace(/\/+$/u, ''));
+const EVENT_STORE = /^(?:embedded:$|(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?\s]+)/u;
+
+/** Where the log is. */
+export const eventStore = z
+  .string()
+  .regex(EVENT_STORE, { error: 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS' });
 
 /** Where payloads are kept. */
 export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {

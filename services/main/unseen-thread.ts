@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { unseenEvents, type Wanted } from '../../projections/kernel/unseen.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { sqliteLogReader } from '../store/sqlite-log-reader.js';
+import { openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
 import { answerTo, type Asked } from './thread-caller.js';
@@ -10,7 +10,7 @@ import type { ViewsThreadData } from './views-thread.js';
 // Folds what the views have not seen, over connections of its own.
 const { directory, location, source } = workerData as ViewsThreadData;
 const events = unseenEvents({
-  log: await sqliteLogReader({ directory, source }),
+  log: await openLog(source),
   readStore: sqliteReadStore({ directory, mode: 'read-only' }),
   payloads: await openPayloads({ directory, location }),
   models,

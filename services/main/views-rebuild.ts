@@ -4,8 +4,8 @@ import { type RebuildProgress, rebuildViews as rebuild } from '../../projections
 import { freshSqliteViews } from '../../projections/store/fresh-views.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
+import { logSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
 import { CannotGoOn } from './told.js';
@@ -50,9 +50,13 @@ const told = (error: unknown): unknown => {
  * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
  * @throws {CannotGoOn} when a view is not what the log makes of it; the views are as they were.
  */
-export const rebuildViews = async ({ data, payload_store: location }: Configuration): Promise<void> => {
+export const rebuildViews = async ({
+  data,
+  payload_store: location,
+  event_store: eventStore,
+}: Configuration): Promise<void> => {
   const directory = resolve(data);
-  const log = await sqliteLogReader({ directory }); // first: where there is no log, nothing is written
+  const log = await openLog(logSource({ directory, eventStore })); // first: where there is no log, nothing is written
   const lock = await lockDataDirectory(directory);
   const started = performance.now();
   const payloads = await openPayloads({ directory, location });

@@ -3,12 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { runProjections } from '../../projections/kernel/runner.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { failPoint } from '../store/fail-point.js';
-import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
+import { type LogSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
 
 /** What the thread that keeps the views is started with. */
-export type ViewsThreadData = PayloadSource & { readonly source: LogReaderSource };
+export type ViewsThreadData = PayloadSource & { readonly source: LogSource };
 
 /** What it says: how far it has come, why the views start over, or why they cannot be written now. */
 export type ViewsThreadMessage =
@@ -25,7 +25,7 @@ const MAX_PAUSE_MS = 2_000;
 const { directory, location, source } = workerData as ViewsThreadData;
 const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
 
-const log = await sqliteLogReader({ directory, source });
+const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 const readStore = sqliteReadStore({
   directory,

@@ -34,6 +34,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   sandbox: [
     'config',
     'data',
+    'event-store',
     'payload-store',
     'grpc-port',
     'http-port',
@@ -48,6 +49,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   serve: [
     'config',
     'data',
+    'event-store',
     'payload-store',
     'grpc-port',
     'http-port',
@@ -64,8 +66,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic', 'until-idle'],
     'log-level',
   ],
-  'views rebuild': ['config', 'data', 'payload-store'],
-  'log cat': ['config', 'data', 'payload-store', 'stream', 'execution', 'from', 'limit', 'follow'],
+  'views rebuild': ['config', 'data', 'event-store', 'payload-store'],
+  'log cat': ['config', 'data', 'event-store', 'payload-store', 'stream', 'execution', 'from', 'limit', 'follow'],
 };
 
 describe('the help of each command', () => {

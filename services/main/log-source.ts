@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import type { EventLog, EventStore } from '../kernel/event-store.js';
+import { assertLogIsThere } from '../store/log-presence.js';
+import { sqliteEventStore } from '../store/sqlite-event-store.js';
+import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
+import type { Configuration } from './configuration.js';
+
+/** Where the log is, for a process that reads it or a thread of one. Can be sent to any thread. */
+export type LogSource =
+  | {
+      readonly kind: 'embedded';
+      readonly directory: string;
+      /** How the writer of this process wakes its readers; another process's writer is watched in the file. */
+      readonly woken?: LogReaderSource;
+    }
+  | { readonly kind: 'eventstore'; readonly url: string };
+
+/** A log that this process writes to. */
+export type WritableLog = {
+  readonly store: EventStore;
+  /** What its threads read it by. */
+  readonly source: LogSource;
+  /** Rejects when nothing can be recorded any more. */
+  readonly ended: Promise<unknown>;
+};
+
+type WhereItIs = { readonly directory: string; readonly eventStore: string };
+
+/** The value of `event_store` that names the data directory. */
+const EMBEDDED = 'embedded:';
+
+/** The log of a configuration, as a process that only reads finds it. */
+export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
+  eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
+
+/** Says that the event store cannot be reached, once for each time. */
+const troubleIn = (logger: Logger | undefined): ((error: unknown) => void) => {
+  let lastSaid = 0;
+  return (error) => {
+    if (Date.now() - lastSaid < 5_000) return;
+    lastSaid = Date.now();
+    logger?.warn({ err: error }, 'the event store cannot be reached; it is tried again');
+  };
+};
+
+/** The client of an EventStoreDB is loaded only where one is used. */
+const openEventstore = async (url: string, logger?: Logger): Promise<EventStore> => {
+  const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
+  return eventstoreEventStore({ url, onTrouble: troubleIn(logger) });
+};
+
+/**
+ * Opens the log to be read.
+ *
+ * @throws {DataDirectoryUnusable} when there is none in the data directory.
+ * @throws {StoreUnavailable} when the event store refuses.
+ */
+export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> => {
+  if (source.kind === 'eventstore') return openEventstore(source.url, logger);
+  const { directory, woken } = source;
+  return sqliteLogReader({ directory, ...(woken && { source: woken }) });
+};
+
+/**
+ * Opens the log to be written; waits for an event store that cannot be reached.
+ *
+ * @param derived the files that are folded from the log: where they are and it is not, it was lost.
+ * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
+ * @throws {StoreUnavailable} when the event store refuses.
+ */
+export const openWritableLog = async (
+  { event_store: eventStore }: Pick<Configuration, 'event_store'>,
+  {
+    directory,
+    derived,
+    logger,
+  }: { readonly directory: string; readonly derived: readonly string[]; readonly logger: Logger },
+): Promise<WritableLog> => {
+  const source = logSource({ directory, eventStore });
+  if (source.kind === 'eventstore') {
+    const store = await openEventstore(source.url, logger);
+    return { store, source, ended: new Promise(() => undefined) };
+  }
+  assertLogIsThere(directory, derived);
+  const store = await sqliteEventStore({ directory });
+  return { store, source: { ...source, woken: store.readerSource }, ended: store.ended };
+};
