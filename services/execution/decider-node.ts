@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from './decider-report.js';
 import type { Envelope } from './envelope.js';
-import { isTerminal } from './phases.js';
+import { isTerminal, NODE } from './phases.js';
 import { type ExecutionRefusal, taskNotFound } from './refusals.js';
 import { type ExecutionState, findTask, type NodeState } from './state.js';
 
@@ -34,6 +34,10 @@ const missingParent = (state: ExecutionState, envelope: Envelope): ExecutionRefu
 };
 
 const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const { phase } = command.envelope;
+  // It would stay open for ever: what was open has been closed with the execution.
+  if (isTerminal('workflow', state.phase) && !isTerminal('node', phase))
+    return refused({ kind: 'already-terminal', entity: 'node', current: NODE.ABORTED, to: phase });
   const refusal = missingParent(state, command.envelope);
   if (refusal !== undefined) return refused(refusal);
   return command.isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });

@@ -9,7 +9,7 @@ import {
   repeatedReport,
   type Verdict,
 } from './decider-report.js';
-import { isTerminal } from './phases.js';
+import { isTerminal, TASK } from './phases.js';
 import { type ExecutionState, findTask, type TaskState } from './state.js';
 
 /** A version above all that the phase has had is new whatever its content. */
@@ -32,6 +32,14 @@ const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
   return acceptedReport(command);
 };
 
+/** One that has not ended, of an execution that has, would stay open for ever. */
+const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const { phase } = command.envelope;
+  if (isTerminal('workflow', state.phase) && !isTerminal('task', phase))
+    return refused({ kind: 'already-terminal', entity: 'task', current: TASK.ABORTED, to: phase });
+  return acceptedReport(command);
+};
+
 export const decideTask = (state: ExecutionState, command: ReportPhase): Verdict => {
   const { nodeId, taskId, retryAttempt } = command.envelope;
   const node = state.nodes.get(nodeId);
@@ -42,5 +50,5 @@ export const decideTask = (state: ExecutionState, command: ReportPhase): Verdict
   const foreign = foreignProducer(state, command);
   if (foreign !== undefined) return refused(foreign);
   if (node === undefined) return refused({ kind: 'node-not-found', nodeId });
-  return task === undefined ? acceptedReport(command) : decideKnown(task, command);
+  return task === undefined ? decideNew(state, command) : decideKnown(task, command);
 };

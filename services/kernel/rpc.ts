@@ -3,10 +3,12 @@ import {
   type DescMethod,
   type DescMethodUnary,
   fromBinary,
+  type Message,
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
 
+import { timeOutOfRange } from './time-range.js';
 import { contentOf, type Idempotency, MAX_KEY } from './idempotency.js';
 
 /** The statuses that are ever answered. UNKNOWN is not among them, and INTERNAL is only for a bug of ours. */
@@ -108,6 +110,12 @@ export type StreamRoute = {
 /** One RPC of any kind, and what answers it. */
 export type AnyRoute = Route | StreamRoute;
 
+/** No request has a time that cannot be told as one. */
+export const assertTimes = (schema: DescMessage, request: Message): void => {
+  const field = timeOutOfRange(schema, request);
+  if (field !== undefined) throw invalid(field, 'out of range');
+};
+
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
@@ -115,11 +123,13 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
 ): Route => ({
   method,
   takes: 'message',
-  handle: (request: MessageShape<Input>, call) =>
-    handle(
+  handle: (request: MessageShape<Input>, call) => {
+    assertTimes(method.input, request);
+    return handle(
       request,
       keyed(call, method, () => contentOf(method.input, toBinary(method.input, request), () => request)),
-    ),
+    );
+  },
 });
 
 /** Binds a unary RPC of the hot path: the request comes undecoded. */

@@ -7,7 +7,6 @@ import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { expireTerminations } from '../reactors/expire-terminations/reactor.js';
-import { launchPlanSlots } from '../reactors/release-slots/take.js';
 import { systemTimers } from '../reactors/expire-terminations/timers.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
@@ -15,7 +14,7 @@ import type { Configuration } from './configuration.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { openWritableLog } from './log-source.js';
 import { assertPortIsFree } from './ports.js';
-import { slotHolders } from './slot-holders.js';
+import { slotsOf } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
 import { allRoutes, workflowLimits } from './routes.js';
@@ -87,11 +86,14 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unseen = unseenFolder(source);
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
-  const slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, executions), now: Date.now });
-  const limits = workflowLimits(configuration);
-  const largeWorkflows = largeWorkflowCompiler({ ...source, limits });
+  const largeWorkflows = largeWorkflowCompiler({ ...source, limits: workflowLimits(configuration) });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
-  const { routes, following } = allRoutes({ ...parts, largeWorkflows, slots, uploads: uploads.store });
+  const { routes, following } = allRoutes({
+    ...parts,
+    largeWorkflows,
+    slots: slotsOf(sessions, executions),
+    uploads: uploads.store,
+  });
 
   const expiring = expireTerminations({
     log: store,

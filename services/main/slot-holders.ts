@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
 import { isTerminal } from '../execution/phases.js';
 import type { Sessions } from '../kernel/sessions.js';
-import type { SlotHolders } from '../reactors/release-slots/take.js';
+import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/take.js';
 
 /** What slots ask of executions, answered from their own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
@@ -19,3 +19,7 @@ export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): 
       { actor: 'launch-plan-slots', commandId: randomUUID() },
     ),
 });
+
+/** The slots of launch plans, over the sessions of this process. */
+export const slotsOf = (sessions: Sessions, aggregate: ExecutionAggregate): Slots =>
+  launchPlanSlots({ sessions, holders: slotHolders(sessions, aggregate), now: Date.now });

@@ -8,7 +8,7 @@ import {
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { descriptionProblem } from '../../compiler/description.js';
 import type { Version } from '../../kernel/identifier.js';
-import { missing, RpcError } from '../../kernel/rpc.js';
+import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';
 import type { Requirements } from '../ports.js';
 import { compiledFrom, type WorkflowLimits } from './compile.js';
@@ -35,10 +35,12 @@ export const idIn = (request: Uint8Array): Identifier | undefined => {
  */
 export const registrationOf = async (
   id: Version,
-  { spec }: Pick<WorkflowCreateRequest, 'spec'>,
+  request: WorkflowCreateRequest,
   requirements: Requirements,
   limits: WorkflowLimits,
 ): Promise<RegisterWorkflow> => {
+  assertTimes(WorkflowCreateRequestSchema, request);
+  const { spec } = request;
   if (spec?.template === undefined) throw missing('spec');
   const { template, subWorkflows, description } = spec;
   const problem = descriptionProblem(description);

@@ -181,6 +181,21 @@ describe('a task event', () => {
   });
 });
 
+describe('what is reported first when its execution has ended', () => {
+  it('is refused while it has not ended itself, and nothing is left open', async () => {
+    const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
+    expect(await run.answer(node('RUNNING', { node: 'late' }))).toBe('already-terminal');
+    expect(await run.answer(task('RUNNING'))).toBe('already-terminal');
+    expect(run.recorded).toHaveLength(3);
+  });
+
+  it('is recorded when it says how it ended', async () => {
+    const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
+    expect(await run.answer(node('SUCCEEDED', { node: 'late' }))).toBe('OK');
+    expect(await run.answer(task('FAILED'))).toBe('OK');
+  });
+});
+
 describe('the state of an execution', () => {
   it('shares what 10,000 nodes have in common', async () => {
     const run = openStream(creation, workflow('RUNNING'));

@@ -1,0 +1,82 @@
+import type { DescField, DescMessage, Message } from '@bufbuild/protobuf';
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
+
+const TIMESTAMP = 'google.protobuf.Timestamp';
+const DURATION = 'google.protobuf.Duration';
+/** Literals are checked with the inputs that they are, and named by them. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['platformidl.core.Primitive', 'google.protobuf.Struct']);
+
+/** 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
+const FIRST_SECOND = -62_135_596_800n;
+const LAST_SECOND = 253_402_300_799n;
+/** Some 10,000 years; source: google/protobuf/duration.proto. */
+const MAX_DURATION = 315_576_000_000n;
+const NANOS = 1_000_000_000;
+
+type Time = { readonly seconds: bigint; readonly nanos: number };
+
+const isTimestamp = ({ seconds, nanos }: Time): boolean =>
+  seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
+
+/** Both parts have the same sign. */
+const isDuration = ({ seconds, nanos }: Time): boolean =>
+  seconds >= -MAX_DURATION &&
+  seconds <= MAX_DURATION &&
+  Math.abs(nanos) < NANOS &&
+  (seconds === 0n || nanos === 0 || seconds > 0n === nanos > 0);
+
+const CHECKS: Readonly<Record<string, (time: Time) => boolean>> = { [TIMESTAMP]: isTimestamp, [DURATION]: isDuration };
+
+const innerOf = (field: DescField): DescMessage | undefined =>
+  field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
+
+const holding = new WeakMap<DescMessage, boolean>();
+
+const holdsTimes = (root: DescMessage): boolean => {
+  const before = holding.get(root);
+  if (before !== undefined) return before;
+  const reached = new Set([root]);
+  for (const { typeName, fields } of reached) {
+    if (ELSEWHERE.has(typeName)) continue;
+    for (const inner of fields.map(innerOf)) if (inner) reached.add(inner);
+  }
+  const isSo = [...reached].some(({ typeName }) => typeName in CHECKS);
+  holding.set(root, isSo);
+  return isSo;
+};
+
+const looked = new WeakMap<DescMessage, readonly DescField[]>();
+
+const fieldsWithTimes = (type: DescMessage): readonly DescField[] => {
+  const mayHold = (field: DescField): boolean => {
+    const inner = innerOf(field);
+    return inner !== undefined && !ELSEWHERE.has(inner.typeName) && holdsTimes(inner);
+  };
+  const fields = looked.get(type) ?? type.fields.filter(mayHold);
+  looked.set(type, fields);
+  return fields;
+};
+
+const valuesOf = (message: ReflectMessage, field: DescField): Iterable<ReflectMessage> => {
+  if (field.fieldKind === 'message') return [message.get(field)];
+  if (field.fieldKind === 'list') return message.get(field) as Iterable<ReflectMessage>;
+  return field.fieldKind === 'map' ? (message.get(field).values() as Iterable<ReflectMessage>) : [];
+};
+
+const wrongIn = (message: ReflectMessage): string | undefined => {
+  for (const field of fieldsWithTimes(message.desc)) {
+    if (!message.isSet(field)) continue;
+    for (const value of valuesOf(message, field)) {
+      const check = CHECKS[value.desc.typeName];
+      const isGood = check === undefined || check(value.message as Message & Time);
+      const inner = check === undefined ? wrongIn(value) : undefined;
+      if (!isGood) return field.name;
+      if (inner !== undefined) return `${field.name}.${inner}`;
+    }
+  }
+  return undefined;
+};
+
+/** The path of the first time or duration in a message that is out of range; `undefined` when all are in range. */
+export const timeOutOfRange = (schema: DescMessage, message: Message): string | undefined =>
+  holdsTimes(schema) ? wrongIn(reflect(schema, message)) : undefined;

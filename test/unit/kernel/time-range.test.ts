@@ -1,0 +1,39 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import { timeOutOfRange } from '../../../services/kernel/time-range.js';
+
+const scheduled = (seconds: bigint, nanos = 0) =>
+  timeOutOfRange(
+    ExecutionCreateRequestSchema,
+    create(ExecutionCreateRequestSchema, { spec: { metadata: { scheduledAt: { seconds, nanos } } } }),
+  );
+const timeout = (seconds: bigint, nanos = 0) =>
+  timeOutOfRange(
+    TaskCreateRequestSchema,
+    create(TaskCreateRequestSchema, { spec: { template: { metadata: { timeout: { seconds, nanos } } } } }),
+  );
+
+describe('a time in a request', () => {
+  it('is one from the year 1 to 9999', () => {
+    expect([scheduled(-62_135_596_800n), scheduled(253_402_300_799n, 999_999_999)]).toEqual([undefined, undefined]);
+    const wrong = [scheduled(-62_135_596_801n), scheduled(253_402_300_800n), scheduled(0n, -1), scheduled(0n, 1e9)];
+    expect(new Set(wrong)).toEqual(new Set(['spec.metadata.scheduled_at']));
+  });
+
+  it('is a duration of less than some 10,000 years, whose parts have one sign', () => {
+    expect([timeout(315_576_000_000n), timeout(-1n, -1), timeout(0n, -5)]).toEqual([undefined, undefined, undefined]);
+    const wrong = [timeout(315_576_000_001n), timeout(1n, -1), timeout(-1n, 1), timeout(0n, 1e9)];
+    expect(new Set(wrong)).toEqual(new Set(['spec.template.metadata.timeout']));
+  });
+
+  it('is found in lists too, and in messages that hold themselves', () => {
+    const request = create(WorkflowCreateRequestSchema, {
+      spec: { template: { nodes: [{}, { metadata: { timeout: { seconds: 1n, nanos: -1 } } }] } },
+    });
+    expect(timeOutOfRange(WorkflowCreateRequestSchema, request)).toBe('spec.template.nodes.metadata.timeout');
+  });
+});
