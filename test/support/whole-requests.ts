@@ -153,7 +153,7 @@ const BESIDE: readonly WholeRequest[] = [
     'OK',
     { signedUrl: expect.stringMatching(/^http/u) as string },
   ],
-  ['DataProxyService.CreateDownloadLocation', { nativeUrl: 's3://elsewhere/secret' }, 'INVALID_ARGUMENT'],
+  ['DataProxyService.CreateDownloadLocation', { nativeUrl: 's3://elsewhere/secret' }, 'NOT_FOUND'],
   [
     'DataProxyService.CreateDownloadLink',
     { nodeExecutionId: node, artifactType: flyteidl.service.ArtifactType.ARTIFACT_TYPE_DECK },
