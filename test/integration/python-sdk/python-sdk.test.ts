@@ -48,7 +48,7 @@ describe.skipIf(python === undefined)('the published Python SDK, against a contr
     });
     const { code, stdout, stderr } = await program.ended;
     if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
-    for (const line of stdout.trim().split('\n')) {
+    for (const line of stdout.split('\n').filter((each) => each.startsWith('{"step"'))) {
       const each = JSON.parse(line) as Said;
       said.set(each.step, each);
     }
