@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
-import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
@@ -17,6 +16,7 @@ import { assertPortIsFree } from './ports.js';
 import { slotsOf } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
+import { openReadStore } from './read-stores.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
@@ -81,7 +81,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const views = await startViews(source, logger);
   await catchUp(views, await store.head(), logger);
-  const readStore = servingReadStore({ directory });
+  const readStore = await openReadStore(source, 'serve');
   const found = await readStore.count(executionsView.collection);
   const unseen = unseenFolder(source);
   const fresh = freshness(sessions.acknowledged, views, unseen);

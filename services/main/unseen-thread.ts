@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { unseenEvents, type Wanted } from '../../projections/kernel/unseen.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
+import { openReadStore } from './read-stores.js';
 import { answerTo, type Asked } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
@@ -11,7 +11,7 @@ import type { ViewsThreadData } from './views-thread.js';
 const { directory, location, source } = workerData as ViewsThreadData;
 const events = unseenEvents({
   log: await openLog(source),
-  readStore: sqliteReadStore({ directory, mode: 'read-only' }),
+  readStore: await openReadStore(workerData as ViewsThreadData, 'read'),
   payloads: await openPayloads({ directory, location }),
   models,
   codecs,

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
 import { type RebuildProgress, rebuildViews as rebuild } from '../../projections/kernel/rebuild.js';
-import { freshSqliteViews } from '../../projections/store/fresh-views.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
 import { logSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
+import { openFreshViews } from './read-stores.js';
 import { CannotGoOn } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
@@ -62,7 +62,7 @@ export const rebuildViews = async ({
   const payloads = await openPayloads({ directory, location });
   const bar = progressBar();
   try {
-    const fresh = freshSqliteViews({ directory });
+    const fresh = await openFreshViews({ directory });
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);

@@ -1,14 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { runProjections } from '../../projections/kernel/runner.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { failPoint } from '../store/fail-point.js';
 import { type LogSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
+import { openReadStore, type ReadStoreSource } from './read-stores.js';
 
 /** What the thread that keeps the views is started with. */
-export type ViewsThreadData = PayloadSource & { readonly source: LogSource };
+export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
 
 /** What it says: how far it has come, why the views start over, or why they cannot be written now. */
 export type ViewsThreadMessage =
@@ -27,11 +26,7 @@ const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(messa
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const readStore = sqliteReadStore({
-  directory,
-  mode: 'read-write',
-  beforeCommit: () => failPoint('inside-checkpoint'),
-});
+const readStore = await openReadStore(workerData as ViewsThreadData, 'keep');
 const projections = await runProjections({
   log,
   readStore,
