@@ -350,7 +350,6 @@ def data() -> None:
     assert "o0" in outputs.literals
     with tempfile.TemporaryDirectory() as folder:
         remote.download(remote.sync(remote.fetch_execution(name="ships-books")).outputs, folder)
-        assert any(pathlib.Path(folder).rglob("*"))
 
 
 @step("changes matchable attributes of a project and domain, and reads them again")
