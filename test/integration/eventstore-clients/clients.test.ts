@@ -1,0 +1,96 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHECKOUT, start } from '../../support/command.js';
+import { type LogServer, startLogServer } from '../../support/log-server.js';
+
+const FOLDER = join(CHECKOUT, 'test/integration/eventstore-clients');
+const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+const PLACE = place ?? join(cache, 'flightlog/eventstore-clients');
+
+/** How each client's program is run, and what it was made from. */
+const CLIENTS = {
+  python: {
+    made: 'requirements.txt',
+    command: join(PLACE, 'python/bin/python'),
+    args: (address: string) => [join(FOLDER, 'python/story.py'), address],
+  },
+  node: {
+    made: 'package.json',
+    command: process.execPath,
+    args: (address: string) => [join(FOLDER, 'node/story.mjs'), address, join(PLACE, 'node')],
+  },
+  java: {
+    made: 'pom.xml',
+    command: 'java',
+    args: (address: string) => [
+      '-cp',
+      `${join(PLACE, 'java/target/classes')}:${join(PLACE, 'java/libs')}/*`,
+      'Story',
+      address,
+    ],
+  },
+} as const;
+
+type Name = keyof typeof CLIENTS;
+
+const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+
+const isThere = (name: Name): boolean => {
+  const has = read(join(PLACE, name, 'has.txt'));
+  return has !== undefined && has === read(join(FOLDER, name, CLIENTS[name].made));
+};
+
+const required = process.env['FLIGHTLOG_TEST_REQUIRES_EVENTSTORE_CLIENTS']?.split(',') ?? [];
+
+it.skipIf(required.length === 0)('has the clients that are required', () => {
+  const missing = required.filter((name) => !isThere(name as Name));
+  expect(missing, 'test/integration/eventstore-clients/environment makes them').toEqual([]);
+});
+
+describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a log server', (name) => {
+  const skipped = !isThere(name);
+  const said = new Map<string, Record<string, unknown>>();
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-clients-'));
+  let server: LogServer | undefined;
+
+  beforeAll(async () => {
+    if (skipped) return;
+    server = await startLogServer(directory);
+    const { command, args } = CLIENTS[name];
+    const { code, stdout, stderr } = await start(command, args(server.address)).ended;
+    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    for (const line of stdout.split('\n').filter((text) => text.startsWith('{'))) {
+      const { step, ...what } = JSON.parse(line) as { step: string };
+      said.set(step, what);
+    }
+  }, 60_000);
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it.skipIf(skipped)('appends, and an append that is sent again is one', () => {
+    expect(said.get('append')).toEqual({ revisions: [0, 1] });
+  });
+
+  it.skipIf(skipped)('reads a stream and the whole log, both ways', () => {
+    expect(said.get('read')).toEqual({
+      types: ['Begun', 'Continued'],
+      data: `{"from":"${name}"}`,
+      // The Java client adds where the call was traced.
+      metadata: expect.stringMatching(/^\{"kept":true[,}]/u) as string,
+      backwards: ['Continued', 'Begun'],
+      all: ['Begun', 'Continued'],
+    });
+  });
+
+  it.skipIf(skipped)('sees a conflict', () => {
+    expect(said.get('conflict')).toEqual({ seen: true });
+  });
+
+  it.skipIf(skipped)('tails with a filter, from history into what is live', () => {
+    expect(said.get('tail')).toEqual({ types: ['Begun', 'Continued', 'Live'] });
+  });
+});
