@@ -9,7 +9,7 @@ const { BACKWARDS, jsonEvent, KurrentDBClient, NO_STREAM, START, streamNameFilte
 
 const client = KurrentDBClient.connectionString(`kurrentdb://${process.argv[2]}?tls=false`);
 const stream = `node-${randomUUID()}`;
-const say = (step, what) => console.log(JSON.stringify({ step, ...what }));
+const say = (step, what) => process.stdout.write(`${JSON.stringify({ step, ...what })}\n`);
 const event = (type) => jsonEvent({ type, data: { from: 'node' }, metadata: { kept: true } });
 const gathered = async (read) => {
   const found = [];
