@@ -11,6 +11,7 @@ import {
 } from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { LogCatFlags } from './log-cat.js';
+import type { LogCopyFlags } from './log-copy.js';
 import type { SandboxFlags } from './sandbox.js';
 import { dataHelp, settingsHelp } from './settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile } from './sources.js';
@@ -169,6 +170,16 @@ withData(log.command('renew-id'))
   .action(async (options: Options) => {
     const { renewId } = await import('./log-renew-id.js');
     await renewId(configurationOf(options));
+  });
+
+log
+  .command('copy')
+  .description('copy a whole log into another store and verify it; goes on where it was broken off')
+  .requiredOption('--from <place>', 'a data directory, or esdb://HOST:PORT')
+  .requiredOption('--to <place>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
+  .action(async (flags: LogCopyFlags) => {
+    const { copyLog } = await import('./log-copy.js');
+    await copyLog(flags);
   });
 
 try {

@@ -67,6 +67,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'log-level',
   ],
   'views rebuild': ['config', 'data', 'event-store', 'payload-store'],
+  'log copy': ['from', 'to'],
   'log cat': ['config', 'data', 'event-store', 'payload-store', 'stream', 'execution', 'from', 'limit', 'follow'],
 };
 
