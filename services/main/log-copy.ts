@@ -118,7 +118,7 @@ const verify = async (from: EventLog, to: EventLog, onProgress: (position: bigin
   for await (const original of eventsAfter(from, 0n)) {
     const next = await copies.next();
     if (next.done === true) return count; // recorded since the copy
-    const copy = next.value as RecordedEvent;
+    const copy = next.value;
     if (!isSame(original, copy))
       throw new CannotGoOn(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
     count += 1;
