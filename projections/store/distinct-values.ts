@@ -9,7 +9,7 @@ import { originalValue, storedQuery } from './stored-text.js';
 export type FoundValues = { readonly values: readonly FieldValue[]; readonly hasMore: boolean };
 
 /** A value that is left out costs one step, where the database would walk over all that have it. */
-const exceptions = (query: Query): { rest: Query; isExcepted: (value: FieldValue) => boolean } => {
+export const exceptions = (query: Query): { rest: Query; isExcepted: (value: FieldValue) => boolean } => {
   const isException = (each: Condition): boolean =>
     each.field === query.orderBy.field && (each.is === 'not in' || (each.is === '<>' && each.value !== null));
   const excepted = new Set(

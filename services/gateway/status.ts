@@ -46,6 +46,7 @@ export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'me
   'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
   'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
+  'read-store-unusable': { code: 'UNAVAILABLE', message: 'the views are unavailable' },
   'data-directory-in-use': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
   'data-directory-unusable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
 };

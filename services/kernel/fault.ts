@@ -23,6 +23,7 @@ export type FaultCode =
   | 'checkpoint-moved'
   | 'query-too-slow'
   | 'page-too-large'
+  | 'read-store-unusable'
   | 'data-directory-in-use'
   | 'data-directory-unusable';
 
@@ -74,6 +75,11 @@ export class QueryTooSlow extends Fault {
 /** A page is larger than an answer may be. */
 export class PageTooLarge extends Fault {
   readonly code = 'page-too-large';
+}
+
+/** The read store is not one that can be used, and waiting does not help: its credentials, its kind, or what is in it. */
+export class ReadStoreUnusable extends Fault {
+  readonly code = 'read-store-unusable';
 }
 
 /** Another process writes to the data directory. */

@@ -12,6 +12,7 @@ import {
   payloads,
   port,
   projects,
+  readStore,
   publicUrl,
   resources,
   scope,
@@ -44,6 +45,9 @@ export const settings = z
     payload_store: payloads
       .prefault('file:')
       .describe('where large parts of events are kept: file: is the data directory, or s3://BUCKET/PREFIX'),
+    read_store: readStore
+      .prefault('sqlite:')
+      .describe('where views are kept: sqlite: is the data directory, or mongodb://HOST:PORT/DATABASE?replicaSet=NAME'),
     host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
     grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
     http_port: port.default(80).describe('port of REST; 0 takes a free one'),

@@ -25,6 +25,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   data: ['data'],
   payloadStore: ['payload_store'],
   eventStore: ['event_store'],
+  readStore: ['read_store'],
   grpcPort: ['grpc_port'],
   httpPort: ['http_port'],
   eventstorePort: ['eventstore_port'],
@@ -66,10 +67,16 @@ const withData = (command: Command): Command =>
     .option('--event-store <url>', 'embedded: or esdb://HOST:PORT (default embedded:)')
     .option('--payload-store <url>', 'file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME (default file:)');
 
+const withViews = (command: Command): Command =>
+  withData(command).option(
+    '--read-store <url>',
+    'sqlite: or mongodb://HOST:PORT/DATABASE?replicaSet=NAME (default sqlite:)',
+  );
+
 type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
 
 const withServing = (command: Command, { grpcPort, httpPort, logLevel }: ServingDefaults): Command =>
-  withData(command)
+  withViews(command)
     .option('--grpc-port <n>', `port of gRPC; 0 takes a free one (default ${grpcPort})`)
     .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
     .option(
@@ -142,8 +149,10 @@ program
   });
 
 const views = program.command('views').description('what is folded from the log');
-withData(views.command('rebuild'))
-  .description('build all views from the log again, and verify them; the server must be stopped')
+withViews(views.command('rebuild'))
+  .description(
+    'build all views from the log again, and verify them; the server must be stopped where they are in its data directory',
+  )
   .addHelpText('after', dataHelp)
   .action(async (options: Options) => {
     const { rebuildViews } = await import('./views-rebuild.js');

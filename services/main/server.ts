@@ -11,18 +11,19 @@ import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
-import { openWritableLog } from './log-source.js';
+import { type LogSource, openWritableLog } from './log-source.js';
 import { assertPortIsFree } from './ports.js';
 import { slotsOf } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
-import { openReadStore } from './read-stores.js';
+import { openReadStore, untilReachable } from './read-stores.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
 import { openUploads } from './uploads.js';
 import { type RunningViews, startViews } from './views.js';
+import type { ViewsThreadData } from './views-thread.js';
 
 const CATCH_UP_REPORT_MS = 2_000;
 
@@ -53,6 +54,20 @@ const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promi
   }
 };
 
+/** Waits until there are views that have seen the log up to its head. */
+const currentViews = async (source: ViewsThreadData, head: bigint, logger: Logger): Promise<RunningViews> => {
+  await untilReachable(source, logger);
+  const views = await startViews(source, logger);
+  await catchUp(views, head, logger);
+  return views;
+};
+
+const sourcesOf = (
+  { payload_store: location, read_store: views }: Configuration,
+  directory: string,
+  source: LogSource,
+): ViewsThreadData => ({ directory, location, source, views });
+
 /** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
@@ -72,15 +87,14 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const lock = await lockDataDirectory(directory);
   const log = await openWritableLog(configuration, { directory, derived: [VIEWS_FILE], logger });
   const { store } = log;
-  const source = { directory, location: configuration.payload_store, source: log.source };
+  const source = sourcesOf(configuration, directory, log.source);
   const payloads = await openPayloads(source);
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
   const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes: configuration.max_session_bytes });
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
-  const views = await startViews(source, logger);
-  await catchUp(views, await store.head(), logger);
+  const views = await currentViews(source, await store.head(), logger);
   const readStore = await openReadStore(source, 'serve');
   const found = await readStore.count(executionsView.collection);
   const unseen = unseenFolder(source);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readStoreLocation } from '../../projections/store/mongo/location.js';
 import { payloadLocation } from '../store/payload-location.js';
 import { parseQuantity } from '../compiler/quantity.js';
 import { assertLabels } from '../kernel/labels.js';
@@ -53,6 +54,14 @@ export const eventStore = z
 /** Where payloads are kept. */
 export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {
   const location = payloadLocation(text);
+  if (typeof location !== 'string') return location;
+  context.addIssue({ code: 'custom', message: location });
+  return z.NEVER;
+});
+
+export /** Where views are kept. */
+const readStore = z.string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' }).transform((text, context) => {
+  const location = readStoreLocation(text);
   if (typeof location !== 'string') return location;
   context.addIssue({ code: 'custom', message: location });
   return z.NEVER;

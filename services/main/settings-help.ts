@@ -26,7 +26,7 @@ ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 
 /** What is said below the flags of a command that needs the data directory alone. */
 export const dataHelp = `
-These settings can also come from the environment, as FLIGHTLOG_DATA, FLIGHTLOG_EVENT_STORE and
-FLIGHTLOG_PAYLOAD_STORE, or from \`data\`, \`event_store\` and \`payload_store\` in the file that --config or
-FLIGHTLOG_CONFIG names.
+These settings can also come from the environment, as FLIGHTLOG_DATA, FLIGHTLOG_EVENT_STORE, FLIGHTLOG_PAYLOAD_STORE
+and FLIGHTLOG_READ_STORE, or from \`data\`, \`event_store\`, \`payload_store\` and \`read_store\` in the file that
+--config or FLIGHTLOG_CONFIG names.
 `;

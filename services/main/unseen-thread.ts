@@ -11,7 +11,7 @@ import type { ViewsThreadData } from './views-thread.js';
 const { directory, location, source } = workerData as ViewsThreadData;
 const events = unseenEvents({
   log: await openLog(source),
-  readStore: await openReadStore(workerData as ViewsThreadData, 'read'),
+  readStore: await openReadStore(workerData as ViewsThreadData, 'alone'),
   payloads: await openPayloads({ directory, location }),
   models,
   codecs,

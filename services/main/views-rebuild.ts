@@ -54,15 +54,17 @@ export const rebuildViews = async ({
   data,
   payload_store: location,
   event_store: eventStore,
+  read_store: views,
 }: Configuration): Promise<void> => {
   const directory = resolve(data);
   const log = await openLog(logSource({ directory, eventStore })); // first: where there is no log, nothing is written
-  const lock = await lockDataDirectory(directory);
+  // Nobody may have the views in the data directory open while they are switched; servers read on in a database.
+  const lock = views.kind === 'sqlite' ? await lockDataDirectory(directory) : undefined;
   const started = performance.now();
   const payloads = await openPayloads({ directory, location });
   const bar = progressBar();
   try {
-    const fresh = await openFreshViews({ directory });
+    const fresh = await openFreshViews({ directory, views }, log.logId);
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);
@@ -79,6 +81,6 @@ export const rebuildViews = async ({
     bar.stop();
     await log.close();
     await payloads.close();
-    lock.release();
+    lock?.release();
   }
 };

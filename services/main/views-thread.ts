@@ -4,7 +4,7 @@ import { runProjections } from '../../projections/kernel/runner.js';
 import { type LogSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
-import { openReadStore, type ReadStoreSource } from './read-stores.js';
+import { openViews, type ReadStoreSource } from './read-stores.js';
 
 /** What the thread that keeps the views is started with. */
 export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
@@ -26,7 +26,10 @@ const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(messa
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const readStore = await openReadStore(workerData as ViewsThreadData, 'keep');
+const readStore = await openViews(workerData as ViewsThreadData, {
+  logId: log.logId,
+  onUnknown: ({ message }, times) => say({ unavailable: message, times }),
+});
 const projections = await runProjections({
   log,
   readStore,

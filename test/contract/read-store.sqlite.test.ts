@@ -27,7 +27,7 @@ readStoreContract(
       reopen: () => Promise.resolve(servingReadStore({ directory })),
     });
   },
-  'beside',
+  { reads: 'beside' },
 );
 
 const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };

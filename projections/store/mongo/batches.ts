@@ -1,0 +1,110 @@
+import type { AnyBulkWriteOperation, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
+import { CheckpointMoved } from '../../../services/kernel/fault.js';
+import type { Checkpoint, Collection, ParkedStream, StoredDocument, WriteBatch } from '../../kernel/read-store.js';
+import { storedText } from '../stored-text.js';
+import { type Written, writtenOf } from './documents.js';
+import { type Build, collectionName, ofBuild } from './names.js';
+
+/** A checkpoint as it stands in the database; `batch` is the last one that moved it. */
+type CheckpointRow = {
+  readonly _id: string;
+  readonly logId: string;
+  readonly position: bigint;
+  readonly batch: string;
+};
+
+type ParkedRow = { readonly _id: string; readonly position: bigint; readonly reason: string };
+
+/** The checkpoints of a build. */
+export const checkpointsOf = (db: Db, build: Build): MongoCollection<CheckpointRow> =>
+  db.collection<CheckpointRow>(ofBuild('checkpoints', build));
+
+/** The parked streams of a build. */
+export const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
+  db.collection<ParkedRow>(ofBuild('parked', build));
+
+type Changed = { readonly collection: Collection; readonly documents: Map<string, StoredDocument> };
+
+/** The documents of a batch by collection, each key once. */
+const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
+  const byName = new Map<string, Changed>();
+  for (const { collection, document } of documents) {
+    const name = collectionName(collection, 0);
+    const changed = byName.get(name) ?? { collection, documents: new Map<string, StoredDocument>() };
+    byName.set(name, changed);
+    const known = changed.documents.get(document.key);
+    if (!known || known.position < document.position) changed.documents.set(document.key, document);
+  }
+  return [...byName.values()];
+};
+
+/** A transaction in a build of the views. */
+type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
+
+/** Moves the checkpoint; answers false when this very batch has moved it before. */
+const move = async (
+  { db, build, session }: Place,
+  { name, from, to }: WriteBatch['checkpoint'],
+  batch: string,
+): Promise<boolean> => {
+  const checkpoints = checkpointsOf(db, build);
+  const row = await checkpoints.findOne({ _id: name }, { session });
+  if (row?.batch === batch) return false;
+  if (row?.logId !== from?.logId || row?.position !== from?.position)
+    throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
+  // Written even where it stays: of two batches made from one value, the server then lets one through.
+  if (row) await checkpoints.replaceOne({ _id: name }, { ...to, batch }, { session });
+  else await checkpoints.insertOne({ _id: name, ...to, batch }, { session });
+  return true;
+};
+
+const putDocuments = async ({ db, build, session }: Place, { collection, documents }: Changed): Promise<void> => {
+  const rows = db.collection<Written>(collectionName(collection, build));
+  const keys = [...documents.keys()].map(storedText);
+  const seen = new Map<string, bigint>();
+  const cursor = rows.find({ _id: { $in: keys } }, { session, projection: { position: 1 }, batchSize: 10_000 });
+  for await (const { _id, position } of cursor) seen.set(_id, position);
+  const writes = [...documents.values()].flatMap((document): AnyBulkWriteOperation<Written>[] => {
+    const row = writtenOf(collection.fields, document);
+    const position = seen.get(row._id);
+    if (position === undefined) return [{ insertOne: { document: row } }];
+    return position < document.position ? [{ replaceOne: { filter: { _id: row._id }, replacement: row } }] : [];
+  });
+  if (writes.length > 0) await rows.bulkWrite(writes, { session, ordered: false });
+};
+
+const park = async ({ db, build, session }: Place, parked: readonly ParkedStream[]): Promise<void> => {
+  const streams = parkedOf(db, build);
+  for (const { stream, ...rest } of parked) await streams.replaceOne({ _id: stream }, rest, { session, upsert: true });
+};
+
+/**
+ * Writes a batch in the transaction of a session; answers false when it is written already.
+ *
+ * @param batch what this write is known by, should its outcome be asked for.
+ * @throws {CheckpointMoved} when the checkpoint is not what the batch was made from.
+ */
+export const writeBatch = async (
+  place: Place,
+  { documents, checkpoint, parked = [], resumed = [] }: WriteBatch,
+  batch: string,
+): Promise<boolean> => {
+  if (!(await move(place, checkpoint, batch))) return false;
+  for (const changed of changedOf(documents)) await putDocuments(place, changed);
+  await park(place, parked);
+  const { db, build, session } = place;
+  if (resumed.length > 0) await parkedOf(db, build).deleteMany({ _id: { $in: [...resumed] } }, { session });
+  return true;
+};
+
+/** A checkpoint, if there is one of this name. */
+export const checkpointIn = async (db: Db, build: Build, name: string): Promise<Checkpoint | undefined> => {
+  const row = await checkpointsOf(db, build).findOne({ _id: name });
+  return row ? { logId: row.logId, position: row.position } : undefined;
+};
+
+/** The parked streams, in the order of their positions. */
+export const parkedIn = async (db: Db, build: Build): Promise<readonly ParkedStream[]> => {
+  const rows = await parkedOf(db, build).find().sort({ position: 1 }).toArray();
+  return rows.map(({ _id: stream, position, reason }) => ({ stream, position, reason }));
+};

@@ -1,0 +1,108 @@
+import type { Document } from 'mongodb';
+import type { Collection, Condition, FieldType, FieldValue } from '../../kernel/read-store.js';
+import { type Build, collectionName, pathOf } from './names.js';
+import { containing, like } from './regular-expressions.js';
+
+/** What the value of one field must be. */
+type Operators = Readonly<Record<string, unknown>>;
+
+/** A condition that looks at a document of another collection. */
+export type KeyOf = Extract<Condition, { is: 'key of' }>;
+
+type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' }>;
+
+const NEVER: Operators = { $in: [] };
+
+/** Empty fields are null, and no comparison finds them: neither may one that leaves something out. */
+const FILLED: Readonly<Record<FieldType, Operators>> = {
+  text: { $gte: '' },
+  integer: { $gte: -Infinity },
+  real: { $gte: -Infinity },
+  pairs: { $type: 'array' },
+};
+
+const COMPARISONS = { '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' } as const;
+
+/** What a field must be to be filled. */
+export const filled = (type: FieldType = 'text'): Operators => FILLED[type];
+
+const isFilled = (value: FieldValue): boolean => value !== null;
+
+const among = ({ is, values }: Extract<FieldCondition, { is: 'in' | 'not in' }>, type: FieldType): Operators => {
+  if (is === 'in') return { $in: values.filter(isFilled) };
+  return values.every(isFilled) ? { $nin: values, ...filled(type) } : NEVER;
+};
+
+const compared = (is: '=' | '<>' | keyof typeof COMPARISONS, value: FieldValue, type: FieldType): Operators => {
+  if (is === '=') return { $eq: value };
+  if (is === '<>') return value === null ? filled(type) : { $ne: value, ...filled(type) };
+  return value === null ? NEVER : { [COMPARISONS[is]]: value };
+};
+
+const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
+  if ('values' in condition) return among(condition, type);
+  if ('pattern' in condition) {
+    const expression = { $regex: like(condition.pattern) };
+    return condition.is === 'like' ? expression : { $not: expression, ...filled(type) };
+  }
+  if (condition.is === 'contains') return { $regex: containing(condition.value) };
+  return compared(condition.is, condition.value, type);
+};
+
+/** A filter as those that all hold within it. */
+const parts = (filter: Document): readonly Document[] => {
+  const { $and: together = [], ...own } = filter as { $and?: readonly Document[] };
+  return [own, ...together];
+};
+
+/** Filters that all hold, as one; operators of one field stand together where no two are the same. */
+export const joined = (filters: readonly Document[]): Document => {
+  const all: Record<string, Operators> = {};
+  const rest: Document[] = [];
+  for (const filter of filters.flatMap(parts)) {
+    for (const [path, operators] of Object.entries(filter) as [string, Operators][]) {
+      const known = all[path];
+      const isClash = known !== undefined && Object.keys(operators).some((operator) => operator in known);
+      if (isClash) rest.push({ [path]: operators });
+      else all[path] = { ...known, ...operators };
+    }
+  }
+  return rest.length === 0 ? all : { $and: [all, ...rest] };
+};
+
+const pair = (condition: Condition): Document =>
+  'where' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
+
+/** Whether a condition looks at another collection. */
+export const isKeyOf = (condition: Condition): condition is KeyOf => condition.is === 'key of';
+
+/** The filter that conditions of a document's own fields come to. */
+export const filterOf = (fields: Collection['fields'], where: readonly Condition[]): Document =>
+  joined(
+    where.flatMap((condition) => {
+      if (isKeyOf(condition)) return [];
+      const path = pathOf(condition.field);
+      if ('where' in condition) return [{ [path]: { $elemMatch: joined(condition.where.map(pair)) } }];
+      return [{ [path]: operatorsOf(condition, fields[condition.field] ?? 'text') }];
+    }),
+  );
+
+/** The stages of a pipeline that leave out the documents for which the documents of another collection do not fit. */
+export const lookups = (where: readonly Condition[], build: Build): readonly Document[] =>
+  where.filter(isKeyOf).flatMap((condition) => [
+    {
+      $lookup: {
+        from: collectionName(condition.collection, build),
+        localField: pathOf(condition.field),
+        foreignField: '_id',
+        pipeline: [
+          { $match: filterOf(condition.collection.fields, condition.where) },
+          ...lookups(condition.where, build),
+          { $project: { _id: 1 } },
+        ],
+        as: 'found',
+      },
+    },
+    { $match: { 'found.0': { $exists: true } } },
+    { $unset: 'found' },
+  ]);

@@ -1,0 +1,81 @@
+import type { Binary } from 'mongodb';
+import {
+  type Collection,
+  type FieldType,
+  type FieldValue,
+  pairsText,
+  type StoredDocument,
+} from '../../kernel/read-store.js';
+import { originalText, originalValue, storedText } from '../stored-text.js';
+
+type Pair = { readonly key: string; readonly value: string };
+
+/** A value as it stands in the database. */
+export type Cell = FieldValue | readonly Pair[];
+
+/** A document as it stands in the database. */
+export type Row = {
+  readonly _id: string;
+  readonly position: bigint;
+  readonly f: Readonly<Record<string, Cell>>;
+  /** What a list shows. */
+  readonly element: Binary;
+  /** What Get answers, where that is something else. */
+  readonly answer?: Binary;
+  readonly state?: Binary;
+};
+
+/** What is given to the driver for a {@link Row}. */
+export type Written = Omit<Row, 'element' | 'answer' | 'state'> & {
+  readonly element: Uint8Array;
+  readonly answer?: Uint8Array;
+  readonly state?: Uint8Array;
+};
+
+const storedPairs = (text: string): readonly Pair[] =>
+  (JSON.parse(text) as [string, string][]).map(([key, value]) => ({ key: storedText(key), value: storedText(value) }));
+
+const cellOf = (type: FieldType, value: FieldValue): Cell => {
+  if (typeof value !== 'string') return value;
+  return type === 'pairs' ? storedPairs(value) : storedText(value);
+};
+
+const isPairs = (cell: Cell): cell is readonly Pair[] => Array.isArray(cell);
+
+/** The value that stands in the database in this form. */
+export const valueOf = (cell: Cell | undefined): FieldValue => {
+  if (cell === undefined) return null;
+  if (!isPairs(cell)) return originalValue(cell);
+  return pairsText(cell.map(({ key, value }) => [originalText(key), originalText(value)]));
+};
+
+/** The bytes of their own: what the driver gives is a part of all that came with it. */
+export const bytesOf = (binary: Binary): Uint8Array => new Uint8Array(binary.value());
+
+/** A document as it is written. */
+export const writtenOf = (fields: Collection['fields'], document: StoredDocument): Written => {
+  const { key, position, answer, element, state } = document;
+  return {
+    _id: storedText(key),
+    position,
+    f: Object.fromEntries(
+      Object.entries(fields).map(([field, type]) => [field, cellOf(type, document.fields[field] ?? null)]),
+    ),
+    element: element ?? answer,
+    ...(element && { answer }),
+    ...(state && { state }),
+  };
+};
+
+/** The document that a row is. */
+export const documentOf = (fields: Collection['fields'], row: Row): StoredDocument => {
+  const { answer = row.element, state } = row;
+  return {
+    key: originalText(row._id),
+    position: row.position,
+    fields: Object.fromEntries(Object.keys(fields).map((field) => [field, valueOf(row.f[field])])),
+    answer: bytesOf(answer),
+    ...(row.answer && { element: bytesOf(row.element) }),
+    ...(state && { state: bytesOf(state) }),
+  };
+};

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import type { Collection as MongoCollection } from 'mongodb';
+import type { Collection, Query, ReadStore, WriteBatch } from '../../kernel/read-store.js';
+import { storedText } from '../stored-text.js';
+import { checkpointIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
+import { type Connection, connect } from './connection.js';
+import { documentOf, type Row } from './documents.js';
+import { faultOf } from './driver-faults.js';
+import { explained, type Explained } from './explanations.js';
+import { claim, dropCollections, makeCollections, makeIndexes, readAbout } from './layout.js';
+import type { MongoLocation } from './location.js';
+import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
+import { type Asking, page, type Question } from './pages.js';
+import { settled } from './transactions.js';
+import { values } from './values.js';
+
+/** How to open views in a MongoDB. */
+export type MongoReadStoreOptions = {
+  readonly location: MongoLocation;
+  /** The log that the views are of, for who writes them. */
+  readonly logId?: string;
+  /** How long a query may look for its page, in milliseconds; 2,000 by default. */
+  readonly queryLimitMs?: number;
+  /** The most connections that are used at a time. */
+  readonly connections?: number;
+  /** Called between the writes of a batch and its commit, for tests that stop the process there. */
+  readonly beforeCommit?: () => void;
+  /** Called while the server does not say whether a batch was written, the how manieth time in a row. */
+  readonly onUnknown?: (error: Error, times: number) => void;
+};
+
+/** Views in a MongoDB. */
+export type MongoReadStore = ReadStore & {
+  /** Makes the indexes that a growing build does without. */
+  finish(): Promise<void>;
+  /** What the server says of how it answers a query. */
+  explain(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<readonly Explained[]>;
+};
+
+const ignored = (): void => undefined;
+
+type Method = 'find' | 'findDistinct';
+
+type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'explain' | 'examined'>;
+
+const sumOf = (explanations: readonly Explained[], what: 'keys' | 'documents'): number =>
+  explanations.reduce((sum, each) => sum + each[what], 0);
+
+const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Queries => {
+  const asking = (): Asking => ({ db, build, until: performance.now() + limitMs });
+  const answer = async (from: Asking, collection: Collection, query: Query, method: Method): Promise<number> =>
+    method === 'find'
+      ? (await page(from, collection, query)).elements.length
+      : (await values(from, collection, query)).values.length;
+
+  const explain = async (
+    collection: Collection,
+    query: Query,
+    method: Method = 'find',
+  ): Promise<{ explanations: readonly Explained[]; returned: number }> => {
+    const explanations: Explained[] = [];
+    const onQuestion = async (question: Question): Promise<void> => {
+      explanations.push(await explained(asking(), collection, query.where, question));
+    };
+    return { explanations, returned: await answer({ ...asking(), onQuestion }, collection, query, method) };
+  };
+
+  return {
+    find: (collection, query) => guarded(() => page(asking(), collection, query)),
+    findDistinct: (collection, query) => guarded(() => values(asking(), collection, query)),
+    explain: (...given) => guarded(async () => (await explain(...given)).explanations),
+    examined: (...given) =>
+      guarded(async () => {
+        const { explanations, returned } = await explain(...given);
+        return { keys: sumOf(explanations, 'keys'), documents: sumOf(explanations, 'documents'), returned };
+      }),
+  };
+};
+
+type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoint' | 'parked'>;
+
+const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
+  const rows = (collection: Collection): MongoCollection<Row> => db.collection<Row>(collectionName(collection, build));
+  return {
+    get: (collection, key) =>
+      guarded(async () => {
+        const row = await rows(collection).findOne({ _id: storedText(key) });
+        return row ? documentOf(collection.fields, row) : undefined;
+      }),
+    getMany: (collection, keys) =>
+      guarded(async () => {
+        const found = await rows(collection)
+          .find({ _id: { $in: keys.map(storedText) } })
+          .toArray();
+        return found.map((row) => documentOf(collection.fields, row));
+      }),
+    count: (collection) => guarded(() => rows(collection).countDocuments({}, { hint: '_id_' })),
+    checkpoint: (name) => guarded(() => checkpointIn(db, build, name)),
+    parked: () => guarded(() => parkedIn(db, build)),
+  };
+};
+
+/** The store of one build, over a connection that it closes. */
+export const storeOf = (
+  connection: Connection,
+  build: Build,
+  options: MongoReadStoreOptions & { readonly isGrowing?: boolean },
+): MongoReadStore => {
+  const { client, db, guarded } = connection;
+  const { location, onUnknown = ignored, beforeCommit } = options;
+  const place = { db, shown: location.shown };
+  const prepared = new Map<string, Collection>();
+  let isClosed = false;
+
+  const prepare = async (collections: readonly Collection[]): Promise<void> => {
+    if (options.logId === undefined) return;
+    for (const collection of collections) prepared.set(collectionName(collection, build), collection);
+    await makeCollections(place, collections, build);
+    if (options.isGrowing !== true) await makeIndexes(place, collections, build);
+  };
+
+  const write = (batch: WriteBatch): Promise<void> => {
+    const id = randomUUID();
+    return settled(client, {
+      run: async (session) => {
+        const isNew = await writeBatch({ db, build, session }, batch, id);
+        if (isNew) beforeCommit?.();
+        return isNew;
+      },
+      onUnknown: (error, times) => onUnknown(faultOf(error, location.shown) as Error, times),
+      isGivenUp: () => isClosed,
+    });
+  };
+
+  // The checkpoints last: until they are gone, whoever opens the views knows that they are to be forgotten.
+  const clear = async (): Promise<void> => {
+    const checkpoints = ofBuild('checkpoints', build);
+    await dropCollections(db, (name) => isOfViews(name) && buildOf(name) === build && name !== checkpoints);
+    await checkpointsOf(db, build).deleteMany({});
+    await prepare([...prepared.values()]);
+  };
+
+  return {
+    ...lookups(connection, build),
+    ...queries(connection, build, options.queryLimitMs ?? 2_000),
+    prepare: (collections) => guarded(() => prepare(collections)),
+    finish: () => guarded(() => makeIndexes(place, [...prepared.values()], build)),
+    write: (batch) => guarded(() => write(batch)),
+    clear: () => guarded(clear),
+    close: async () => {
+      isClosed = true;
+      await connection.close();
+    },
+  };
+};
+
+/**
+ * Keeps views in a MongoDB, one collection for each version of a read model, in the build that is in use when it is
+ * opened. Without a log it only reads.
+ *
+ * @throws {StoreUnavailable} when the server cannot be reached.
+ * @throws {ReadStoreUnusable} when it refuses the credentials, has no transactions, or has the views of another log or
+ * of a newer release.
+ */
+export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<MongoReadStore> => {
+  const { location, logId, connections } = options;
+  const connection = await connect(location, connections);
+  try {
+    const { db, guarded } = connection;
+    const about = await guarded(async () =>
+      logId === undefined ? readAbout(db, location.shown) : claim(db, logId, location.shown),
+    );
+    return storeOf(connection, about?.build ?? 0, options);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+};

@@ -1,0 +1,137 @@
+import type { AggregationCursor, Binary, Db, Document, FindCursor } from 'mongodb';
+import { PageTooLarge } from '../../../services/kernel/fault.js';
+import type { Collection, Found, Query } from '../../kernel/read-store.js';
+import { planOf } from '../query-plan.js';
+import { originalText, storedQuery } from '../stored-text.js';
+import { tightened } from '../tightened-query.js';
+import { filled, filterOf, isKeyOf, joined, lookups } from './conditions.js';
+import { bytesOf, type Cell, valueOf } from './documents.js';
+import { type Build, collectionName, indexName, pathOf } from './names.js';
+
+/** Where queries are asked, and until when, in milliseconds of `performance.now()`. */
+export type Asking = {
+  readonly db: Db;
+  readonly build: Build;
+  readonly until: number;
+  /** Called before each question. */
+  readonly onQuestion?: (question: Question) => Promise<void>;
+};
+
+/** One question to the server; together they make a page. */
+export type Question = {
+  readonly filter: Document;
+  readonly sort: Readonly<Record<string, 1 | -1>>;
+  readonly projection: Document;
+  readonly limit: number;
+  readonly skip: number;
+  readonly index: readonly string[] | undefined;
+};
+
+type PageRow = { readonly _id: string; readonly element: Binary; readonly f?: Readonly<Record<string, Cell>> };
+
+/** More than any client takes in one answer. */
+const MAX_PAGE_BYTES = 256 * 1024 * 1024;
+
+/** Documents in one answer of the server. */
+const MAX_ROWS = 1_000;
+
+/** The largest number of documents that a server can be asked for. */
+const MAX_LIMIT = 2 ** 31 - 2;
+
+const remainingMs = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));
+
+/** Asks one question; the caller reads the answer, or has it explained. */
+export const asked = <Row extends Document>(
+  { db, build, until }: Asking,
+  collection: Collection,
+  where: Query['where'],
+  { filter, sort, projection, limit, skip, index }: Question,
+): FindCursor<Row> | AggregationCursor<Row> => {
+  const rows = db.collection(collectionName(collection, build));
+  const options = {
+    maxTimeMS: remainingMs(until),
+    batchSize: Math.min(limit, MAX_ROWS),
+    ...(index && { hint: indexName(index) }),
+  };
+  if (!where.some(isKeyOf)) return rows.find<Row>(filter, { ...options, sort, projection, limit, skip });
+  const stages = [{ $match: filter }, { $sort: sort }, ...lookups(where, build)];
+  return rows.aggregate<Row>([...stages, { $skip: skip }, { $limit: limit }, { $project: projection }], {
+    ...options,
+    allowDiskUse: true,
+  });
+};
+
+/**
+ * The parts of an order that follow a place, in order. Each is one stretch of an index; a choice between two would be
+ * walked for from the beginning.
+ */
+export const partsAfter = ({ fields }: Collection, { orderBy, after }: Query): readonly Document[] => {
+  if (!after) return [{}];
+  const path = pathOf(orderBy.field);
+  const isUp = orderBy.direction === 'ascending';
+  const beyond = isUp ? '$gt' : '$lt';
+  const same = { [path]: { $eq: after.value }, _id: { [beyond]: after.key } };
+  if (after.value !== null)
+    return [same, { [path]: { [beyond]: after.value } }, ...(isUp ? [] : [{ [path]: { $eq: null } }])];
+  return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
+};
+
+/** Whether no document can fit. */
+export const isImpossible = ({ where }: Query): boolean =>
+  where.some((each) => each.is === 'in' && each.values.length === 0);
+
+const questionsOf = (collection: Collection, query: Query): readonly Omit<Question, 'limit'>[] => {
+  const path = pathOf(query.orderBy.field);
+  const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
+  const own = filterOf(collection.fields, query.where);
+  return partsAfter(collection, query).map((part) => ({
+    filter: joined([own, part]),
+    sort: { [path]: direction, _id: direction },
+    projection: { _id: 1, [path]: 1, element: 1 },
+    skip: query.offset ?? 0,
+    index: planOf(collection, query).index,
+  }));
+};
+
+async function* rowsOf(asking: Asking, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
+  let missing = query.limit;
+  for (const question of questionsOf(collection, query)) {
+    const limited = { ...question, limit: missing };
+    await asking.onQuestion?.(limited);
+    for await (const row of asked<PageRow>(asking, collection, query.where, limited)) {
+      missing -= 1;
+      yield row;
+    }
+    if (missing === 0) return;
+  }
+}
+
+/** Adds the bytes of an element to those of its page. */
+const sized = (bytes: number, element: Uint8Array): number => {
+  if (bytes + element.length <= MAX_PAGE_BYTES) return bytes + element.length;
+  throw new PageTooLarge(`the page is larger than ${MAX_PAGE_BYTES} bytes`);
+};
+
+/**
+ * Finds a page.
+ *
+ * @throws {PageTooLarge} when it has more bytes than an answer may have.
+ */
+export const page = async (asking: Asking, collection: Collection, given: Query): Promise<Found> => {
+  if (isImpossible(given)) return { elements: [] };
+  const query = tightened(storedQuery(given));
+  const limit = Math.min(query.limit, MAX_LIMIT);
+  const elements: Uint8Array[] = [];
+  let bytes = 0;
+  let last: PageRow | undefined;
+  // One more than is wanted says whether there are more.
+  for await (const row of rowsOf(asking, collection, { ...query, limit: limit + 1 })) {
+    if (elements.length === limit && last)
+      return { elements, next: { value: valueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
+    const element = bytesOf(row.element);
+    bytes = sized(bytes, element);
+    elements.push(element);
+    last = row;
+  }
+  return { elements };
+};
