@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ANY, type AppendExpectedRevision, type EventStoreDBClient, NO_STREAM } from '@eventstore/db-client';
+import { ANY, type AppendExpectedRevision, NO_STREAM } from '@eventstore/db-client';
 import type { Appended, ExpectedRevision } from '../../kernel/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
+import type { AppendClient } from './append-client.js';
 import { toTheirs } from './eventstore-events.js';
 import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
 
@@ -34,15 +35,14 @@ export interface Appender {
  * Appends one after another in each stream, many streams at once.
  *
  * What failed without an answer is sent again exactly as it was, before anything else of its stream: the ids of its
- * events make that safe. One broken connection fails the appends of every client in the process, so that they all mean
- * "unknown" and no more.
+ * events make that safe.
  */
-export const appender = (client: EventStoreDBClient, now: () => number = Date.now): Appender => {
+export const appender = (client: AppendClient, now: () => number = Date.now): Appender => {
   const last = new Map<StreamName, Promise<unknown>>();
   const ending = new AbortController();
 
   const tryOnce = async ({ stream, expected, events }: Batch): Promise<Appended> => {
-    const { nextExpectedRevision, position } = await client.appendToStream(stream, events.map(toTheirs), {
+    const { nextExpectedRevision, position } = await client.send(stream, events.map(toTheirs), {
       expectedRevision: theirExpected(expected),
     });
     return { revision: nextExpectedRevision, position: position?.commit ?? 0n };
@@ -78,6 +78,7 @@ export const appender = (client: EventStoreDBClient, now: () => number = Date.no
     close: async () => {
       ending.abort();
       await Promise.all(last.values());
+      await client.close();
     },
   };
 };

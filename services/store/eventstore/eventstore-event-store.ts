@@ -3,6 +3,7 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended, EventStore, Subscription } from '../../kernel/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { checkAppend } from '../append-check.js';
+import { appendClient } from './append-client.js';
 import { appender } from './appender.js';
 import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
@@ -53,9 +54,10 @@ export const eventstoreEventStore = async ({
   url,
   onTrouble = () => undefined,
 }: EventstoreOptions): Promise<EventStore> => {
-  const client = EventStoreDBClient.connectionString(connectionString(url));
+  const open = (): EventStoreDBClient => EventStoreDBClient.connectionString(connectionString(url));
+  const client = open();
   const logId = await connected(client, onTrouble);
-  const appends = appender(client);
+  const appends = appender(appendClient(open));
   const feed = liveFeed(client, onTrouble);
   const subscriptions = new Set<Subscription>();
   let isClosed = false;

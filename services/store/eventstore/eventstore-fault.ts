@@ -43,6 +43,13 @@ export const finalFault = (error: unknown): Fault | undefined => {
   return kind === undefined ? undefined : FINAL[kind]?.(textOf(error), error);
 };
 
+/** Errors that an answer has brought: the connection is as good as before. */
+const ANSWERED: readonly (string | undefined)[] = [ErrorType.TIMEOUT, ErrorType.DEADLINE_EXCEEDED];
+
+/** Whether an append failed because its connection did. */
+export const isConnectionLost = (error: unknown): boolean =>
+  finalFault(error) === undefined && !ANSWERED.includes(kindOf(error));
+
 /** Whether an append that failed so can have been written. */
 export const isOutcomeUnknown = (error: unknown): boolean => !UNSENT.test(textOf(error));
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   BACKWARDS,
   END,
@@ -17,6 +18,7 @@ import type {
   ReadStreamOptions,
 } from '../../kernel/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { positionOf, toOurs } from './eventstore-events.js';
 import { isNotFound, readFault } from './eventstore-fault.js';
@@ -85,8 +87,33 @@ async function* limited(
 const countOf = (limit: number | undefined): { maxCount?: number } =>
   limit === undefined || !Number.isFinite(limit) ? {} : { maxCount: limit };
 
+const PATIENCE_MS = [20, 100, 500] as const;
+
+/** Begins a read again whose connection is found to be broken, unless it has brought something already. */
+async function* patiently<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
+  for (const pauseMs of [...PATIENCE_MS, undefined]) {
+    let hasBegun = false;
+    try {
+      for await (const page of read()) {
+        hasBegun = true;
+        yield page;
+      }
+      return;
+    } catch (error) {
+      if (hasBegun || pauseMs === undefined || !(error instanceof StoreUnavailable)) throw error;
+    }
+    await pause(pauseMs);
+  }
+}
+
 /** The events of one stream. */
-export async function* readStream(
+export const readStream = (
+  client: EventStoreDBClient,
+  stream: StreamName,
+  options?: ReadStreamOptions,
+): AsyncGenerator<readonly RecordedEvent[]> => patiently(() => streamPages(client, stream, options));
+
+async function* streamPages(
   client: EventStoreDBClient,
   stream: StreamName,
   { from, direction = 'forwards', limit }: ReadStreamOptions = {},
@@ -140,7 +167,7 @@ export async function* readLogBackwards(
 
 /** The position of the last event of the log; 0n where there is none. */
 export const headOf = async (client: EventStoreDBClient): Promise<bigint> => {
-  for await (const page of readLogBackwards(client, { limit: 1 })) return page[0]?.position ?? 0n;
+  for await (const page of patiently(() => readLogBackwards(client, { limit: 1 }))) return page[0]?.position ?? 0n;
   return 0n;
 };
 

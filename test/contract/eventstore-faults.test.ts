@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventStore } from '../../services/kernel/event-store.js';
+import type { NewEvent } from '../../services/kernel/event.js';
+import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../services/kernel/fault.js';
+import { sha256 } from '../../services/kernel/hash.js';
+import { streamName, type StreamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+
+const event = (text: string = randomUUID()): NewEvent => ({
+  id: sha256(text).subarray(0, 16),
+  type: 'Counted',
+  data: Buffer.from(text),
+  metadata: JSON.stringify({ recordedAtMs: 1, actor: '', commandId: text, schema: 1 }),
+});
+
+const textsOf = async (store: EventStore, stream: StreamName): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const page of store.readStream(stream))
+    found.push(...page.map(({ data }) => Buffer.from(data).toString()));
+  return found;
+};
+
+const urlOf = (address: string): string => `esdb://${address}?tls=false&keepAliveInterval=10000`;
+
+describe('the log in an event store that is not always there', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-faults-'));
+  let server: LogServer;
+  let proxy: Proxy;
+  let store: EventStore;
+  const troubles: unknown[] = [];
+
+  const fresh = (): StreamName => streamName('counted', [randomUUID()]);
+
+  beforeAll(async () => {
+    server = await startLogServer(directory);
+    proxy = await startProxy(server.address);
+    store = await eventstoreEventStore({ url: urlOf(proxy.address), onTrouble: (error) => troubles.push(error) });
+  });
+  afterAll(async () => {
+    await store.close();
+    await proxy.close();
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('has an append once whose answer was lost', async () => {
+    const stream = fresh();
+    const given = event();
+    await store.append(stream, 'no-stream', [event('first-' + stream)]);
+    proxy.stallAnswers();
+    const appended = store.append(stream, 0n, [given]);
+    // It is written behind the proxy; only its answer is missing.
+    const beside = EventStoreDBClient.connectionString(urlOf(server.address));
+    for (let written = 0; written < 2;) {
+      written = 0;
+      for await (const each of beside.readStream(stream)) written += each.event === undefined ? 0 : 1;
+    }
+    await beside.dispose();
+    proxy.cut();
+    expect((await appended).revision).toBe(1n);
+    expect(await textsOf(store, stream)).toEqual(['first-' + stream, given.data.toString()]);
+  });
+
+  it('loses and doubles nothing when connections break under load', async () => {
+    const streams = Array.from({ length: 8 }, fresh);
+    const given = streams.map((): NewEvent[] => []);
+    let cuts = 0;
+    const cutting = setInterval(() => {
+      cuts += 1;
+      proxy.cut();
+    }, 700);
+    const fill = async (stream: StreamName, events: NewEvent[]): Promise<void> => {
+      while (cuts < 5) {
+        const each = event();
+        await store.append(stream, events.length === 0 ? 'no-stream' : BigInt(events.length - 1), [each]);
+        events.push(each);
+      }
+    };
+    await Promise.all(streams.map((stream, at) => fill(stream, given[at]!))).finally(() => clearInterval(cutting));
+    for (const [at, stream] of streams.entries())
+      expect(await textsOf(store, stream)).toEqual(given[at]!.map(({ data }) => data.toString()));
+  });
+
+  it('goes on handing over events after the server was killed, each once', async () => {
+    const stream = fresh();
+    const seen: string[] = [];
+    let check = (): void => undefined;
+    const subscription = store.subscribe(
+      { after: await store.head(), filter: { categories: ['counted'] } },
+      ({ events }) => {
+        seen.push(...events.filter((each) => each.stream === stream).map(({ data }) => Buffer.from(data).toString()));
+        check();
+      },
+    );
+    const until = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        check = () => seen.length >= count && resolve();
+        check();
+      });
+    await store.append(stream, 'no-stream', [event('one')]);
+    await until(1);
+    await server.restart();
+    await store.append(stream, 0n, [event('two')]);
+    await store.append(stream, 1n, [event('three')]);
+    await until(3);
+    expect(seen).toEqual(['one', 'two', 'three']);
+    expect(troubles.length).toBeGreaterThan(0);
+    await subscription.close();
+  });
+
+  it('says that nothing was recorded when it could not be reached at all', async () => {
+    const stream = fresh();
+    proxy.shut();
+    await expect(store.append(stream, 'no-stream', [event()])).rejects.toSatisfy(
+      (fault) => fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown,
+    );
+    proxy.open();
+    expect((await store.append(stream, 'no-stream', [event()])).revision).toBe(0n);
+    expect(await textsOf(store, stream)).toHaveLength(1);
+  });
+
+  it('still knows a conflict from trouble', async () => {
+    const stream = fresh();
+    await store.append(stream, 'no-stream', [event()]);
+    await expect(store.append(stream, 'no-stream', [event()])).rejects.toBeInstanceOf(RevisionConflict);
+  });
+
+  it('names a stream that an operator has deleted', async () => {
+    const stream = fresh();
+    await store.append(stream, 'no-stream', [event()]);
+    const operator = EventStoreDBClient.connectionString(urlOf(server.address));
+    await operator.tombstoneStream(stream);
+    await operator.dispose();
+    await expect(textsOf(store, stream)).rejects.toBeInstanceOf(CorruptEvent);
+    await expect(store.append(stream, 0n, [event()])).rejects.toBeInstanceOf(CorruptEvent);
+  });
+
+  it('hands over events that others have written as they are', async () => {
+    const stream = fresh();
+    const other = EventStoreDBClient.connectionString(urlOf(server.address));
+    await other.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));
+    await other.dispose();
+    expect(await textsOf(store, stream)).toEqual(['{"any":"thing"}']);
+  });
+
+  it('waits at its opening for a server that is not there', async () => {
+    proxy.shut();
+    const troubled: unknown[] = [];
+    const opening = eventstoreEventStore({
+      url: urlOf(proxy.address),
+      onTrouble: (error) => {
+        troubled.push(error);
+        proxy.open();
+      },
+    });
+    const opened = await opening;
+    expect(troubled.length).toBeGreaterThan(0);
+    expect(opened.logId).toBe(store.logId);
+    await opened.close();
+  });
+});
