@@ -1,5 +1,8 @@
+import { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Column, Columns } from '../kernel/columns.js';
 import { durationClass } from '../kernel/duration-class.js';
+import { enumNames, enumValues } from '../kernel/enum-name.js';
 import type { Collection } from '../kernel/read-store.js';
 
 const SCOPE = ['project', 'domain'];
@@ -85,6 +88,7 @@ export const executionCollection: Collection = {
     [...ACTIVE, 'task_name', 'created_at'],
   ],
   carried: { [[...ACTIVE, 'duration_class', 'created_at'].join('.')]: ['duration'] },
+  values: { phase: enumNames(WorkflowExecution_Phase), state: enumValues(ExecutionState) },
 };
 
 /** What filters and sorts of executions may name. */

@@ -31,6 +31,21 @@ const indexFor = (collection: Collection, { where, orderBy }: Query, field: stri
   );
 };
 
+const FITS: Readonly<Record<string, (value: FieldValue, bound: FieldValue) => boolean>> = {
+  '<>': (value, bound) => value !== bound,
+  '<': (value, bound) => value !== null && bound !== null && value < bound,
+  '<=': (value, bound) => value !== null && bound !== null && value <= bound,
+  '>': (value, bound) => value !== null && bound !== null && value > bound,
+  '>=': (value, bound) => value !== null && bound !== null && value >= bound,
+};
+
+/** False where the condition keeps a document from having this value; true where it is not for sure. */
+const admits = (condition: Condition, value: FieldValue): boolean => {
+  if (condition.is === 'not in') return !condition.values.includes(value);
+  const fits = FITS[condition.is];
+  return !fits || !('value' in condition) || fits(value, condition.value);
+};
+
 /**
  * A condition that many values may fit, as the few that there are: each of them has the order in an index, and so have
  * all together. Without it the order would be walked over for those that fit.
@@ -43,6 +58,11 @@ const asValues = async (
 ): Promise<Condition | undefined> => {
   const index = indexFor(collection, query, field);
   if (!index) return undefined;
+  const known = collection.values?.[field];
+  if (known) {
+    const values = known.filter((value) => query.where.every((each) => each.field !== field || admits(each, value)));
+    return { field, is: 'in', values };
+  }
   const before = new Set(index.slice(0, index.indexOf(field)));
   const where = query.where.filter((each) => each.field === field || (before.has(each.field) && isEqual(each)));
   const orderBy = { field, direction: 'ascending' } as const;
@@ -86,8 +106,12 @@ const followBound = async (
 
 const spread = async (finder: Finder, collection: Collection, query: Query): Promise<Query> => {
   for (const condition of query.where.filter((each) => isSpreadable(each, query))) {
-    const values = await asValues(finder, collection, query, condition.field);
-    if (values) return { ...query, where: [...query.where.filter(({ field }) => field !== condition.field), values] };
+    const { field } = condition;
+    const values = await asValues(finder, collection, query, field);
+    // A store has found the values that all conditions leave; what is known beforehand has been held against some.
+    const isMet = (each: Condition): boolean =>
+      each.field === field && (!collection.values?.[field] || SPREAD.has(each.is));
+    if (values) return { ...query, where: [...query.where.filter((each) => !isMet(each)), values] };
   }
   return query;
 };

@@ -25,6 +25,11 @@ export type Collection = {
    * at its document. Not for fields that change more often than those of the index.
    */
   readonly carried?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Everything that a field may hold, at most 16 values, ascending: for the fields before the sort of an index that
+   * change. The values that there are just now would miss a document that takes on another before it is looked for.
+   */
+  readonly values?: Readonly<Record<string, readonly FieldValue[]>>;
 };
 
 /** A document as it is stored. */

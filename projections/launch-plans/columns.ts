@@ -1,4 +1,6 @@
+import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import type { Columns } from '../kernel/columns.js';
+import { enumValues } from '../kernel/enum-name.js';
 import type { Collection } from '../kernel/read-store.js';
 import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
 
@@ -28,6 +30,7 @@ export const launchPlanCollection: Collection = {
     [...SCOPE, 'workflow_name', 'workflow_version', 'recorded'],
   ],
   carried: versionCarried,
+  values: { state: enumValues(LaunchPlanState) },
 };
 
 /** What filters and sorts of launch plans may name. */

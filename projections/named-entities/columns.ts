@@ -1,4 +1,6 @@
+import { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { Column, Columns } from '../kernel/columns.js';
+import { enumValues } from '../kernel/enum-name.js';
 import type { Collection } from '../kernel/read-store.js';
 
 const SCOPE = ['resource_type', 'project', 'domain'];
@@ -27,6 +29,7 @@ export const namedEntityCollection: Collection = {
     [...SCOPE, 'generated', 'state'],
     [...SCOPE, 'generated', 'description'],
   ],
+  values: { state: enumValues(NamedEntityState) },
 };
 
 const named = {

@@ -1,4 +1,6 @@
+import { Project_ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
 import type { Columns } from '../kernel/columns.js';
+import { enumValues } from '../kernel/enum-name.js';
 import type { Collection } from '../kernel/read-store.js';
 
 /** The projects. */
@@ -15,6 +17,7 @@ export const projectCollection: Collection = {
     updated_at: 'integer',
   },
   indexes: [['identifier'], ['state', 'identifier'], ['name'], ['created_at']],
+  values: { state: enumValues(Project_ProjectState) },
 };
 
 /** What filters and sorts of projects may name. */

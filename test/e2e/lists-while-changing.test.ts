@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { allPages } from '../support/lists.js';
+import { workflowReport } from '../support/reports.js';
+import type { Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+
+const SCOPE = { project: 'flytesnacks', domain: 'staging' };
+const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED] as const;
+const WALKS = 6;
+/** So many executions at most come while lists are read, for each that launches them. */
+const COMING = 120;
+
+type Ended = ReadonlyMap<string, Phase>;
+
+let plane: ControlPlane;
+/** The executions whose end has been acknowledged. */
+const ended = new Map<string, Phase>();
+let isOver = false;
+let busy: Promise<unknown> = Promise.resolve();
+
+const live = async (name: string, end: Phase): Promise<void> => {
+  const request = helloRequest(name, (each) => {
+    each.domain = SCOPE.domain;
+  });
+  await plane.grpc.call(method.createExecution, request);
+  for (const phase of [Phase.RUNNING, end]) {
+    const report = workflowReport({ ...SCOPE, name }, { phase });
+    await plane.grpc.call(method.createWorkflowEvent, report);
+  }
+  ended.set(name, end);
+};
+
+/** Launches one execution after another and has it end, at most until all walks are over. */
+const busyness = async (who: number): Promise<void> => {
+  for (let count = 0; !isOver && count < COMING; count += 1)
+    await live(`run-${who}-${count}`, ENDS[(who + count) % ENDS.length]!);
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  await Promise.all(Array.from({ length: 30 }, (_, i) => live(`early-${i}`, ENDS[i % ENDS.length]!)));
+  busy = Promise.all([0, 1, 2].map(busyness));
+});
+afterAll(async () => {
+  isOver = true;
+  await busy;
+  await plane.close();
+});
+
+const FILTERS: readonly (readonly [string, (phase: Phase) => boolean])[] = [
+  ['', () => true],
+  ['value_in(phase,SUCCEEDED;ABORTED)', (phase) => phase !== Phase.FAILED],
+  ['value_not_in(phase,SUCCEEDED;ABORTED)', (phase) => phase === Phase.FAILED],
+  ['ne(phase,FAILED)', (phase) => phase !== Phase.FAILED],
+  ['eq(phase,SUCCEEDED)', (phase) => phase === Phase.SUCCEEDED],
+  ['contains(phase,ED)+ne(mode,1)', () => true],
+];
+
+/** What comes later may be ended by now; what had ended before fits or does not. */
+const check = (seen: readonly string[], before: Ended, fits: (phase: Phase) => boolean): void => {
+  expect(seen).toHaveLength(new Set(seen).size);
+  const expected = [...before].filter(([, phase]) => fits(phase)).map(([name]) => name);
+  expect(seen.filter((name) => before.has(name)).sort()).toEqual(expected.sort());
+};
+
+const walk = async (transport: Transport, filters: string, ascending: boolean, limit: number): Promise<string[]> => {
+  const sortBy = { key: 'created_at', direction: ascending ? 1 : 0 };
+  const elements = await allPages(async (token) => {
+    const page = await transport.call(method.listExecutions, { id: SCOPE, limit, token, filters, sortBy });
+    return { elements: page.executions, token: page.token };
+  });
+  return elements.map(({ id }) => id?.name ?? '');
+};
+
+describe.each(['grpc', 'rest'] as const)('while executions come and go, over %s', (transport) => {
+  it.each(FILTERS)(
+    'all that had ended are in the pages of «%s» once',
+    async (filters, fits) => {
+      for (let turn = 0; turn < WALKS; turn += 1) {
+        const before = new Map(ended);
+        check(await walk(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
+      }
+    },
+    60_000,
+  );
+});

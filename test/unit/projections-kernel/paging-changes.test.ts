@@ -1,0 +1,216 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { executionCollection, executionColumns } from '../../../projections/executions/columns.js';
+import { durationClass } from '../../../projections/kernel/duration-class.js';
+import { type Listed, listPage } from '../../../projections/kernel/list-query.js';
+import { pairsText, type ReadStore, type StoredDocument } from '../../../projections/kernel/read-store.js';
+import { servingReadStore } from '../../../projections/store/serving-read-store.js';
+import { sqliteReadStore, type SqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+
+type Fields = StoredDocument['fields'];
+type Keeps = (fields: Fields) => boolean;
+
+const SECOND = 1_000_000;
+const PHASES = ['QUEUED', 'RUNNING', 'FAILED', 'SUCCEEDED', 'ABORTED', 'ABORTING'];
+
+const directory = mkdtempSync(join(tmpdir(), 'flightlog-changes-'));
+let writer: SqliteReadStore;
+let reader: ReadStore;
+
+const seeds = fc.record({ at: fc.integer({ min: 0, max: 6 }), pick: fc.nat(60) });
+type Seed = typeof seeds extends fc.Arbitrary<infer Value> ? Value : never;
+
+const created = (project: string, index: number, { at, pick }: Seed): Fields => ({
+  project,
+  domain: 'd',
+  name: `n${index}`,
+  recorded: index,
+  state: 0,
+  phase: 'QUEUED',
+  mode: pick % 3,
+  user: `u${pick % 2}`,
+  launch_plan_name: pick % 5 === 0 ? null : `plan-${pick % 2}`,
+  created_at: at * SECOND,
+  updated_at: at * SECOND,
+  tags: pick % 4 === 0 ? pairsText([['team', 'post']]) : null,
+});
+
+/** What happens to an execution. */
+const changes = fc.oneof(
+  fc.record({ sets: fc.constant('phase' as const), to: fc.constantFrom(...PHASES), lasted: fc.nat(200) }),
+  fc.record({ sets: fc.constant('start' as const), delay: fc.nat(5) }),
+  fc.record({ sets: fc.constant('state' as const), to: fc.constantFrom(0, 1) }),
+);
+type Change = typeof changes extends fc.Arbitrary<infer Value> ? Value : never;
+
+const at = (fields: Fields, field: string): number => Number(fields[field] ?? 0);
+
+const lasting = (fields: Fields, lasted: number): Fields =>
+  typeof fields['duration'] === 'number'
+    ? {}
+    : { duration: lasted * SECOND, duration_class: durationClass(lasted * SECOND) };
+
+const changed = (fields: Fields, change: Change): Fields => {
+  const updated = { ...fields, updated_at: at(fields, 'updated_at') + SECOND };
+  if (change.sets === 'state') return { ...updated, state: change.to };
+  if (change.sets === 'start') {
+    if (typeof fields['started_at'] === 'number') return updated;
+    const start_delay = change.delay * SECOND;
+    return { ...updated, start_delay, started_at: at(fields, 'created_at') + start_delay };
+  }
+  const isEnd = ['FAILED', 'SUCCEEDED', 'ABORTED'].includes(change.to);
+  return { ...updated, phase: change.to, ...(isEnd && lasting(fields, change.lasted)) };
+};
+
+const isText = (field: string, keeps: (text: string) => boolean): Keeps => {
+  return ({ [field]: value }) => typeof value === 'string' && keeps(value);
+};
+const isNumber = (field: string, keeps: (value: number) => boolean): Keeps => {
+  return ({ [field]: value }) => typeof value === 'number' && keeps(value);
+};
+
+const isActive = isNumber('state', (state) => state === 0);
+const active =
+  (keeps: Keeps): Keeps =>
+  (fields) =>
+    isActive(fields) && keeps(fields);
+
+const FILTERS: readonly (readonly [string, Keeps])[] = [
+  ['', isActive],
+  ['eq(phase,RUNNING)', active(isText('phase', (phase) => phase === 'RUNNING'))],
+  ['ne(phase,RUNNING)', active(isText('phase', (phase) => phase !== 'RUNNING'))],
+  ['not_like(phase,RUNNING)', active(isText('phase', (phase) => phase !== 'RUNNING'))],
+  ['value_in(phase,SUCCEEDED;ABORTED)', active(isText('phase', (p) => p === 'SUCCEEDED' || p === 'ABORTED'))],
+  ['value_in(phase,QUEUED;RUNNING;ABORTED)', active(isText('phase', (p) => /^(?:Q|R|ABORTED)/u.test(p)))],
+  ['value_not_in(phase,SUCCEEDED;ABORTED)', active(isText('phase', (p) => p !== 'SUCCEEDED' && p !== 'ABORTED'))],
+  ['gt(phase,FAILED)', active(isText('phase', (phase) => phase > 'FAILED'))],
+  ['contains(phase,ED)', active(isText('phase', (phase) => phase.includes('ED')))],
+  ['ne(phase,FAILED)+ne(mode,1)', active((f) => f['phase'] !== 'FAILED' && f['mode'] !== 1)],
+  ['ne(state,2)', isNumber('state', () => true)],
+  ['value_in(state,0;1)+eq(phase,QUEUED)', isText('phase', (phase) => phase === 'QUEUED')],
+  ['lt(state,2)+value_in(mode,0;2)', isNumber('mode', (mode) => mode !== 1)],
+  ['gt(duration,20)', active(isNumber('duration', (duration) => duration > 20 * SECOND))],
+  [
+    'lte(duration,100)+ne(phase,ABORTED)',
+    active((f) => isNumber('duration', (d) => d <= 100 * SECOND)(f) && f['phase'] !== 'ABORTED'),
+  ],
+  ['gte(started_at,1970-01-01T00:00:03Z)', active(isNumber('started_at', (start) => start >= 3 * SECOND))],
+  ['lt(started_at,1970-01-01T00:00:05Z)', active(isNumber('started_at', (start) => start < 5 * SECOND))],
+  [
+    'gte(created_at,1970-01-01T00:00:02Z)+ne(phase,QUEUED)',
+    active((f) => at(f, 'created_at') >= 2 * SECOND && f['phase'] !== 'QUEUED'),
+  ],
+  ['lt(updated_at,1970-01-01T00:00:06Z)', active(isNumber('updated_at', (updated) => updated < 6 * SECOND))],
+  [
+    'eq(launch_plan.name,plan-1)+value_in(phase,RUNNING;FAILED)',
+    active((f) => f['launch_plan_name'] === 'plan-1' && ['RUNNING', 'FAILED'].includes(String(f['phase']))),
+  ],
+  ['eq(user,u1)', active(isText('user', (user) => user === 'u1'))],
+  ['eq(execution_tag.key,team)', active(isText('tags', () => true))],
+];
+
+const KEYS: Readonly<Record<string, string>> = {
+  created_at: 'created_at',
+  updated_at: 'updated_at',
+  started_at: 'started_at',
+  duration: 'duration',
+  phase: 'phase',
+  mode: 'mode',
+  id: 'recorded',
+  execution_name: 'name',
+};
+
+/** Executions, and everything that each has been since the walk began. */
+const population = (project: string) => {
+  const lives = new Map<string, Fields[]>();
+  let position = 1n;
+  const put = async (key: string, fields: Fields): Promise<void> => {
+    position += 1n;
+    lives.set(key, [...(lives.get(key) ?? []), fields]);
+    const document = { key, position, fields, answer: Buffer.from(key) };
+    await writer.write({
+      documents: [{ collection: executionCollection, document }],
+      checkpoint: { name: `${project} ${position}`, from: undefined, to: { logId: 'l', position } },
+    });
+  };
+  return {
+    lives,
+    add: (seed: Seed) => put(`${project}/${lives.size}`, created(project, lives.size, seed)),
+    change: async (which: number, change: Change) => {
+      const [key, life] = [...lives][which % lives.size]!;
+      await put(key, changed(life.at(-1)!, change));
+    },
+    /** The past is over: what counts is what is. */
+    begin: () => lives.forEach((life, key) => lives.set(key, life.slice(-1))),
+  };
+};
+
+beforeAll(async () => {
+  writer = sqliteReadStore({ directory, mode: 'read-write' });
+  await writer.prepare([executionCollection]);
+  reader = servingReadStore({ directory, queryLimitMs: 10_000 });
+});
+afterAll(async () => {
+  await reader.close();
+  await writer.close();
+});
+
+it('page by page, what fits all the time comes once, by any filter and in any order, while everything changes', async () => {
+  let run = 0;
+  const property = fc.asyncProperty(
+    fc.record({
+      first: fc.array(seeds, { minLength: 2, maxLength: 25 }),
+      before: fc.array(fc.tuple(fc.nat(100), changes), { maxLength: 60 }),
+      during: fc.array(fc.tuple(fc.nat(100), changes), { maxLength: 60 }),
+    }),
+    fc.constantFrom(...FILTERS),
+    fc.record({ key: fc.constantFrom(...Object.keys(KEYS)), direction: fc.constantFrom(0, 1) }),
+    fc.integer({ min: 1, max: 7 }),
+    async ({ first, before, during }, [filters, keeps], sortBy, limit) => {
+      run += 1;
+      const project = `p${run}`;
+      const people = population(project);
+      for (const seed of first) await people.add(seed);
+      for (const [which, change] of before) await people.change(which, change);
+      people.begin();
+      const happens = during.values();
+      const more = first.values();
+      // Something happens before each of the queries that a page is made of.
+      const meanwhile = async (): Promise<void> => {
+        const next = happens.next();
+        if (next.value) await people.change(...next.value);
+        const born = run % 3 === 0 ? more.next().value : undefined;
+        if (born) await people.add(born);
+      };
+      const store: ReadStore = {
+        ...reader,
+        find: async (...asked) => (await meanwhile(), reader.find(...asked)),
+        findDistinct: async (...asked) => (await meanwhile(), reader.findDistinct(...asked)),
+      };
+      const order = { field: 'created_at', direction: 'descending' } as const;
+      const listed: Listed = { rpc: 'L', store, collection: executionCollection, columns: executionColumns, order };
+      const scope = {
+        where: Object.entries({ project, domain: 'd' }).map(([field, value]) => ({ field, is: '=' as const, value })),
+        unlessNamed: [{ field: 'state', is: '=' as const, value: 0 }],
+      };
+      const seen: string[] = [];
+      for (let token = '', isMore = true; isMore; isMore = token !== '') {
+        const page = await listPage(listed, scope, { limit, token, filters, sortBy });
+        seen.push(...page.elements.map((element) => Buffer.from(element).toString()));
+        token = page.token;
+      }
+      const times = (key: string): number => seen.filter((each) => each === key).length;
+      for (const [key, life] of [...people.lives].slice(0, first.length)) {
+        const isStill = new Set(life.map((fields) => fields[KEYS[sortBy.key]!] ?? null)).size === 1;
+        if (isStill && life.every(keeps)) expect([key, times(key)]).toEqual([key, 1]);
+        else if (isStill) expect(times(key), key).toBeLessThanOrEqual(1);
+        if (!life.some(keeps)) expect([key, times(key)]).toEqual([key, 0]);
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 100 });
+}, 60_000);
