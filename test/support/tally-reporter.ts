@@ -15,13 +15,15 @@ export default class TallyReporter implements Reporter {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     let cases = 0;
     for (const module of modules) {
-      // A file that could not be loaded has no tests to count, and is a failure all the same.
-      if (module.children.size === 0 && module.state() === 'failed') count.failed += 1;
+      let failed = 0;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         count[state] += 1;
+        if (state === 'failed') failed += 1;
         if (module.moduleId.includes(CONFORMANCE) && state === 'passed') cases += test.meta().cases ?? 1;
       }
+      // A file that could not be loaded, or what goes before its tests, has no test that could fail.
+      if (failed === 0 && module.state() === 'failed') count.failed += 1;
     }
     if (cases > 0) process.stdout.write(`\n${cases} cases of the contract hold\n`);
     process.stdout.write(
