@@ -3,7 +3,7 @@ import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 import type { Answer, Call, Route, StatusCode } from '../kernel/rpc.js';
 import type { LinkedFiles } from '../kernel/uploads.js';
 import { assertDecodable, decode } from './decode.js';
-import type { AnswerRoom } from './answer-room.js';
+import type { Room } from './room.js';
 import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
 import type { Endpoint, RouteTable } from './routes.js';
@@ -33,7 +33,9 @@ export type Hosting = {
   /** Within this a connection has begun to speak, in milliseconds; 10 s where it is not given. */
   readonly handshakeMs?: number;
   /** Where answers wait for their callers; whoever made it closes it. */
-  readonly answers: AnswerRoom;
+  readonly answers: Room;
+  /** Where requests are held while they are received and worked on; whoever made it closes it. */
+  readonly requests: Room;
   readonly positions: PositionTokens;
   readonly logger: GatewayLog;
   /** False while the process should get no calls; asked by health checks. */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 
 import { RpcError, type StatusCode } from '../kernel/rpc.js';
-import type { CallRoom } from './answer-room.js';
+import type { CallRoom } from './room.js';
 import { type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, encodeAnswer, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { grpcError } from './grpc-trailer.js';

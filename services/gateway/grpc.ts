@@ -14,6 +14,7 @@ import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { acceptConnections, type Connections } from './grpc-connections.js';
 import { healthService } from './grpc-health.js';
 import { REFLECTION_PATHS, reflectionHandler } from './grpc-reflection.js';
+import { boundRequests, type LibraryCall, type RequestLimits } from './grpc-requests.js';
 import { streamHandler } from './grpc-stream.js';
 import { type GrpcHosting, type Peers, unaryHandler } from './grpc-unary.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
@@ -51,17 +52,27 @@ const rewordedBy = (details: string): { code: status; details: string } | undefi
   return undefined;
 };
 
+type Intercepted = ServerInterceptingCallInterface & LibraryCall;
+type Method = { readonly requestStream: boolean };
+
 /**
  * Gives the library's own refusals the status that they deserve: INTERNAL is only for a bug of ours.
  *
  * What the library finds while it reads a request it sends past all interceptors, from the call that they are given; so
  * that call's own `sendStatus` is replaced, and nothing is wrapped around it.
  */
-const reword = (_method: unknown, call: ServerInterceptingCallInterface): ServerInterceptingCallInterface => {
+const reword = (call: Intercepted): void => {
   const send = call.sendStatus.bind(call);
   call.sendStatus = (sent) => send(sent.code === status.OK ? sent : { ...sent, ...rewordedBy(sent.details) });
-  return call;
 };
+
+const intercept =
+  (limits: RequestLimits) =>
+  ({ requestStream }: Method, call: Intercepted): ServerInterceptingCallInterface => {
+    reword(call);
+    boundRequests(call, !requestStream, limits);
+    return call;
+  };
 
 const register = (server: Server, hosting: GrpcHosting): void => {
   for (const endpoint of hosting.routes) {
@@ -108,7 +119,7 @@ export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
     'grpc.keepalive_time_ms': PING_EVERY_MS,
     'grpc.keepalive_timeout_ms': PING_TIMEOUT_MS,
     'grpc.enable_channelz': 0, // nobody asks for its counters, and each call pays for them
-    interceptors: [reword as ServerInterceptor],
+    interceptors: [intercept({ ...hosting, socketOf: (peer) => connections.of(peer) }) as unknown as ServerInterceptor],
   });
   const peers: Peers = { of: (peer) => connections.of(peer) };
   register(server, { ...hosting, peers });

@@ -2,7 +2,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { type Answer, RpcError, type StatusCode } from '../kernel/rpc.js';
-import type { CallRoom } from './answer-room.js';
+import type { CallRoom } from './room.js';
 import { type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { logFailure } from './log.js';

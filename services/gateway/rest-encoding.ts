@@ -4,6 +4,7 @@ import { createGunzip, createGzip, createInflate, constants } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RpcError } from '../kernel/rpc.js';
+import { isLink } from './rest-links.js';
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -49,12 +50,18 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
   return inflated;
 };
 
+/** How a body is compressed; empty where it is not. A file is kept as it comes, however it is encoded. */
+export const encodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  return encoding === 'identity' || isLink(originalUrl) ? '' : encoding;
+};
+
 /** Reads bodies that come compressed. What they come to is bound as any other body is. */
 export const takeCompressedBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+    const encoding = encodingOf(request);
     try {
-      done(null, encoding === '' || encoding === 'identity' ? payload : inflate(payload as Readable, encoding));
+      done(null, encoding === '' ? payload : inflate(payload as Readable, encoding));
     } catch (error) {
       done(error as Error);
     }

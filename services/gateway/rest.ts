@@ -4,6 +4,7 @@ import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
 import { logFailure } from './log.js';
 import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
 import { allowOrigins } from './rest-cors.js';
+import { boundBodies } from './rest-incoming.js';
 import { takeCompressedBodies } from './rest-encoding.js';
 import { bindingTable, readBindings } from './rest-bindings.js';
 import { routed, serveLinks } from './rest-links.js';
@@ -65,6 +66,7 @@ const open = (hosting: Hosting): FastifyInstance => {
   });
   app.server.maxConnections = hosting.maxConnections;
   takeBodiesAsTheyAre(app);
+  boundBodies(app, hosting);
   takeCompressedBodies(app);
   letGoWhenClosing(app);
   allowOrigins(app, hosting.cors);

@@ -85,6 +85,9 @@ export const settings = z
     max_unread_bytes: count
       .default(256 * 1024 * 1024)
       .describe('answers that callers have not read, in bytes; half of it for one connection'),
+    max_request_bytes: count
+      .default(256 * 1024 * 1024)
+      .describe('large requests that are received or worked on, in bytes; half of it for one connection'),
     cors: cors.prefault({}),
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { answerRoom } from '../gateway/answer-room.js';
+import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
@@ -11,7 +11,7 @@ import type { Uploads } from './uploads.js';
 
 const DRAIN_MS = 10_000;
 const ROOM_WAIT_MS = 30_000;
-const READER_PATIENCE_MS = 30_000;
+const PATIENCE_MS = 30_000;
 
 /** Both transports, listening. */
 export type Transports = {
@@ -23,26 +23,30 @@ export type Transports = {
   readonly close: () => Promise<void>;
 };
 
+const limitsOf = (totalBytes: number): RoomLimits => ({
+  totalBytes,
+  perConnectionBytes: totalBytes / 2,
+  waitMs: ROOM_WAIT_MS,
+  patienceMs: PATIENCE_MS,
+});
+
 /** Serves the routes over gRPC and REST, as configured. */
 export const startTransports = async (
   configuration: Configuration,
   routes: readonly AnyRoute[],
   { logId, logger, uploads }: { readonly logId: string; readonly logger: Logger; readonly uploads: Uploads },
 ): Promise<Transports> => {
-  const { host, max_unread_bytes: totalBytes } = configuration;
+  const { host } = configuration;
   let isReady = true;
-  const answers = answerRoom({
-    totalBytes,
-    perConnectionBytes: totalBytes / 2,
-    waitMs: ROOM_WAIT_MS,
-    patienceMs: READER_PATIENCE_MS,
-  });
+  const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
+  const requests = requestRoom(limitsOf(configuration.max_request_bytes));
   const hosting = {
     routes: routeTable(routes),
     host,
     maxMessageBytes: configuration.max_message_bytes,
     maxConnections: configuration.max_connections,
     answers,
+    requests,
     positions: positionTokens(logId),
     logger,
     isReady: () => isReady,
@@ -62,6 +66,7 @@ export const startTransports = async (
       isReady = false;
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       answers.close();
+      requests.close();
     },
   };
 };

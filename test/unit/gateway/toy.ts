@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 
-import { answerRoom } from '../../../services/gateway/answer-room.js';
+import { answerRoom, requestRoom } from '../../../services/gateway/room.js';
 import type { Hosting } from '../../../services/gateway/exchange.js';
 import { serveGrpc } from '../../../services/gateway/grpc.js';
 import { positionTokens } from '../../../services/gateway/position-token.js';
@@ -13,13 +13,16 @@ export const LOG_ID = 'log-1';
 /** What was logged, so that a test sees what callers do not. */
 export type Logged = { readonly level: string; readonly fields: object };
 
+const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, patienceMs: 30_000 };
+
 const hosting = (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}): Hosting => ({
   routes: routeTable(routes),
   host: '127.0.0.1',
   port: 0,
   maxMessageBytes: 64 * 1024 * 1024,
   maxConnections: 100,
-  answers: answerRoom({ perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, patienceMs: 30_000 }),
+  answers: answerRoom(ROOM),
+  requests: requestRoom(ROOM),
   positions: positionTokens(LOG_ID),
   logger: {
     error: (fields) => void logged.push({ level: 'error', fields }),

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { answerRoom } from '../../../services/gateway/answer-room.js';
+import { answerRoom } from '../../../services/gateway/room.js';
 import { type Route, route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 

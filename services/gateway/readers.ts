@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 /** The far end of a connection: what it has to read, and how it gets on. */
 export type Reader = {
   readonly socket: Socket;
-  /** Answers that are on their way or being put together, in bytes. */
+  /** What is held for it, in bytes. */
   heldBytes: number;
-  /** Those that are on their way. */
+  /** Of that, the answers that are on their way. */
   sendingBytes: number;
   /** What had left at `readAt`, in bytes since the connection began. */
   read: number;
@@ -15,6 +15,8 @@ export type Reader = {
 
 /** Closes connections whose answers are not read. */
 export interface ReaderWatch {
+  /** The reader at the end of a connection. */
+  of(socket: Socket): Reader;
   sends(reader: Reader, bytes: number): void;
   sent(reader: Reader, bytes: number): void;
   close(): void;
@@ -24,16 +26,7 @@ export interface ReaderWatch {
 const SIGN_OF_READING_BYTES = 64 * 1024;
 const CHECKS_IN_PATIENCE = 8;
 
-const readers = new WeakMap<Socket, Reader>();
-
-/** The reader at the end of a connection. */
-export const readerOf = (socket: Socket): Reader => {
-  const known = readers.get(socket);
-  if (known) return known;
-  const reader: Reader = { socket, heldBytes: 0, sendingBytes: 0, read: 0, readAt: 0 };
-  readers.set(socket, reader);
-  return reader;
-};
+const newReader = (socket: Socket): Reader => ({ socket, heldBytes: 0, sendingBytes: 0, read: 0, readAt: 0 });
 
 /** What the operating system has taken: `bytesWritten` counts what still queues in the process too. */
 const takenBytes = (socket: Socket): number => {
@@ -43,6 +36,7 @@ const takenBytes = (socket: Socket): number => {
 
 /** Watches who has answers to read, and closes the connection of who takes none of them for `patienceMs`. */
 export const watchReaders = (patienceMs: number): ReaderWatch => {
+  const readers = new WeakMap<Socket, Reader>();
   const slow = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -62,6 +56,11 @@ export const watchReaders = (patienceMs: number): ReaderWatch => {
   };
 
   return {
+    of: (socket) => {
+      const reader = readers.get(socket) ?? newReader(socket);
+      readers.set(socket, reader);
+      return reader;
+    },
     sends: (reader, bytes) => {
       reader.sendingBytes += bytes;
       if (slow.has(reader)) return;

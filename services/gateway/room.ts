@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net';
 
 import { RpcError } from '../kernel/rpc.js';
-import { type Reader, readerOf, type ReaderWatch, watchReaders } from './answer-readers.js';
+import { type Reader, type ReaderWatch, watchReaders } from './readers.js';
 
-/** How much memory answers may take until their callers have read them. */
+/** How much memory may be held for calls: for answers until they are read, or for requests until they are answered. */
 export type RoomLimits = {
   readonly perConnectionBytes: number;
   /** Over all connections. */
   readonly totalBytes: number;
   /** A call waits for room no longer than this. */
   readonly waitMs: number;
-  /** A connection that has answers to read and reads none of them for so long is closed. */
+  /** Who has answers to read and reads none of them for so long, or is to send and sends nothing, is given up. */
   readonly patienceMs: number;
 };
 
 /** What one call takes of the room. */
 export interface CallRoom {
   /**
-   * Waits until there is room for an answer that is about to be put together. A call that holds room already gets more
-   * at once, because it can only end by getting it.
+   * Waits until there is room for what is about to be received or put together. A call that holds room already gets
+   * more at once, because it can only end by getting it.
    *
    * @throws {RpcError} RESOURCE_EXHAUSTED when there is none in time; CANCELLED when the call ends first.
    */
@@ -33,8 +33,9 @@ export interface CallRoom {
   readonly leave: () => void;
 }
 
-/** The memory for answers that nobody has read. */
-export interface AnswerRoom {
+/** A bounded part of the memory. */
+export interface Room {
+  readonly limits: RoomLimits;
   /** Opens the account of a call that came by a connection. Only who leaves in the end may make or fill. */
   open(socket: Socket): CallRoom;
   readonly close: () => void;
@@ -43,6 +44,7 @@ export interface AnswerRoom {
 /** What all calls hold together, and who waits to get in. */
 type Ledger = {
   readonly limits: RoomLimits;
+  readonly exhausted: Exhausted;
   readonly watch: ReaderWatch;
   readonly waiting: Set<Waiting>;
   totalBytes: number;
@@ -53,10 +55,16 @@ type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: nu
 
 type Waiting = { readonly account: Account; readonly bytes: number; readonly enter: () => void };
 
-const MAX_WAITING = 1_000;
+/** What who finds no room is told. */
+type Exhausted = (where: 'here' | 'on this connection') => RpcError;
 
-const exhausted = (where: 'here' | 'on this connection'): RpcError =>
-  new RpcError('RESOURCE_EXHAUSTED', `too many answers wait to be read ${where}: read them, or ask for less at a time`);
+const MAX_WAITING = 1_000;
+const RETRY_AFTER_MS = 1_000;
+
+const tooMuch =
+  (what: (where: string) => string): Exhausted =>
+  (where) =>
+    new RpcError('RESOURCE_EXHAUSTED', what(where), [], RETRY_AFTER_MS);
 
 const gone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
@@ -87,7 +95,7 @@ const admit = (ledger: Ledger): void => {
 };
 
 const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
-  const { waiting, limits } = account.ledger;
+  const { waiting, limits, exhausted } = account.ledger;
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
@@ -114,7 +122,7 @@ const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promis
 const make = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   const { ledger } = account;
   if (abandoned.aborted) return Promise.reject(gone());
-  if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(exhausted('here'));
+  if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(ledger.exhausted('here'));
   const turn = turnOf(account, bytes, abandoned);
   admit(ledger);
   return turn;
@@ -131,7 +139,7 @@ const fill = (account: Account, bytes: number): void => {
     ledger.watch.sends(reader, bytes);
   }
   admit(ledger);
-  if (isRefused) throw exhausted(where);
+  if (isRefused) throw ledger.exhausted(where);
 };
 
 const leave = (account: Account): void => {
@@ -144,13 +152,13 @@ const leave = (account: Account): void => {
   setImmediate(admit, ledger);
 };
 
-/** The room of one process, for all its transports. */
-export const answerRoom = (limits: RoomLimits): AnswerRoom => {
+const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
   const watch = watchReaders(limits.patienceMs);
-  const ledger: Ledger = { limits, watch, waiting: new Set(), totalBytes: 0 };
+  const ledger: Ledger = { limits, exhausted, watch, waiting: new Set(), totalBytes: 0 };
   return {
+    limits,
     open: (socket) => {
-      const account: Account = { ledger, reader: readerOf(socket), heldBytes: 0, sendingBytes: 0 };
+      const account: Account = { ledger, reader: watch.of(socket), heldBytes: 0, sendingBytes: 0 };
       const end = new AbortController();
       return {
         make: async (bytes) => {
@@ -170,3 +178,17 @@ export const answerRoom = (limits: RoomLimits): AnswerRoom => {
     close: () => watch.close(),
   };
 };
+
+/** The room of one process for answers that nobody has read, for all its transports. */
+export const answerRoom = (limits: RoomLimits): Room =>
+  openRoom(
+    limits,
+    tooMuch((where) => `too many answers wait to be read ${where}: read them, or ask for less at a time`),
+  );
+
+/** The room of one process for requests that are received or worked on, for all its transports. */
+export const requestRoom = (limits: RoomLimits): Room =>
+  openRoom(
+    limits,
+    tooMuch((where) => `too many large requests are on their way ${where}: send fewer of them at a time`),
+  );

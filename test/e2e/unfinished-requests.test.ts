@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+
+const MIB = 1024 * 1024;
+const ANNOUNCED_BYTES = 60 * MIB;
+const SENT_BYTES = 8 * MIB;
+// 100 of them would be 800 MiB; those that have room come to much less.
+const UNFINISHED = 100;
+const GROWTH_BYTES = 300 * MIB;
+
+const data = mkdtempSync(join(tmpdir(), 'unfinished-'));
+let server: ServerProcess;
+beforeAll(async () => {
+  server = await startServerProcess({ data });
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const residentBytes = (): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+
+const version = async (): Promise<number> => (await fetch(`${server.ready.http}/api/v1/version`)).status;
+
+/** The most memory that the server takes until nothing more of what is sent leaves; small calls are answered all along. */
+const peakWhile = async (sent: () => number): Promise<number> => {
+  let peak = 0;
+  let seen = -1;
+  for (let still = 0; still < 100; still++) {
+    if (sent() !== seen) still = 0;
+    seen = sent();
+    expect(await version()).toBe(200);
+    peak = Math.max(peak, residentBytes());
+  }
+  return peak;
+};
+
+/** Calls of one connection, each of which announces a large message and sends a part of it. */
+const unfinishedCalls = (calls: number): ClientHttp2Session => {
+  const session = connectHttp2(`http://${server.ready.grpc}`);
+  session.on('error', () => undefined);
+  closing.push(() => session.destroy());
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(ANNOUNCED_BYTES, 1);
+  const part = Buffer.concat([head, Buffer.alloc(SENT_BYTES, 'x')]);
+  for (let i = 0; i < calls; i++) {
+    const path = '/flyteidl.service.AdminService/CreateExecution';
+    const request = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+    request.on('error', () => undefined).resume();
+    request.write(part);
+  }
+  return session;
+};
+
+/** Connections that each announce a large body and send a part of it. */
+const unfinishedBodies = (connections: number, head: string): readonly Socket[] =>
+  Array.from({ length: connections }, () => {
+    const socket = connect(portOf(server.ready.http), '127.0.0.1').resume();
+    socket.on('error', () => undefined);
+    closing.push(() => socket.destroy());
+    socket.write(`POST /api/v1/executions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}`);
+    socket.write(Buffer.alloc(SENT_BYTES, 'x'));
+    return socket;
+  });
+
+describe('large requests that nobody finishes', () => {
+  it('take little memory over gRPC, and small calls go on', async () => {
+    const before = residentBytes();
+    const session = unfinishedCalls(UNFINISHED);
+    const peak = await peakWhile(() => session.socket.bytesWritten);
+    expect(peak - before).toBeLessThan(GROWTH_BYTES);
+    expect(session.destroyed).toBe(false);
+  });
+
+  it.each([
+    ['of a length that is said', `Content-Length: ${ANNOUNCED_BYTES}\r\n\r\n`],
+    ['in chunks', `Transfer-Encoding: chunked\r\n\r\n${ANNOUNCED_BYTES.toString(16)}\r\n`],
+  ])('take little memory over REST, %s, and small calls go on', async (_how, head) => {
+    const before = residentBytes();
+    const sockets = unfinishedBodies(UNFINISHED, head);
+    const sent = () =>
+      sockets.reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0);
+    const peak = await peakWhile(sent);
+    expect(peak - before).toBeLessThan(GROWTH_BYTES);
+  });
+});

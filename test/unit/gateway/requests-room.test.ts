@@ -1,0 +1,222 @@
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect, Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { TaskCreateRequestSchema, TaskCreateResponseSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { requestRoom } from '../../../services/gateway/room.js';
+import { route } from '../../../services/kernel/rpc.js';
+import { overGrpc, overHttp } from './toy.js';
+
+const LARGE_BYTES = 400_000;
+const PATH = '/flyteidl.service.AdminService/CreateTask';
+
+const large = toBinary(
+  TaskCreateRequestSchema,
+  create(TaskCreateRequestSchema, { id: { name: 'x'.repeat(LARGE_BYTES) } }),
+);
+
+const limits = (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => ({
+  perConnectionBytes: LARGE_BYTES * 1.5,
+  totalBytes: LARGE_BYTES * 3,
+  waitMs: 30_000,
+  patienceMs: 60_000,
+  ...more,
+});
+
+const accepts = route(AdminService.method.createTask, () => Promise.resolve(create(TaskCreateResponseSchema)));
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const grpc = async (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => {
+  const requests = requestRoom(limits(more));
+  const toy = await overGrpc([accepts], [], { requests });
+  closing.push(() => toy.close());
+  return { ...toy, requests };
+};
+
+const framed = (message: Uint8Array): Buffer => {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+};
+
+/** A call that has sent its message but for the last byte; `answer` is its status and text. */
+const beginCall = (session: ClientHttp2Session) => {
+  const request = session.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
+  const whole = framed(large);
+  const answer = new Promise<string>((resolve) => {
+    const see = (sent: Record<string, unknown>) => {
+      if (typeof sent['grpc-status'] === 'string') resolve(`${sent['grpc-status']} ${String(sent['grpc-message'])}`);
+    };
+    request.on('response', see).on('trailers', see);
+  });
+  request.on('error', () => undefined).resume();
+  request.write(whole.subarray(0, -1));
+  return { answer, finish: () => request.end(whole.subarray(-1)) };
+};
+
+const connection = (port: number): ClientHttp2Session => {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  session.on('error', () => undefined);
+  closing.push(() => session.destroy());
+  return session;
+};
+
+describe('large requests over gRPC', () => {
+  it('wait for those before them, and are answered then', async () => {
+    const { port } = await grpc();
+    const session = connection(port);
+    const [first, second] = [beginCall(session), beginCall(session)];
+    second.finish();
+    let answered = '';
+    void second.answer.then((status) => (answered = status));
+    await new Promise((resolve) => session.ping(resolve));
+    expect(answered).toBe('');
+    first.finish();
+    expect(await first.answer).toMatch(/^0 /);
+    expect(await second.answer).toMatch(/^0 /);
+  });
+
+  it('are RESOURCE_EXHAUSTED when there is no room for them in time', async () => {
+    const { port } = await grpc({ waitMs: 200 });
+    const session = connection(port);
+    const first = beginCall(session);
+    expect(decodeURIComponent(await beginCall(session).answer)).toBe(
+      '8 too many large requests are on their way here: send fewer of them at a time',
+    );
+    first.finish();
+    expect(await first.answer).toMatch(/^0 /);
+  });
+
+  it('leave their room when their connection ends', async () => {
+    const { port, call } = await grpc();
+    const gone = [connection(port), connection(port), connection(port)];
+    for (const session of gone) beginCall(session);
+    for (const session of gone) await new Promise((resolve) => session.ping(resolve));
+    const waiting = call(PATH, large);
+    for (const session of gone) session.destroy();
+    expect((await waiting).error).toBeUndefined();
+  });
+
+  it('are DEADLINE_EXCEEDED when the rest does not come, and room is left for the next', async () => {
+    const { port, call } = await grpc({ patienceMs: 200, totalBytes: LARGE_BYTES });
+    const silent = beginCall(connection(port));
+    expect((await call(PATH, large)).error).toBeUndefined();
+    expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request has not come in time');
+  });
+
+  it('are counted as what they unpack to', async () => {
+    const { port, requests } = await grpc({ waitMs: 200, totalBytes: LARGE_BYTES * 2 });
+    await requests.open(new Socket()).make(LARGE_BYTES);
+    const session = connection(port);
+    const request = session.request({
+      ':method': 'POST',
+      ':path': PATH,
+      'content-type': 'application/grpc',
+      'grpc-encoding': 'gzip',
+    });
+    const packed = framed(gzipSync(Buffer.alloc(10_000_000)));
+    packed[0] = 1;
+    const status = new Promise((resolve) => request.on('response', (sent) => resolve(sent['grpc-status'])));
+    request.resume().end(packed);
+    expect(await status).toBe('8');
+  });
+
+  it('are unpacked when there is room for them', async () => {
+    const { port, requests } = await grpc();
+    const room = requests.open(new Socket());
+    await room.make(LARGE_BYTES * 3);
+    const session = connection(port);
+    const request = session.request({
+      ':method': 'POST',
+      ':path': PATH,
+      'content-type': 'application/grpc',
+      'grpc-encoding': 'gzip',
+    });
+    const packed = framed(gzipSync(large));
+    packed[0] = 1;
+    const status = new Promise((resolve) => {
+      request.on('trailers', (sent: Record<string, unknown>) => resolve(sent['grpc-status']));
+    });
+    request.resume().end(packed);
+    await new Promise((resolve) => session.ping(resolve));
+    room.leave();
+    expect(await status).toBe('0');
+  });
+
+  it('come whole, whatever pieces they come in', async () => {
+    const { port, call } = await grpc();
+    const request = connection(port).request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
+    const status = new Promise((resolve) => {
+      request.on('trailers', (sent: Record<string, unknown>) => resolve(sent['grpc-status']));
+    });
+    request.resume();
+    const small = framed(toBinary(TaskCreateRequestSchema, create(TaskCreateRequestSchema, { id: { name: 'x' } })));
+    for (const byte of small) await new Promise((resolve) => request.write(Buffer.from([byte]), resolve));
+    request.end();
+    expect(await status).toBe('0');
+    expect((await call(PATH, large)).error).toBeUndefined();
+  });
+});
+
+describe('large requests over REST', () => {
+  const rest = async (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => {
+    const toy = await overHttp([accepts], [], { requests: requestRoom(limits(more)) });
+    closing.push(() => toy.close());
+    return toy;
+  };
+  const body = (): string => JSON.stringify({ id: { name: 'x'.repeat(LARGE_BYTES) } });
+
+  const beginBody = (url: string, head: string) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    closing.push(() => socket.destroy());
+    let isClosed = false;
+    socket.resume().on('close', () => (isClosed = true));
+    socket.write(`POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+    const sent = new Promise<void>((resolve) => socket.write(body().slice(0, 300_000), () => resolve()));
+    return { socket, sent, isClosed: () => isClosed };
+  };
+  const LENGTH = `Content-Length: ${LARGE_BYTES + 20}`;
+
+  it('are RESOURCE_EXHAUSTED when there is no room for them in time, and tell when to try again', async () => {
+    const { url, send } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
+    await beginBody(url, LENGTH).sent;
+    const refused = await send('POST', '/api/v1/tasks', body());
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toMatchObject({
+      message: expect.stringMatching(/^too many large requests/) as string,
+    });
+  });
+
+  it('leave their room when their connection ends', async () => {
+    const { url, send } = await rest({ totalBytes: LARGE_BYTES });
+    const { socket, sent } = beginBody(url, LENGTH);
+    await sent;
+    const waiting = send('POST', '/api/v1/tasks', body());
+    socket.destroy();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it.each([
+    ['of a length that is said', LENGTH],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nfffff'],
+  ])('end their connection when the rest does not come: %s', async (_how, head) => {
+    const { url } = await rest({ patienceMs: 200 });
+    await expect.poll(beginBody(url, head).isClosed, { timeout: 5_000 }).toBe(true);
+  });
+
+  it('are taken in chunks and compressed', async () => {
+    const { send } = await rest();
+    const packed = gzipSync(body());
+    expect((await send('POST', '/api/v1/tasks', packed, { 'content-encoding': 'gzip' })).status).toBe(200);
+  });
+});
