@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agents } from './agent-settings.js';
+import { kafka } from './kafka-settings.js';
 import {
   budgets,
   cors,
@@ -93,6 +94,7 @@ export const settings = z
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
     agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
+    kafka: kafka.prefault({}),
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
       .prefault({}),

@@ -32,6 +32,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   eventstoreMode: ['eventstore_mode'],
   eventstoreFormat: ['eventstore_format'],
   role: ['role'],
+  kafka: ['kafka', 'brokers'],
   host: ['host'],
   logLevel: ['log_level'],
   insecure: ['insecure'],
@@ -92,6 +93,7 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
       ),
     )
     .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka, to publish the log to')
     .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
     .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
 

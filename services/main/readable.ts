@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type JsonValue,
   type Message,
+  toBinary,
   toJson,
 } from '@bufbuild/protobuf';
 import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
@@ -28,9 +29,12 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
-import type { Content, PayloadStore } from '../kernel/payload-store.js';
+import { CorruptEvent, CorruptPayload, UnknownEvent } from '../kernel/fault.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import type { Content, PayloadRef, PayloadStore } from '../kernel/payload-store.js';
 
-const registry = createRegistry(
+/** The messages that events are stored as. */
+export const eventRegistry = createRegistry(
   file_platformidl_eventlog_attributes,
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,
@@ -41,7 +45,8 @@ const registry = createRegistry(
   file_platformidl_eventlog_workflow,
 );
 
-const REPORTS: Readonly<Record<string, DescMessage>> = {
+/** What engines report, by the entity. */
+export const REPORTS: Readonly<Record<string, DescMessage>> = {
   [EngineReported_Entity[EngineReported_Entity.WORKFLOW]]: WorkflowExecutionEventSchema,
   [EngineReported_Entity[EngineReported_Entity.NODE]]: NodeExecutionEventSchema,
   [EngineReported_Entity[EngineReported_Entity.TASK]]: TaskExecutionEventSchema,
@@ -53,7 +58,8 @@ const contentOf = (field: string, data: JsonObject): DescMessage | undefined => 
   return CONTENTS[field];
 };
 
-const CONTENTS: Readonly<Record<string, DescMessage>> = {
+/** What the bytes in a field of events are, by its name in JSON. */
+export const CONTENTS: Readonly<Record<string, DescMessage>> = {
   closed: OpenEntitiesSchema,
   inputs: LiteralMapSchema,
   userInputs: LiteralMapSchema,
@@ -61,7 +67,8 @@ const CONTENTS: Readonly<Record<string, DescMessage>> = {
   value: LiteralSchema,
 };
 
-const COMPILED: Readonly<Record<string, DescMessage>> = {
+/** What `compiled` is, by the event. */
+export const COMPILED: Readonly<Record<string, DescMessage>> = {
   TaskRegistered: CompiledTaskSchema,
   WorkflowRegistered: CompiledWorkflowClosureSchema,
 };
@@ -69,29 +76,32 @@ const COMPILED: Readonly<Record<string, DescMessage>> = {
 const opened = (schema: DescMessage | undefined, value: JsonValue): JsonValue => {
   const inline = typeof value === 'object' && value !== null && !Array.isArray(value) ? value['inline'] : undefined;
   if (schema === undefined || typeof inline !== 'string') return value;
-  return toJson(schema, fromBinary(schema, Buffer.from(inline, 'base64')), { registry });
+  return toJson(schema, fromBinary(schema, Buffer.from(inline, 'base64')), { registry: eventRegistry });
 };
 
+type Fetch = (ref: PayloadRef) => Promise<Uint8Array | undefined>;
+
 /** What lies beside the event takes its place in it; what cannot be had stays a reference. */
-const bringIn = async (schema: DescMessage, message: Message, payloads: PayloadStore): Promise<void> => {
+const bringIn = async (schema: DescMessage, message: Message, fetch: Fetch): Promise<void> => {
   const fields = message as unknown as Readonly<Record<string, unknown>>;
   for (const { message: type, localName } of schema.fields) {
     const part = type?.typeName === ContentSchema.typeName ? (fields[localName] as Content | undefined) : undefined;
     if (part?.content.case !== 'ref') continue;
-    const value = await payloads.get(part.content.value).catch(() => undefined);
+    const value = await fetch(part.content.value);
     if (value !== undefined) part.content = { case: 'inline', value };
   }
 };
 
-const jsonOf = async (schema: DescMessage, data: Uint8Array, payloads: PayloadStore): Promise<JsonValue> => {
-  const message = fromBinary(schema, data);
-  await bringIn(schema, message, payloads);
-  const json = toJson(schema, message, { registry }) as JsonObject;
-  const open = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
+type Open = typeof opened;
+
+const jsonOf = async (schema: DescMessage, message: Message, fetch: Fetch, open: Open): Promise<JsonValue> => {
+  await bringIn(schema, message, fetch);
+  const json = toJson(schema, message, { registry: eventRegistry }) as JsonObject;
+  const openField = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
     field,
-    opened(field === 'compiled' ? COMPILED[schema.name] : contentOf(field, json), value),
+    open(field === 'compiled' ? COMPILED[schema.name] : contentOf(field, json), value),
   ];
-  return Object.fromEntries(Object.entries(json).map(open));
+  return Object.fromEntries(Object.entries(json).map(openField));
 };
 
 /**
@@ -99,7 +109,71 @@ const jsonOf = async (schema: DescMessage, data: Uint8Array, payloads: PayloadSt
  * included. Bytes that this release cannot read are shown as they are, in base64.
  */
 export const readable = async (type: string, data: Uint8Array, payloads: PayloadStore): Promise<JsonValue> => {
-  const schema = registry.getMessage(`platformidl.eventlog.${type}`);
+  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
   const asTheyAre = (): JsonValue => Buffer.from(data).toString('base64');
-  return schema === undefined ? asTheyAre() : jsonOf(schema, data, payloads).catch(asTheyAre);
+  const fetch: Fetch = (ref) => payloads.get(ref).catch(() => undefined);
+  if (schema === undefined) return asTheyAre();
+  try {
+    return await jsonOf(schema, fromBinary(schema, data), fetch, opened);
+  } catch {
+    return asTheyAre();
+  }
+};
+
+/** An object that is damaged stays a reference, as one that is gone does; one that cannot be had now is waited for. */
+const intact =
+  (payloads: PayloadStore): Fetch =>
+  (ref) =>
+    payloads.get(ref).catch((error: unknown) => {
+      if (error instanceof CorruptPayload) return undefined;
+      throw error;
+    });
+
+/** Content that has no JSON is given as it is. */
+const openedIfPossible: Open = (schema, value) => {
+  try {
+    return opened(schema, value);
+  } catch {
+    return value;
+  }
+};
+
+const schemaOf = (type: string): DescMessage => {
+  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
+  if (schema === undefined) throw new UnknownEvent(`event type ${type} is unknown`);
+  return schema;
+};
+
+/** Gives events to programs. */
+export type PresentingWhole = {
+  readonly json: (event: RecordedEvent) => Promise<JsonValue>;
+  readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
+};
+
+/**
+ * Gives events to programs: whole, or not at all.
+ *
+ * @throws {UnknownEvent} of a type that this release does not know.
+ * @throws {CorruptEvent} when the data is not what the type says.
+ * @throws {StoreUnavailable} when what lies beside the log cannot be had now.
+ */
+export const presentingWhole = (payloads: PayloadStore): PresentingWhole => {
+  const fetch = intact(payloads);
+  const checked = (type: string, data: Uint8Array): readonly [DescMessage, Message] => {
+    const schema = schemaOf(type);
+    try {
+      return [schema, fromBinary(schema, data)];
+    } catch (error) {
+      throw new CorruptEvent(`${type} cannot be decoded`, error);
+    }
+  };
+  return {
+    json: async ({ type, data }: RecordedEvent): Promise<JsonValue> =>
+      jsonOf(...checked(type, data), fetch, openedIfPossible),
+    message: async ({ type, data }: RecordedEvent): Promise<Uint8Array> => {
+      const [schema, message] = checked(type, data);
+      await bringIn(schema, message, fetch);
+      return toBinary(schema, message);
+    },
+  };
 };

@@ -11,6 +11,7 @@ import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
+import { startExport } from './export.js';
 import { type LogSource, openWritableLog } from './log-source.js';
 import { assertPortIsFree } from './ports.js';
 import { slotsOf } from './slot-holders.js';
@@ -118,8 +119,12 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   });
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
+  const egress = await startExport(configuration, source, logger);
   const transports = await startTransports(configuration, routes, { logId: store.logId, logger, uploads });
 
+  // Closed in this order: what takes calls first, what others stand on last.
+  const first = [transports, eventstore, egress, expiring, following, unseen];
+  const last = [largeWorkflows, views, readStore, payloads, store];
   return {
     grpc: transports.grpc,
     http: transports.http,
@@ -128,18 +133,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: firstFailure([log.ended, views.failed, following.ended, expiring.ended, eventstore.failed]),
+    failed: firstFailure([log.ended, views.failed, following.ended, expiring.ended, eventstore.failed, egress.failed]),
     close: async () => {
-      await transports.close();
-      await eventstore.close();
-      await expiring.close();
-      await following.close();
-      await unseen.close();
-      await largeWorkflows.close();
-      await views.close();
-      await readStore.close();
-      await payloads.close();
-      await store.close();
+      for (const part of [...first, ...last]) await part.close();
       lock.release();
     },
   };

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import type { Connection } from '../reactors/export-to-kafka/client.js';
+import type { TopicSettings } from '../reactors/export-to-kafka/topics.js';
+import type { Configuration } from './configuration.js';
+import { CannotGoOn } from './told.js';
+
+type KafkaSettings = Configuration['kafka'];
+
+const authoritiesIn = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CannotGoOn(`kafka.tls_ca: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+};
+
+/**
+ * How the brokers of the configuration are reached.
+ *
+ * @throws {CannotGoOn} when the file of authorities cannot be read.
+ */
+export const connectionOf = (kafka: KafkaSettings): Connection => {
+  const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;
+  return {
+    brokers,
+    ...(tls && { tls: file === '' ? {} : { authorities: authoritiesIn(file) } }),
+    ...(username !== '' && { credentials: { mechanism: kafka.sasl_mechanism, username, password } }),
+  };
+};
+
+/** How topics are named and made. */
+export const topicsOf = (kafka: KafkaSettings): TopicSettings => ({
+  prefix: kafka.topic_prefix,
+  partitions: kafka.topic_partitions,
+  replicationFactor: kafka.replication_factor === 0 ? -1 : kafka.replication_factor,
+});

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { EXPORT_FORMATS } from '../reactors/export-to-kafka/message.js';
+import { count, flag } from './setting-kinds.js';
+
+const broker = z.string().regex(/^\S+:\d{1,5}$/u, { error: 'must be HOST:PORT' });
+
+const brokers = z.preprocess(
+  (value) => (typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value),
+  z.array(broker, { error: 'must be HOST:PORT, or several with commas' }),
+);
+
+const oneOrMore = count.refine((value) => value > 0, 'must be 1 or more');
+
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+
+/** The egress to Kafka. */
+export const kafka = z.strictObject({
+  brokers: brokers.default([]).describe('HOST:PORT of the brokers that the log is published to'),
+  format: z
+    .enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` })
+    .default('json')
+    .describe('event format of CloudEvents: json or protobuf'),
+  topic_prefix: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,180}$/u, { error: 'must be letters, digits, dots, dashes and underscores, at most 180' })
+    .default('flightlog')
+    .describe('what the names of all topics begin with'),
+  topic_partitions: oneOrMore.default(6).describe('partitions of each topic of events'),
+  replication_factor: count
+    .default(0)
+    .describe('copies of each partition of a topic that is made; 0 is the default of the cluster'),
+  export_partitions: oneOrMore
+    .default(1)
+    .describe('parts that the log is published in, side by side; fixed from the first event on'),
+  tls: flag.default(false).describe('connect with TLS'),
+  tls_ca: z
+    .string()
+    .default('')
+    .describe('file with the authorities to trust, in PEM; those of the platform by default'),
+  sasl_mechanism: z
+    .enum(MECHANISMS, { error: `must be one of ${MECHANISMS.join(', ')}` })
+    .default('plain')
+    .describe('how a username is shown to be ours'),
+  sasl_username: z.string().default('').describe('username at the brokers; none without'),
+  sasl_password: z.string().default('').describe('password at the brokers'),
+});

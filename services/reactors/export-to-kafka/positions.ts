@@ -1,0 +1,64 @@
+import type { Kafka, Message } from 'kafkajs';
+import { ExportRefused } from './failure.js';
+import { readTopics } from './topic-reader.js';
+import { positionsTopic } from './topics.js';
+
+/** How far a part of a log has been published, and by whom. */
+export type ExportPosition = {
+  readonly logId: string;
+  /** Everything of the part up to here is published. */
+  readonly position: bigint;
+  /** Into how many parts the log was divided. */
+  readonly parts: number;
+  readonly worker: string;
+};
+
+/** The record of a position; the last one of its key counts. */
+export const positionRecord = (part: number, { logId, position, parts, worker }: ExportPosition): Message => ({
+  key: String(part),
+  value: JSON.stringify({ logId, position: position.toString(), parts, worker }),
+});
+
+const parsed = (value: Buffer): ExportPosition => {
+  const { position, ...others } = JSON.parse(value.toString()) as Omit<ExportPosition, 'position'> & {
+    readonly position: string;
+  };
+  return { ...others, position: BigInt(position) };
+};
+
+/** Every part that has a position, with the last one. */
+export const readPositions = async (kafka: Kafka, prefix: string): Promise<ReadonlyMap<number, ExportPosition>> => {
+  const positions = new Map<number, ExportPosition>();
+  await readTopics(
+    kafka,
+    [positionsTopic(prefix)],
+    ({ key, value }) => {
+      if (key === null) return;
+      if (value === null) positions.delete(Number(key.toString()));
+      else positions.set(Number(key.toString()), parsed(value));
+    },
+    { groupPrefix: `${prefix}.export` },
+  );
+  return positions;
+};
+
+/**
+ * Makes sure that positions are of this log and of as many parts.
+ *
+ * @throws {ExportRefused} when they are not: going on would repeat events, or leave some out.
+ */
+export const assertOwn = (
+  positions: ReadonlyMap<number, ExportPosition>,
+  { logId, parts, prefix }: { readonly logId: string; readonly parts: number; readonly prefix: string },
+): void => {
+  for (const found of positions.values()) {
+    if (found.logId !== logId)
+      throw new ExportRefused(
+        `the topics ${prefix}.* have the events of another log, ${found.logId}, and this one is ${logId}: publish to other topics (kafka.topic_prefix)`,
+      );
+    if (found.parts !== parts)
+      throw new ExportRefused(
+        `the topics ${prefix}.* were published in ${found.parts} part(s), and kafka.export_partitions is ${parts}: set it back, or publish to other topics (kafka.topic_prefix)`,
+      );
+  }
+};

@@ -1,0 +1,149 @@
+import type { Kafka } from 'kafkajs';
+import type { EventLog } from '../../kernel/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { categoryOf } from '../../kernel/stream.js';
+import { ExportRefused } from './failure.js';
+import { type ExportFormat, messageOf, type MessageOptions, type Outgoing, type Presenting } from './message.js';
+import { partOf } from './part-of.js';
+import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
+import { openPump, type Pump } from './pump.js';
+import { openTopics, positionsTopic, topicOf, type TopicLimits, type TopicSettings } from './topics.js';
+import { openWriter, type Writer } from './writer.js';
+
+/** What is published of a log, where to, and by whom. */
+export type SessionOptions = {
+  readonly kafka: Kafka;
+  readonly log: EventLog;
+  readonly topics: TopicSettings;
+  readonly format: ExportFormat;
+  readonly presenting: Presenting;
+  /** The categories of streams that are published; the rest of the log is left out. */
+  readonly categories: readonly string[];
+  /** Into how many parts the log is divided. */
+  readonly parts: number;
+  /** What this process calls itself among those that export. */
+  readonly worker: string;
+};
+
+/** A worker's hold on a part of the log, until another takes over or something fails. */
+export interface Session {
+  /** Publishes what is recorded, until it is told to stop. */
+  follow(stopped: Promise<void>): Promise<void>;
+  /** When the oldest event was recorded that is not published, in milliseconds since 1970. */
+  oldestMs(): number | undefined;
+  close(): Promise<void>;
+}
+
+/** Below what every broker takes as one batch by default, 1 MiB. */
+const MAX_BATCH_BYTES = 900_000;
+const IDLE_MS = 5_000;
+
+/**
+ * How far a part has been published; `undefined` when it never was.
+ *
+ * @throws {ExportRefused} when the positions are of another log.
+ */
+export const lastPosition = async (
+  part: number,
+  { kafka, log, topics, parts }: SessionOptions,
+): Promise<ExportPosition | undefined> => {
+  const positions = await readPositions(kafka, topics.prefix);
+  assertOwn(positions, { logId: log.logId, parts, prefix: topics.prefix });
+  return positions.get(part);
+};
+
+const assertInLog = async (position: bigint, { log, topics }: SessionOptions): Promise<void> => {
+  const head = await log.head();
+  if (position > head)
+    throw new ExportRefused(
+      `the topics ${topics.prefix}.* have the events up to position ${position}, and the log ends at ${head}: a restored log needs an identity of its own, \`flightlog log renew-id\``,
+    );
+};
+
+const openOwnWriter = (part: number, { kafka, log, topics: { prefix } }: SessionOptions): Promise<Writer> =>
+  openWriter(kafka, {
+    transactionalId: `${prefix}.export.${log.logId}.${part}`,
+    topicOf: (category) => topicOf(prefix, category),
+    positions: positionsTopic(prefix),
+  });
+
+type Held = {
+  readonly part: number;
+  readonly from: bigint;
+  readonly writer: Writer;
+  readonly limits: TopicLimits;
+  readonly options: SessionOptions;
+};
+
+const recordOf = ({ part, options: { log, parts, worker } }: Omit<Held, 'from' | 'writer'>, position: bigint) =>
+  positionRecord(part, { logId: log.logId, position, parts, worker });
+
+const pumpOf = (held: Held): Pump =>
+  openPump({
+    from: held.from,
+    maxBytes: Math.min(MAX_BATCH_BYTES, ...held.limits.values()),
+    write: (messages, position) => held.writer.commit(messages, recordOf(held, position)),
+    idleMs: IDLE_MS,
+  });
+
+/** Makes messages of the events of a part. */
+const maker = ({ part, limits, options }: Held): ((events: readonly RecordedEvent[]) => Promise<Outgoing[]>) => {
+  const { log, format, presenting, topics, categories, parts } = options;
+  const wanted = new Set(categories);
+  const maxBytes = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
+  const making: MessageOptions = { logId: log.logId, format, presenting, maxBytes };
+  const isOurs = ({ stream }: RecordedEvent): boolean =>
+    wanted.has(categoryOf(stream)) && (parts === 1 || partOf(stream, parts) === part);
+  return async (events) => {
+    const messages: Outgoing[] = [];
+    for (const event of events) if (isOurs(event)) messages.push(await messageOf(event, making));
+    return messages;
+  };
+};
+
+const sessionOf = (held: Held): Session => {
+  const pump = pumpOf(held);
+  const messagesOf = maker(held);
+  return {
+    oldestMs: () => pump.oldestMs(),
+    follow: async (stopped) => {
+      const subscription = held.options.log.subscribe({ after: held.from }, async ({ events, position }) =>
+        pump.add(await messagesOf(events), position),
+      );
+      try {
+        await Promise.race([subscription.ended, pump.failed, stopped]);
+      } finally {
+        await pump.close();
+        await subscription.close();
+      }
+    },
+    close: async () => {
+      await pump.close();
+      await held.writer.close();
+    },
+  };
+};
+
+const begin = async (held: Omit<Held, 'from'>): Promise<Session> => {
+  const { part, options, writer } = held;
+  const from = (await lastPosition(part, options))?.position ?? 0n;
+  await assertInLog(from, options);
+  await writer.commit([], recordOf(held, from)); // says who works on it from now on
+  return sessionOf({ ...held, from });
+};
+
+/**
+ * Takes hold of a part: whoever had it can commit no more, and what was on its way is settled.
+ *
+ * @throws {ExportRefused} when the topics are not as they have to be, or have the events of another log.
+ */
+export const openSession = async (part: number, options: SessionOptions): Promise<Session> => {
+  const limits = await openTopics(options.kafka, options.topics, options.categories);
+  const writer = await openOwnWriter(part, options);
+  try {
+    return await begin({ part, writer, limits, options });
+  } catch (error) {
+    await writer.close().catch(() => undefined);
+    throw error;
+  }
+};

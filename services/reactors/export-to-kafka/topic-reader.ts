@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+
+/** Hears of each message, in the order of its partition. */
+export type OnMessage = (message: KafkaMessage, topic: string) => void;
+
+type Ends = Map<string, bigint>;
+
+const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+
+/** Where each partition ends now; those without anything to read are left out. */
+const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> => {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const ends: Ends = new Map();
+    for (const topic of topics) {
+      const offsets = await admin.fetchTopicOffsets(topic);
+      const filled = offsets.filter(({ high, low }) => BigInt(high) > BigInt(low));
+      for (const { partition, high } of filled) ends.set(placeOf(topic, partition), BigInt(high));
+    }
+    return ends;
+  } finally {
+    await admin.disconnect();
+  }
+};
+
+const forget = async (kafka: Kafka, groupId: string): Promise<void> => {
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.deleteGroups([groupId]).catch(() => undefined); // an empty group goes by itself, later
+  await admin.disconnect();
+};
+
+/** Runs until every partition has been read to its end. What ends a partition may be a marker that nobody is shown. */
+const readUntil = (
+  consumer: Consumer,
+  ends: Ends,
+  onMessage: OnMessage,
+  onRead: (count: bigint) => void,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const left = new Map(ends);
+    const sum = (): bigint => [...left.values()].reduce((total, each) => total + each, 0n);
+    const read = (topic: string, partition: number, lastOffset: string): void => {
+      const end = ends.get(placeOf(topic, partition));
+      if (end === undefined) return;
+      const rest = end - (BigInt(lastOffset) + 1n);
+      if (rest > 0n) left.set(placeOf(topic, partition), rest);
+      else left.delete(placeOf(topic, partition));
+      onRead(sum());
+      if (left.size === 0) resolve();
+    };
+    const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
+      const { batch } = payload;
+      const end = ends.get(placeOf(batch.topic, batch.partition)) ?? 0n;
+      for (const message of batch.messages) if (BigInt(message.offset) < end) onMessage(message, batch.topic);
+      await payload.heartbeat();
+    };
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
+      read(payload.topic, payload.partition, payload.lastOffset),
+    );
+    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+    consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 1, eachBatch }).catch(reject);
+  });
+
+/** What a reading says of itself: how many messages are left, of how many. */
+export type ReadOptions = { readonly onProgress?: (left: bigint, total: bigint) => void; readonly groupPrefix: string };
+
+/** Reads topics from their beginning to where they end now, what is committed alone. */
+export const readTopics = async (
+  kafka: Kafka,
+  topics: readonly string[],
+  onMessage: OnMessage,
+  { onProgress, groupPrefix }: ReadOptions,
+): Promise<void> => {
+  const ends = await endsOf(kafka, topics);
+  if (ends.size === 0) return;
+  const groupId = `${groupPrefix}.${randomUUID()}`;
+  const consumer = kafka.consumer({
+    groupId,
+    maxWaitTimeInMs: 200,
+    allowAutoTopicCreation: false,
+    retry: { retries: 3 },
+  });
+  const total = [...ends.values()].reduce((sum, each) => sum + each, 0n);
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    await readUntil(consumer, ends, onMessage, (left) => onProgress?.(left, total));
+  } finally {
+    await consumer.disconnect();
+    await forget(kafka, groupId).catch(() => undefined);
+  }
+};

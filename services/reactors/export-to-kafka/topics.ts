@@ -1,0 +1,136 @@
+import kafkajs, { type ITopicConfig, type Kafka } from 'kafkajs';
+import { ExportRefused } from './failure.js';
+
+/** Raised when what is published of a category changes in a way that readers have to know of. */
+const TOPIC_VERSION = 1;
+
+/** Which topics there are, and how they are made where they are absent. */
+export type TopicSettings = {
+  /** What the names of all topics begin with. */
+  readonly prefix: string;
+  /** Partitions of each topic of events. */
+  readonly partitions: number;
+  /** Copies of each partition; -1 is what the cluster makes of it. */
+  readonly replicationFactor: number;
+};
+
+/** `flightlog.execution.v1` */
+export const topicOf = (prefix: string, category: string): string => `${prefix}.${category}.v${TOPIC_VERSION}`;
+
+/** `flightlog.export.positions.v1` */
+export const positionsTopic = (prefix: string): string => topicOf(prefix, 'export.positions');
+
+type WantedTopic = { readonly topic: string; readonly partitions: number; readonly policy: 'compact' | 'delete' };
+
+const wantedTopics = ({ prefix, partitions }: TopicSettings, categories: readonly string[]): readonly WantedTopic[] => [
+  ...categories.map((category): WantedTopic => ({ topic: topicOf(prefix, category), partitions, policy: 'delete' })),
+  { topic: positionsTopic(prefix), partitions: 1, policy: 'compact' },
+];
+
+/** The positions topic is read whole at each start: small segments, soon compacted, keep it short. */
+const COMPACTED = [
+  { name: 'segment.bytes', value: '8388608' },
+  { name: 'min.cleanable.dirty.ratio', value: '0.1' },
+];
+
+const created = ({ topic, partitions, policy }: WantedTopic, replicationFactor: number): ITopicConfig => ({
+  topic,
+  numPartitions: partitions,
+  replicationFactor,
+  configEntries: [{ name: 'cleanup.policy', value: policy }, ...(policy === 'compact' ? COMPACTED : [])],
+});
+
+type Admin = ReturnType<Kafka['admin']>;
+type Found = { readonly partitions: number; readonly policy: string; readonly maxBytes: number };
+
+const foundTopics = async (admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, Found>> => {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({
+      type: kafkajs.ConfigResourceTypes.TOPIC,
+      name,
+      configNames: ['cleanup.policy', 'max.message.bytes'],
+    })),
+  });
+  const value = (topic: string, setting: string): string =>
+    resources
+      .find(({ resourceName }) => resourceName === topic)
+      ?.configEntries.find(({ configName }) => configName === setting)?.configValue ?? '';
+  return new Map(
+    topics.map(({ name, partitions }) => [
+      name,
+      {
+        partitions: partitions.length,
+        policy: value(name, 'cleanup.policy'),
+        maxBytes: Number(value(name, 'max.message.bytes')),
+      },
+    ]),
+  );
+};
+
+const assertAsWanted = ({ topic, partitions, policy }: WantedTopic, found: Found): void => {
+  const wrong = [
+    ...(found.partitions === partitions ? [] : [`${found.partitions} partitions instead of ${partitions}`]),
+    ...(found.policy === policy ? [] : [`cleanup.policy ${found.policy} instead of ${policy}`]),
+  ];
+  if (wrong.length > 0)
+    throw new ExportRefused(
+      `topic ${topic} exists with other settings: ${wrong.join(', ')}; change the topic, or the setting (kafka.topic_partitions), or publish to others (kafka.topic_prefix)`,
+    );
+};
+
+const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promise<void> => {
+  const there = new Set(await admin.listTopics());
+  const missing = topics.filter(({ topic }) => !there.has(topic));
+  // Another process may make them in the same moment; what came of it is looked at afterwards.
+  if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true });
+};
+
+/** The largest message that each topic takes, in bytes. */
+export type TopicLimits = ReadonlyMap<string, number>;
+
+/**
+ * Makes the topics that are absent, and answers what those that are there take.
+ *
+ * @throws {ExportRefused} when one has other settings.
+ */
+export const openTopics = async (
+  kafka: Kafka,
+  settings: TopicSettings,
+  categories: readonly string[],
+): Promise<TopicLimits> => {
+  const wanted = wantedTopics(settings, categories);
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    await makeMissing(
+      admin,
+      wanted.map((each) => created(each, settings.replicationFactor)),
+    );
+    const found = await foundTopics(
+      admin,
+      wanted.map(({ topic }) => topic),
+    );
+    for (const each of wanted) {
+      const is = found.get(each.topic);
+      if (is) assertAsWanted(each, is);
+    }
+    return new Map([...found].map(([topic, { maxBytes }]) => [topic, maxBytes]));
+  } finally {
+    await admin.disconnect();
+  }
+};
+
+/** Makes one topic where it is absent, as topics of events are made, and answers what it takes, in bytes. */
+export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSettings): Promise<number> => {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const wanted: WantedTopic = { topic, partitions: settings.partitions, policy: 'delete' };
+    await makeMissing(admin, [created(wanted, settings.replicationFactor)]);
+    return (await foundTopics(admin, [topic])).get(topic)?.maxBytes ?? 0;
+  } finally {
+    await admin.disconnect();
+  }
+};

@@ -1,0 +1,252 @@
+import { fromBinary, toBinary, create } from '@bufbuild/protobuf';
+import { afterEach, describe, expect, it } from 'vitest';
+import { CloudEventSchema } from '../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
+import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { EventStore } from '../../services/kernel/event-store.js';
+import { categoryOf, streamName } from '../../services/kernel/stream.js';
+import { eventTypes } from '../../services/main/event-types.js';
+import { codecs } from '../../services/main/models.js';
+import { presentingWhole } from '../../services/main/readable.js';
+import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
+import { entityOf, uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
+import {
+  type ExportOptions,
+  type ExportToKafka,
+  exportToKafka,
+} from '../../services/reactors/export-to-kafka/reactor.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { allEvents, executionStream, newEvent, nodeReported, openTestLog, report } from '../support/filled-log.js';
+import { type CloudEvent, consume, eventsIn, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import { until } from '../support/until.js';
+
+type Given = { readonly directory: string; readonly store: EventStore; readonly prefix: string };
+
+const brokers = (kafkaBrokers ?? '').split(',');
+const running = new Set<ExportToKafka>();
+
+const exporting = (
+  { directory, store, prefix }: Given,
+  options: Partial<ExportOptions> = {},
+): ExportToKafka & { readonly told: string[] } => {
+  const told: string[] = [];
+  const egress = exportToKafka({
+    connection: { brokers },
+    log: store,
+    topics: { prefix, partitions: 3, replicationFactor: -1 },
+    format: 'json',
+    presenting: presentingWhole(filePayloadStore({ directory })),
+    categories: [...codecs.keys()],
+    parts: 1,
+    worker: 'a worker',
+    standbyMs: 300,
+    onFailure: (error) => told.push(String(error)),
+    onTakenOver: (part) => told.push(`taken over ${part}`),
+    trace: () => undefined,
+    ...options,
+  });
+  running.add(egress);
+  return Object.assign(egress, { told });
+};
+
+const given = async (): Promise<Given> => ({ ...(await openTestLog()), prefix: newPrefix() });
+
+/** Every event of the log has been published once, under its key, in the order of its stream. */
+const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
+  const log = await allEvents(store);
+  const published = await until(
+    () => consume(prefix),
+    (messages) => eventsIn(messages).length >= log.length,
+  );
+  const events = eventsIn(published);
+  expect(events.map(({ id }) => id).sort()).toEqual(log.map(({ id }) => uuidText(id)).sort());
+  for (const stream of new Set(log.map((event) => event.stream)))
+    expect(events.filter((event) => event.stream === stream).map(({ sequence }) => Number(sequence))).toEqual(
+      log.filter((event) => event.stream === stream).map(({ revision }) => Number(revision)),
+    );
+};
+
+const published = async ({ prefix }: Given, count: number): Promise<readonly CloudEvent[]> =>
+  eventsIn(
+    await until(
+      () => consume(prefix),
+      (messages) => eventsIn(messages).length >= count,
+    ),
+  );
+
+afterEach(async () => {
+  for (const egress of running) await egress.close();
+  running.clear();
+});
+
+describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
+  it('publishes events of every type as CloudEvents, each to the topic of its category', async () => {
+    const log = await given();
+    const kinds = eventTypes();
+    for (const { category, message } of kinds)
+      await log.store.append(streamName(category, ['a', 'b', message.name]), 'no-stream', [
+        newEvent(message.name, toBinary(message, create(message))),
+      ]);
+    exporting(log);
+    await published(log, kinds.length);
+    const messages = (await consume(log.prefix)).filter(({ topic }) => !topic.includes('positions'));
+    const recorded = new Map((await allEvents(log.store)).map((event) => [uuidText(event.id), event]));
+    expect(messages).toHaveLength(kinds.length);
+    for (const { topic, key, headers, value } of messages) {
+      const event = JSON.parse(value.toString()) as CloudEvent;
+      const { stream, type, position, metadata } = recorded.get(event.id)!;
+      expect(topic).toBe(`${log.prefix}.${categoryOf(stream)}.v1`);
+      expect(key).toBe(entityOf(stream));
+      expect(headers).toEqual({
+        'content-type': 'application/cloudevents+json; charset=UTF-8',
+        ce_id: event.id,
+        ce_type: event.type,
+      });
+      const { recordedAtMs } = JSON.parse(metadata) as { recordedAtMs: number };
+      expect(event).toMatchObject({
+        specversion: '1.0',
+        source: `urn:flightlog:log:${log.store.logId}`,
+        type: `platformidl.eventlog.${type}`,
+        subject: entityOf(stream),
+        time: new Date(recordedAtMs).toISOString(),
+        sequence: '00000000000000000000',
+        position: String(position),
+        dataschema: `urn:flightlog:schema:platformidl.eventlog.${type}:1`,
+        data: {},
+      });
+    }
+  });
+
+  it('publishes what engines say whole, and what lies beside the log with it', async () => {
+    const log = await given();
+    const reported = fromBinary(EngineReportedSchema, nodeReported('e1', 1, 'a deck').data);
+    const said = reported.message?.content;
+    const bytes = said?.case === 'inline' ? said.value : new Uint8Array();
+    const stored = await filePayloadStore({ directory: log.directory }).put('runs/a/b/c', bytes);
+    const value = create(PayloadRefSchema, stored);
+    reported.message = create(ContentSchema, { content: { case: 'ref', value } });
+    await log.store.append(executionStream('e1'), 'no-stream', [
+      newEvent('EngineReported', toBinary(EngineReportedSchema, reported)),
+    ]);
+    exporting(log);
+    const [event] = await published(log, 1);
+    expect(event?.data?.['message']).toMatchObject({ deckUri: 'a deck', phase: 'RUNNING', id: { nodeId: 'n1' } });
+  });
+
+  it('publishes in the protobuf format when it is asked to', async () => {
+    const log = await given();
+    await report(log.store, 1, 1);
+    exporting(log, { format: 'protobuf' });
+    const topic = `${log.prefix}.execution.v1`;
+    const messages = await until(
+      async () => (await consume(log.prefix)).filter((each) => each.topic === topic),
+      ({ length }) => length === 10,
+    );
+    const recorded = await allEvents(log.store);
+    for (const [index, { value, headers }] of messages.entries()) {
+      expect(headers['content-type']).toBe('application/cloudevents+protobuf');
+      const event = fromBinary(CloudEventSchema, value);
+      expect(event.id).toBe(uuidText(recorded[index]!.id));
+      expect(event.attributes['sequence']?.attr.value).toBe(String(index).padStart(20, '0'));
+      expect(event.data).toMatchObject({
+        case: 'protoData',
+        value: { typeUrl: 'type.googleapis.com/platformidl.eventlog.EngineReported' },
+      });
+      const data = event.data.case === 'protoData' ? event.data.value.value : new Uint8Array();
+      expect(Buffer.from(data)).toEqual(Buffer.from(recorded[index]!.data));
+    }
+  });
+
+  it('publishes an event that is larger than its topic takes without data, and says where that is', async () => {
+    const log = await given();
+    const admin = kafkaClient({ brokers }).admin();
+    await admin.connect();
+    const configEntries = [{ name: 'max.message.bytes', value: '4000' }];
+    await admin.createTopics({
+      topics: [{ topic: `${log.prefix}.execution.v1`, numPartitions: 3, replicationFactor: 1, configEntries }],
+    });
+    await admin.disconnect();
+    const stream = executionStream('e1');
+    await log.store.append(stream, 'no-stream', [nodeReported('e1', 0), nodeReported('e1', 1, 'x'.repeat(4_000))]);
+    exporting(log);
+    const [small, large] = await published(log, 2);
+    expect(small).toHaveProperty('data');
+    expect(small).not.toHaveProperty('dataref');
+    expect(large).not.toHaveProperty('data');
+    expect(large?.dataref).toBe(`urn:flightlog:log:${log.store.logId}:${stream}:1`);
+  });
+
+  it('publishes each event once, by key in the order of the log, also in several parts', async () => {
+    const log = await given();
+    await report(log.store, 20, 5);
+    exporting(log, { parts: 3 });
+    await report(log.store, 20, 5);
+    await assertPublishedOnce(log);
+  });
+
+  it('goes on where it was when it starts again, and says how far it is', async () => {
+    const log = await given();
+    await report(log.store, 5, 2);
+    const first = exporting(log);
+    await published(log, 100);
+    await first.close();
+    await report(log.store, 5, 2);
+    const second = exporting(log);
+    await assertPublishedOnce(log);
+    await until(
+      () => Promise.resolve(second.lagMs()),
+      (lagMs) => lagMs === 0,
+    );
+  });
+
+  it('leaves each event to one of two exporters, and goes on when that one is gone', async () => {
+    const log = await given();
+    await report(log.store, 10, 10);
+    const one = exporting(log, { worker: 'one' });
+    const two = exporting(log, { worker: 'two' });
+    await report(log.store, 10, 40);
+    await assertPublishedOnce(log);
+    const standby = one.told.includes('taken over 0') ? one : two;
+    expect(standby.told).toContain('taken over 0');
+    await (standby === one ? two : one).close();
+    await report(log.store, 10, 2);
+    await assertPublishedOnce(log);
+  });
+
+  it('stops and asks when the topics have the events of another log', async () => {
+    const log = await given();
+    await report(log.store, 1, 1);
+    await (await publishedBy(log)).close();
+    const other = { ...(await given()), prefix: log.prefix };
+    await expect(exporting(other).ended).rejects.toThrow(
+      `the topics ${log.prefix}.* have the events of another log, ${log.store.logId}`,
+    );
+  });
+
+  it('stops and asks when the log was divided otherwise', async () => {
+    const log = await given();
+    await report(log.store, 1, 1);
+    await (await publishedBy(log)).close();
+    await expect(exporting(log, { parts: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
+  });
+
+  it('says which topic exists with other settings', async () => {
+    const log = await given();
+    const topic = `${log.prefix}.task.v1`;
+    const admin = kafkaClient({ brokers }).admin();
+    await admin.connect();
+    await admin.createTopics({
+      topics: [{ topic, numPartitions: 2, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }],
+    });
+    await admin.disconnect();
+    await expect(exporting(log).ended).rejects.toThrow(
+      `topic ${topic} exists with other settings: 2 partitions instead of 3, cleanup.policy compact instead of delete`,
+    );
+  });
+});
+
+const publishedBy = async (log: Given): Promise<ExportToKafka> => {
+  const egress = exporting(log);
+  await published(log, 1);
+  return egress;
+};

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { CHECKOUT, start } from './command.js';
+
+/** The brokers that tests may use; where none are named, they are skipped by name. */
+export const kafkaBrokers = process.env['FLIGHTLOG_TEST_KAFKA'];
+
+/** The same brokers where they want a user, `flightlog` with the password `secret`. */
+export const kafkaSaslBrokers = process.env['FLIGHTLOG_TEST_KAFKA_SASL'];
+
+/** The jars that brokers of a test's own are started from. */
+export const kafkaLibs = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
+
+const python = process.env['FLIGHTLOG_TEST_KAFKA_PYTHON'] ?? 'python3';
+
+/** What the names of a test's own topics begin with. */
+export const newPrefix = (): string => `test-${randomUUID()}`;
+
+/** A message as a client reads it that is not ours. */
+export type Consumed = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: Buffer;
+};
+
+/** Everything that is committed in the topics of a prefix, by the client of another maker. */
+export const consume = async (prefix: string, brokers = kafkaBrokers ?? ''): Promise<readonly Consumed[]> => {
+  const program = join(CHECKOUT, 'test/integration/kafka-consume.py');
+  const { code, stdout, stderr } = await start(python, [program, brokers, prefix]).ended;
+  if (code !== 0) throw new Error(`the consumer ended with ${code}: ${stderr}`);
+  const lines = stdout.trim().split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const message = JSON.parse(line) as Omit<Consumed, 'value'> & { readonly value: string | null };
+    return { ...message, value: Buffer.from(message.value ?? '', 'base64') };
+  });
+};
+
+/** A CloudEvent in its JSON format. */
+export type CloudEvent = {
+  readonly specversion: string;
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly sequence: string;
+  readonly stream: string;
+  readonly position: string;
+  readonly dataschema?: string;
+  readonly dataref?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+};
+
+/** The events among the messages, in the order of their partitions; the positions are left out. */
+export const eventsIn = (messages: readonly Consumed[]): readonly CloudEvent[] =>
+  messages
+    .filter(({ topic }) => !topic.endsWith('.export.positions.v1'))
+    .map(({ value }) => JSON.parse(value.toString()) as CloudEvent);
