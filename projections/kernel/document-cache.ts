@@ -1,5 +1,5 @@
 import type { ReadModel } from './read-model.js';
-import type { ReadStore, StoredDocument } from './read-store.js';
+import type { Before, ReadStore, StoredDocument } from './read-store.js';
 
 /** A document in hand. */
 export type Held = {
@@ -9,12 +9,14 @@ export type Held = {
   document: unknown;
   /** The last event that it has seen; -1n for none. */
   position: bigint;
+  /** What is stored of it. */
+  before: Before;
   /** The size of its stored form. */
   bytes: number;
 };
 
-/** What an entry costs beside its document. */
-const OVERHEAD_BYTES = 300;
+/** What an entry costs beside its document, with the fields that are stored. */
+const OVERHEAD_BYTES = 600;
 
 const sizeOf = ({ answer, element, state }: Omit<StoredDocument, 'key' | 'position'>): number =>
   answer.length + (element?.length ?? 0) + (state?.length ?? 0);
@@ -25,7 +27,7 @@ export type DocumentCache = {
   load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
   /** One that was loaded, or that there is none of yet. */
   hold(model: ReadModel<unknown>, key: string): Held;
-  /** Notes the size of a stored form; the document is the most recently used then. */
+  /** Notes the stored form; the document is the most recently used then. */
   stored(held: Held, form: Omit<StoredDocument, 'key' | 'position'>): void;
   /** Lets go of the least recently used above the size. */
   trim(): void;
@@ -62,13 +64,15 @@ export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache
       if (missing.length === 0) return;
       for (const found of await store.getMany(model.collection, missing)) {
         const { key, position } = found;
-        add({ model, key, document: model.load(found), position, bytes: sizeOf(found) });
+        const before = { position, fields: found.fields };
+        add({ model, key, document: model.load(found), position, before, bytes: sizeOf(found) });
       }
     },
     hold: (model, key) =>
-      entriesOf(model).get(key) ?? add({ model, key, document: undefined, position: -1n, bytes: 0 }),
+      entriesOf(model).get(key) ?? add({ model, key, document: undefined, position: -1n, before: 'nothing', bytes: 0 }),
     stored: (held, form) => {
       const size = sizeOf(form);
+      held.before = { position: held.position, fields: form.fields };
       bytes += size - held.bytes;
       held.bytes = size;
       order.delete(held);

@@ -1,10 +1,7 @@
 import { documentCache, type Held } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import type { ReadModel } from './read-model.js';
-import type { Collection, ReadStore, StoredDocument } from './read-store.js';
-
-/** A document that has changed, as it is to be written. */
-export type Change = { readonly collection: Collection; readonly document: StoredDocument };
+import type { Put, ReadStore } from './read-store.js';
 
 /** An event that a view cannot take: the position of it, and why. */
 export class PoisonEntry extends Error {
@@ -32,7 +29,7 @@ export type Folding = {
    *
    * @throws {PoisonEntry} for a document that cannot be stored, after which the folding must be forgotten.
    */
-  changes(): readonly Change[];
+  changes(): readonly Put[];
   /** Lets go of documents that were not touched lately; to be called when the changes are written. */
   trim(): void;
   /** Forgets every document in hand: what is stored counts. */
@@ -79,11 +76,11 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
     }
   };
 
-  const changeOf = (held: Held): Change => {
-    const { model, key, position } = held;
+  const changeOf = (held: Held): Put => {
+    const { model, key, position, before } = held;
     const form = model.store(key, held.document);
     cache.stored(held, form);
-    return { collection: model.collection, document: { key, position, ...form } };
+    return { collection: model.collection, document: { key, position, ...form }, before };
   };
 
   const nothingPends = (): void => {

@@ -101,9 +101,20 @@ export type Examined = {
 /** How far a reader of the log has come. */
 export type Checkpoint = { readonly logId: string; readonly position: bigint };
 
+/** What a writer knows to be stored under a key: nothing, or a document with this position and these fields. */
+export type Before = 'nothing' | Pick<StoredDocument, 'position' | 'fields'>;
+
+/** A document to be written. */
+export type Put = {
+  readonly collection: Collection;
+  readonly document: StoredDocument;
+  /** Spares the store a look; where it finds something else, what it finds counts. */
+  readonly before?: Before | undefined;
+};
+
 /** Documents and the checkpoint that they stand for. */
 export type WriteBatch = {
-  readonly documents: readonly { readonly collection: Collection; readonly document: StoredDocument }[];
+  readonly documents: readonly Put[];
   readonly checkpoint: {
     readonly name: string;
     /** The value that the worker read; `undefined` when there was none. */

@@ -1,13 +1,12 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventSources } from './event-reader.js';
-import type { Change } from './folding.js';
-import type { Checkpoint, ParkedStream, ReadStore, WriteBatch } from './read-store.js';
+import type { Checkpoint, ParkedStream, Put, ReadStore, WriteBatch } from './read-store.js';
 
 /** Writes changes with the checkpoint that they stand for, and knows which streams are set aside. */
 export type ViewWriter = {
   position(): bigint;
   /** Writes changes and moves the checkpoint; a position below it leaves it where it is. */
-  write(changes: readonly Change[], to: bigint): Promise<void>;
+  write(changes: readonly Put[], to: bigint): Promise<void>;
   /** Sets a stream aside from this event on. */
   park(event: RecordedEvent, reason: string): Promise<void>;
   /** Takes a stream up again, for good when `resumed` follows. */
@@ -32,7 +31,7 @@ export const viewWriter = async (readStore: ReadStore, logId: string, name: stri
   let checkpoint: Checkpoint | undefined = await readStore.checkpoint(name);
 
   const position = (): bigint => checkpoint?.position ?? 0n;
-  const write = async (documents: readonly Change[], to: bigint, more: Partial<WriteBatch> = {}): Promise<void> => {
+  const write = async (documents: readonly Put[], to: bigint, more: Partial<WriteBatch> = {}): Promise<void> => {
     const moved = { logId, position: to > position() ? to : position() };
     await readStore.write({ documents, checkpoint: { name, from: checkpoint, to: moved }, ...more });
     checkpoint = moved;

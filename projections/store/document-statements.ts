@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Collection, FieldValue, StoredDocument } from '../kernel/read-store.js';
+import type { Before, Collection, FieldValue, StoredDocument } from '../kernel/read-store.js';
 import { originalField, originalText, storedField, storedText } from './stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
@@ -11,22 +11,24 @@ type Cell = FieldValue | bigint | Uint8Array;
 export type DocumentStatements = {
   get(key: string): StoredDocument | undefined;
   getMany(keys: readonly string[]): StoredDocument[];
-  put(document: StoredDocument): void;
+  /** Stores a document that has seen more than what is stored; `before` is what is there, so far as is known. */
+  put(document: StoredDocument, before?: Before): void;
 };
 
 /** Integers come as bigints, because a position may be above 2^53; those of fields are not. */
 const fieldOf = (cell: Cell | undefined): FieldValue =>
   typeof cell === 'bigint' ? Number(cell) : (cell as FieldValue);
 
+const fieldsOf = (types: Collection['fields'], cells: readonly Cell[]): StoredDocument['fields'] =>
+  Object.fromEntries(Object.entries(types).map(([field, type], i) => [field, originalField(type, fieldOf(cells[i]))]));
+
 const documentOf = (types: Collection['fields'], row: readonly Cell[]): StoredDocument => {
-  const [key, position] = row;
+  const [key, position, ...cells] = row;
   const [answer, element, state] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
   return {
     key: originalText(key as string),
     position: position as bigint,
-    fields: Object.fromEntries(
-      Object.entries(types).map(([field, type], i) => [field, originalField(type, fieldOf(row[i + 2]))]),
-    ),
+    fields: fieldsOf(types, cells),
     answer,
     ...(element && { element }),
     ...(state && { state }),
@@ -46,7 +48,7 @@ const updates = (db: Database, table: string): ((changed: readonly string[]) => 
     const known = prepared.get(kind);
     if (known) return known;
     const columns = ['position', ...changed.map(columnOf), 'answer', 'element', 'state'];
-    const statement = db.prepare(`UPDATE ${table} SET ${columns.join(' = ?, ')} = ? WHERE rowid = ?`);
+    const statement = db.prepare(`UPDATE ${table} SET ${columns.join(' = ?, ')} = ? WHERE key = ? AND position = ?`);
     prepared.set(kind, statement);
     return statement;
   };
@@ -54,28 +56,44 @@ const updates = (db: Database, table: string): ((changed: readonly string[]) => 
 
 const writer = (db: Database, collection: Collection): DocumentStatements['put'] => {
   const table = tableOf(collection);
-  const fields = Object.keys(collection.fields);
+  const types = Object.entries(collection.fields);
+  const fields = types.map(([field]) => field);
   const columns = ['key', 'position', ...fields.map(columnOf), 'answer', 'element', 'state'];
-  const before = ['rowid', 'position', ...fields.map(columnOf)].join(', ');
-  const find = db.prepare(`SELECT ${before} FROM ${table} WHERE key = ?`, { readBigInts: true, returnArrays: true });
-  const insert = db.prepare(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  const found = ['position', ...fields.map(columnOf)].join(', ');
+  const find = db.prepare(`SELECT ${found} FROM ${table} WHERE key = ?`, { readBigInts: true, returnArrays: true });
+  const add = db.prepare(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
   );
   const update = updates(db, table);
-  return (document) => {
-    const { position } = document;
-    const key = storedText(document.key);
-    const values = fields.map((field) => storedField(collection.fields[field], document.fields[field] ?? null));
-    const row = find.get(key) as Cell[] | undefined;
-    if (!row) {
-      insert.run(key, position, ...values, ...encodingsOf(document));
-      return;
-    }
-    const [rowid, seen] = row as [bigint, bigint];
-    if (position <= seen) return;
-    const changed = fields.flatMap((_, i) => (fieldOf(row[i + 2]) === values[i] ? [] : [i]));
-    const set = changed.map((i) => values[i] ?? null);
-    update(changed.map((i) => fields[i] ?? '')).run(position, ...set, ...encodingsOf(document), rowid);
+
+  const insert = (document: StoredDocument): boolean => {
+    const values = types.map(([field, type]) => storedField(type, document.fields[field] ?? null));
+    const { changes } = add.run(storedText(document.key), document.position, ...values, ...encodingsOf(document));
+    return changes === 1;
+  };
+
+  const change = (document: StoredDocument, before: Exclude<Before, 'nothing'>): boolean => {
+    const { key, position } = document;
+    const changed = types.filter(([field]) => (before.fields[field] ?? null) !== (document.fields[field] ?? null));
+    const set = changed.map(([field, type]) => storedField(type, document.fields[field] ?? null));
+    const statement = update(changed.map(([field]) => field));
+    const { changes } = statement.run(position, ...set, ...encodingsOf(document), storedText(key), before.position);
+    return changes === 1;
+  };
+
+  const put = (document: StoredDocument, before: Before): boolean =>
+    before === 'nothing' ? insert(document) : document.position <= before.position || change(document, before);
+
+  const stored = (key: string): Before => {
+    const row = find.get(storedText(key)) as Cell[] | undefined;
+    if (!row) return 'nothing';
+    const [position, ...cells] = row;
+    return { position: position as bigint, fields: fieldsOf(collection.fields, cells) };
+  };
+
+  // Nobody else writes within the transaction: what is found now is there.
+  return (document, before) => {
+    if (before === undefined || !put(document, before)) put(document, stored(document.key));
   };
 };
 

@@ -103,7 +103,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     inTransaction(db, () => {
       if (!bookkeeping.move(checkpoint.name, checkpoint.from, checkpoint.to))
         throw new CheckpointMoved(`somebody else has moved the checkpoint ${checkpoint.name}`);
-      for (const { collection, document } of changed) statementsOf(collection).put(document);
+      for (const { collection, document, before } of changed) statementsOf(collection).put(document, before);
       for (const stream of parked) bookkeeping.park(stream);
       for (const stream of resumed) bookkeeping.resume(stream);
       options.beforeCommit?.();

@@ -4,6 +4,7 @@ import {
   type Collection,
   type Condition,
   pairsText,
+  type Put,
   type Query,
   type ReadStore,
   type StoredDocument,
@@ -146,6 +147,44 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'guard')).toMatchObject({ position: 7n, fields: { phase: 'RUNNING' } });
       await put([run('guard', { project: 'p', phase: 'FAILED' }, 8n)]);
       expect(await reader.get(runs, 'guard')).toMatchObject({ position: 8n, fields: { phase: 'FAILED' } });
+    });
+
+    it('goes by what it has, whatever the writer takes to be there', async () => {
+      const fields = run('known', { project: 'p', phase: 'QUEUED' }).fields;
+      const steps = [
+        { document: run('known', { project: 'p', phase: 'RUNNING' }, 3n), before: { position: 2n, fields } },
+        { document: run('known', { project: 'p', phase: 'QUEUED' }, 2n), before: 'nothing' },
+        { document: run('known', { project: 'p', phase: 'QUEUED' }, 3n), before: { position: 2n, fields } },
+        { document: run('known', { project: 'q', phase: 'FAILED' }, 5n), before: { position: 4n, fields } },
+      ] as const;
+      const seen: unknown[] = [];
+      for (const [step, { document, before }] of steps.entries()) {
+        const checkpoint = { name: `known ${step}`, from: undefined, to: at(1n) };
+        await store.write({ documents: [{ collection: runs, document, before }], checkpoint });
+        const { position, fields: now } = (await reader.get(runs, 'known')) ?? {};
+        seen.push([position, now?.['project'], now?.['phase']]);
+      }
+      const running = [3n, 'p', 'RUNNING'];
+      expect(seen).toEqual([running, running, running, [5n, 'q', 'FAILED']]);
+    });
+
+    it('changes the fields that are others than the writer knows to be there', async () => {
+      const first = run('stepwise', { project: 'p', phase: 'QUEUED', name: 'a\0b' }, 1n);
+      const second = run('stepwise', { project: 'p', phase: 'RUNNING', name: 'a\0c', weight: 0.25 }, 2n);
+      const third = run('stepwise', { project: 'p', phase: 'RUNNING', name: null, createdAt: 7 }, 3n);
+      const write = (document: StoredDocument, before: Put['before']) =>
+        store.write({
+          documents: [{ collection: runs, document, before }],
+          checkpoint: { name: `stepwise ${document.position}`, from: undefined, to: at(1n) },
+        });
+      await write(first, 'nothing');
+      for (const [document, before] of [
+        [second, first],
+        [third, second],
+      ] as const) {
+        await write(document, before);
+        expect(await reader.get(runs, 'stepwise')).toEqual(document);
+      }
     });
 
     it('counts documents, each once however often it was written', async () => {
