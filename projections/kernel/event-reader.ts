@@ -1,5 +1,5 @@
 import type { EventCodec } from '../../services/kernel/aggregate.js';
-import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { type EventMetadata, metadataOf, type RecordedEvent, schemaOf } from '../../services/kernel/event.js';
 import { CorruptEvent, CorruptPayload, Fault, UnknownEvent } from '../../services/kernel/fault.js';
 import { bytesOf, type Content, type PayloadStore } from '../../services/kernel/payload-store.js';
 import { categoryOf } from '../../services/kernel/stream.js';
@@ -68,6 +68,22 @@ const entryOf = (
   return { event, seen, touched, width, bytes };
 };
 
+/** The metadata are read when they are asked for: most events say in their data all that a view has of them. */
+const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {
+  const { type, stream, revision, position } = event;
+  let metadata: EventMetadata | undefined;
+  return {
+    type,
+    body,
+    stream,
+    revision,
+    position,
+    get metadata() {
+      return (metadata ??= metadataOf(event));
+    },
+  };
+};
+
 const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string, readonly ReadModel<unknown>[]> => {
   const types = new Set(models.flatMap(({ follows }) => follows));
   return new Map([...types].map((type) => [type, models.filter(({ follows }) => follows.includes(type))]));
@@ -90,15 +106,15 @@ export const eventReader = ({ codecs, payloads, models }: EventSources): EventRe
   const read = (event: RecordedEvent): Entry | undefined | Promise<Entry> => {
     const codec = codecs.get(categoryOf(event.stream));
     if (!codec) return undefined;
-    const { type, stream, revision, position } = event;
-    const metadata = metadataOf(event);
+    const { type } = event;
+    const schema = schemaOf(event);
     const interested = followers.get(type);
     if (!interested) {
-      isKnown(codec, event, metadata.schema);
+      isKnown(codec, event, schema);
       return undefined;
     }
-    const body = codec.decode(type, event.data, metadata.schema);
-    const seen = { type, body, stream, revision, position, metadata };
+    const body = codec.decode(type, event.data, schema);
+    const seen = seenOf(event, body);
     const refs = codec.contents(body).filter(({ content }) => content.case === 'ref');
     if (refs.length === 0) return entryOf(event, seen, interested, event.data.length);
     return bringIn(refs, payloads)
