@@ -18,22 +18,30 @@ export const bytesIn = (part: Content | undefined): Uint8Array => {
   return part.content.value;
 };
 
-const decode = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> => {
+const read = <Message>(part: Content, decode: (bytes: Uint8Array) => Message): Message => {
   const bytes = bytesIn(part);
   try {
-    return fromBinary(schema, bytes);
+    return decode(bytes);
   } catch (error) {
-    throw new CorruptEvent(`a ${schema.typeName} cannot be decoded`, error);
+    throw new CorruptEvent('a part of the event cannot be decoded', error);
   }
 };
 
 /**
- * The message in a part of an event, decoded once for all read models. A part holds one kind of message. What is
- * answered is shared: documents take from it, and change nothing in it.
+ * What a part of an event says, read once for all read models. A part is read in one way. What is answered is shared:
+ * documents take from it, and change nothing in it.
+ *
+ * @throws {CorruptEvent} when the bytes cannot be read so, or are not there.
+ */
+export const readIn = <Message>(decode: (bytes: Uint8Array) => Message, part: Content): Message => {
+  const holder: Part = part;
+  return (holder[MESSAGE] ??= read(part, decode)) as Message;
+};
+
+/**
+ * The message in a part of an event, as `readIn` reads it.
  *
  * @throws {CorruptEvent} when the bytes are not that message, or not there.
  */
-export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> => {
-  const holder: Part = part;
-  return (holder[MESSAGE] ??= decode(schema, part)) as MessageShape<Desc>;
-};
+export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> =>
+  readIn((bytes) => fromBinary(schema, bytes), part);

@@ -1,7 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 
 import {
+  type NodeExecution,
   type NodeExecutionClosure,
+  type NodeExecutionMetaData,
   NodeExecutionMetaDataSchema,
   NodeExecutionSchema,
   type TaskNodeMetadata,
@@ -10,19 +12,19 @@ import {
 } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type {
-  NodeExecutionEvent,
-  TaskNodeMetadata as ReportedTaskNode,
-} from '../../proto/gen/platformidl/event/event_pb.js';
-import type { EngineReport } from '../../services/execution/events.js';
+import type { TaskNodeMetadata as ReportedTaskNode } from '../../proto/gen/platformidl/event/event_pb.js';
+import type { EngineReport, ToldNode } from '../../services/execution/events.js';
 import type { SeenEvent } from '../kernel/read-model.js';
 import { nodeExecutionKey, taskExecutionKey } from '../kernel/run-identifiers.js';
 import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
 import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 
+const metadataOf = (node: NodeExecution): NodeExecutionMetaData =>
+  (node.metadata ??= create(NodeExecutionMetaDataSchema));
+
 /** Where a node stands in the tree: the parents that its first event names. A task counts where no node is named. */
 const parentsOf = (
-  { parentNodeMetadata, parentTaskMetadata }: NodeExecutionEvent,
+  { parentNodeMetadata, parentTaskMetadata }: ToldNode,
   { stream }: SeenEvent,
 ): Pick<NodeDocument, 'parent' | 'parentTask'> => {
   const id = parentTaskMetadata?.id;
@@ -33,13 +35,22 @@ const parentsOf = (
   };
 };
 
+/** Field by field: every node comes by here, and what is given to `create` is copied at many times the price. */
+const openedNode = ({ first, occurredAt }: ToldNode): NodeExecution => {
+  const { id, retryGroup, specNodeId } = first();
+  const node = create(NodeExecutionSchema);
+  if (id) node.id = id;
+  const closure = closureOf(node);
+  if (occurredAt) closure.createdAt = occurredAt;
+  const metadata = metadataOf(node);
+  metadata.retryGroup = retryGroup;
+  metadata.specNodeId = specNodeId;
+  return node;
+};
+
 /** A node execution that no event has told of yet. */
-export const opened = (message: NodeExecutionEvent, event: SeenEvent): NodeDocument => ({
-  node: create(NodeExecutionSchema, {
-    ...(message.id && { id: message.id }),
-    closure: { ...(message.occurredAt && { createdAt: message.occurredAt }) },
-    metadata: { retryGroup: message.retryGroup, specNodeId: message.specNodeId },
-  }),
+export const opened = (message: ToldNode, event: SeenEvent): NodeDocument => ({
+  node: openedNode(message),
   ...parentsOf(message, event),
   recorded: Number(event.position),
   closedBy: '',
@@ -49,8 +60,8 @@ export const opened = (message: NodeExecutionEvent, event: SeenEvent): NodeDocum
 });
 
 /** Flags are sent on some events only: once on, they stay on. */
-const keepFlags = ({ node }: NodeDocument, message: NodeExecutionEvent): void => {
-  const metadata = (node.metadata ??= create(NodeExecutionMetaDataSchema));
+const keepFlags = ({ node }: NodeDocument, message: ToldNode): void => {
+  const metadata = metadataOf(node);
   metadata.isParentNode ||= message.isParent;
   metadata.isDynamic ||= message.isDynamic;
   metadata.isArray ||= message.isArray;
@@ -58,13 +69,13 @@ const keepFlags = ({ node }: NodeDocument, message: NodeExecutionEvent): void =>
 };
 
 /** The first inputs stand. */
-const keepInputs = (document: NodeDocument, { inputValue }: NodeExecutionEvent, revision: number): void => {
+const keepInputs = (document: NodeDocument, { inputValue }: ToldNode, revision: number): void => {
   if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsAt ??= revision;
 };
 
 /** True when the event says the phase for the first time; an end that was only inferred has not been said. */
-const isNews = ({ closedBy }: NodeDocument, { phase }: NodeExecutionEvent, { samePhase }: EngineReport): boolean =>
+const isNews = ({ closedBy }: NodeDocument, { phase }: ToldNode, { samePhase }: EngineReport): boolean =>
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
 /**
@@ -75,7 +86,7 @@ const isNews = ({ closedBy }: NodeDocument, { phase }: NodeExecutionEvent, { sam
  */
 const keepResult = (
   document: NodeDocument,
-  { outputResult: result }: NodeExecutionEvent,
+  { outputResult: result }: ToldNode,
   news: boolean,
   revision: number,
 ): void => {
@@ -105,7 +116,7 @@ const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNo
 };
 
 /** What the node stands for: a child execution, named once, or a task, whose cache state is told bit by bit. */
-const keepTarget = (document: NodeDocument, { targetMetadata }: NodeExecutionEvent, revision: number): void => {
+const keepTarget = (document: NodeDocument, { targetMetadata }: ToldNode, revision: number): void => {
   const closure = closureOf(document.node);
   const { case: kind, value: known } = closure.targetMetadata;
   if (targetMetadata.case === undefined) return;
@@ -129,7 +140,7 @@ const end = (closure: NodeExecutionClosure, phase: Phase, at: Instant): void => 
 /** What an engine's event about the node makes of it. */
 export const reported = (
   document: NodeDocument,
-  message: NodeExecutionEvent,
+  message: ToldNode,
   report: EngineReport,
   event: SeenEvent,
 ): NodeDocument => {

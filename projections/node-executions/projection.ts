@@ -11,11 +11,10 @@ import {
   NodeExecution_Phase,
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import type { ExecutionEvent } from '../../services/execution/events.js';
+import { type ExecutionEvent, toldNode } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/payload-store.js';
-import { messageIn } from '../kernel/decoded.js';
+import { messageIn, readIn } from '../kernel/decoded.js';
 import { enumName } from '../kernel/enum-name.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
 import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
@@ -100,7 +99,7 @@ const touches: ReadModel<NodeDocument>['touches'] = ({ body, stream }) => {
 const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocument | undefined => {
   const { type, data } = event.body as ExecutionEvent;
   if (type === 'EngineReported' && data.entity === 'node') {
-    const message = messageIn(NodeExecutionEventSchema, data.message);
+    const message = readIn(toldNode, data.message);
     return reported(document ?? opened(message, event), message, data, event);
   }
   if (document === undefined) return undefined;

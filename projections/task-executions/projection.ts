@@ -2,13 +2,13 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import { type TaskExecution, TaskExecutionSchema } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { NodeExecutionEventSchema, TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import type { EngineReport, ExecutionEvent } from '../../services/execution/events.js';
+import { type EngineReport, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
-import { messageIn } from '../kernel/decoded.js';
+import { messageIn, readIn } from '../kernel/decoded.js';
 import { enumName } from '../kernel/enum-name.js';
 import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
 import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
@@ -90,7 +90,7 @@ const openIn = (part: Content | undefined): OpenEntities['tasks'] =>
 
 /** The task execution that a node belongs to: only engines of old make such nodes. */
 const parentTask = (report: EngineReport, stream: StreamName): readonly string[] => {
-  const parent = messageIn(NodeExecutionEventSchema, report.message).parentTaskMetadata?.id;
+  const parent = readIn(toldNode, report.message).parentTaskMetadata?.id;
   if (parent === undefined) return [];
   return [taskExecutionKey(stream, { ...parent, nodeId: parent.nodeExecutionId?.nodeId ?? '' })];
 };

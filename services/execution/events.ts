@@ -21,6 +21,7 @@ import { decodeReport, encodeReport, type EngineReport } from './engine-report.j
 import { isTerminal } from './phases.js';
 
 export type { EngineReport } from './engine-report.js';
+export { toldNode, type ToldNode } from './told-node.js';
 
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';
