@@ -2,12 +2,13 @@ import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, Figure } from './bench.js';
 import { creates } from './create.js';
+import { eventstore } from './eventstore.js';
 import { type Disk, openDisk } from './disk.js';
 import { ingestUnary } from './ingest-unary.js';
 import { lists } from './list.js';
 import { rebuild } from './rebuild.js';
 
-const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild];
+const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild, eventstore];
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { binaryEvent, EventStoreDBClient, START } from '@eventstore/db-client';
+import type { NewEvent } from '../services/kernel/event.js';
+import { streamName } from '../services/kernel/stream.js';
+import { eventstoreEventStore } from '../services/store/eventstore/eventstore-event-store.js';
+import { startLogServer } from '../test/support/log-server.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+
+const DATA_BYTES = 500;
+const METADATA = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: 'bench', schema: 1 });
+
+const event = (): NewEvent => ({
+  id: randomBytes(16),
+  type: 'Counted',
+  data: Buffer.alloc(DATA_BYTES, 1),
+  metadata: METADATA,
+});
+
+/** Runs work so many times, so many at once, and answers how often a second. */
+const rate = async (count: number, inFlight: number, work: (n: number) => Promise<unknown>): Promise<number> => {
+  let next = 0;
+  const start = performance.now();
+  const lane = async (): Promise<void> => {
+    while (next < count) await work((next += 1));
+  };
+  await Promise.all(Array.from({ length: inFlight }, lane));
+  return (count * 1_000) / (performance.now() - start);
+};
+
+/** The two take turns, so that neither has the better moment of the machine; one after another in one process. */
+const appends = async (url: string, count: number, inFlight: number): Promise<Figure> => {
+  const bare = EventStoreDBClient.connectionString(url);
+  const send = (n: number): Promise<unknown> =>
+    bare.appendToStream(`bare-${inFlight}-${n}`, binaryEvent({ type: 'Counted', data: new Uint8Array(DATA_BYTES) }));
+  await rate(count / 4, inFlight, (n) => send(-n));
+  const floor = await rate(count, inFlight, send);
+  await bare.dispose();
+  const store = await eventstoreEventStore({ url });
+  const append = (n: number): Promise<unknown> =>
+    store.append(streamName('counted', [`${inFlight}`, `${n}`]), 'no-stream', [event()]);
+  await rate(count / 4, inFlight, (n) => append(-n));
+  const perSecond = await rate(count, inFlight, append);
+  await store.close();
+  return {
+    name: `eventstore, appends, ${inFlight} in flight`,
+    perSecond,
+    floor: { what: 'bare client', perSecond: floor },
+    notes: { bytes: DATA_BYTES },
+  };
+};
+
+const counted = async (events: AsyncIterable<number>): Promise<{ count: number; perSecond: number }> => {
+  const start = performance.now();
+  let count = 0;
+  for await (const some of events) count += some;
+  return { count, perSecond: (count * 1_000) / (performance.now() - start) };
+};
+
+async function* bareRead(client: EventStoreDBClient): AsyncGenerator<number> {
+  for await (const { event: each } of client.readAll({ fromPosition: START })) yield each === undefined ? 0 : 1;
+}
+
+const reads = async (url: string): Promise<Figure> => {
+  const client = EventStoreDBClient.connectionString(url);
+  await counted(bareRead(client));
+  const floor = await counted(bareRead(client));
+  await client.dispose();
+  const store = await eventstoreEventStore({ url });
+  async function* pages(): AsyncGenerator<number> {
+    for await (const { events } of store.readLog({ after: 0n })) yield events.length;
+  }
+  const { perSecond, count } = await counted(pages());
+  await store.close();
+  return {
+    name: 'eventstore, catch-up reads',
+    perSecond,
+    floor: { what: 'bare client', perSecond: floor.perSecond },
+    notes: { events: count },
+  };
+};
+
+/** The log over the EventStoreDB protocol, against our own log server, beside the official client as it is. */
+export const eventstore: Bench = {
+  name: 'eventstore',
+  target: 0.8,
+  run: async ({ disk, count }: BenchOptions) => {
+    const server = await startLogServer(join(disk.directory, 'eventstore'));
+    const url = `esdb://${server.address}?tls=false`;
+    try {
+      const some = Math.ceil(count / 4);
+      return [
+        await appends(url, Math.ceil(some / 10), 1),
+        await appends(url, some, 64),
+        await appends(url, some, 256),
+        await reads(url),
+      ];
+    } finally {
+      await server.stop();
+    }
+  },
+};
