@@ -2,7 +2,7 @@
 # presence means that the tests have such a server already) and READY_SECONDS, and has the functions `install`, `start`
 # (which becomes the server), `is_ready` and `variables` (which prints `export …` lines). Each has $folder to itself,
 # and $folder/port has a port that was free.
-ALL=(s3 kafka)
+ALL=(s3 kafka mongo)
 
 root=${FLIGHTLOG_SERVICES:-$HOME/.cache/flightlog-services}
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { type MongoLocation, readStoreLocation } from '../../projections/store/mongo/location.js';
 
@@ -14,11 +14,23 @@ const locationOf = (url: string): MongoLocation => {
   return location;
 };
 
-/** A database that nobody else uses. */
-export const newMongoLocation = (): MongoLocation => {
+const databaseUrl = (name: string): string => {
   const url = new URL(mongoUrl ?? 'mongodb://none');
-  url.pathname = `/flightlog-test-${randomUUID().slice(0, 18)}`;
-  return locationOf(url.href);
+  url.pathname = `/flightlog-test-${name}`;
+  return url.href;
+};
+
+/** A database that nobody else uses. */
+export const newMongoLocation = (): MongoLocation => locationOf(databaseUrl(randomUUID().slice(0, 18)));
+
+/**
+ * The flags for the read store that FLIGHTLOG_TEST_READ_STORE names: `mongodb` gives every data directory a database of
+ * its own, for as long as it lives; without, views are where they are by default.
+ */
+export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] => {
+  if (process.env['FLIGHTLOG_TEST_READ_STORE'] !== 'mongodb' || args.includes('--read-store')) return [];
+  if (mongoUrl === undefined) throw new Error('FLIGHTLOG_TEST_READ_STORE needs FLIGHTLOG_TEST_MONGO_URL');
+  return ['--read-store', databaseUrl(createHash('sha256').update(data).digest('hex').slice(0, 18))];
 };
 
 /** Removes the database of a test. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
+import { readStoreFlags } from './mongo-server.js';
 
 const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 
@@ -48,7 +49,7 @@ export const startServerProcess = async ({
   );
   const child = spawn(
     process.execPath,
-    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...ports, ...args],
+    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...readStoreFlags(data, args), ...ports, ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },

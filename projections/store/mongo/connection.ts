@@ -35,17 +35,21 @@ export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown:
     );
 };
 
+/** What the connection string may say otherwise. */
+const PATIENCE = { waitQueueTimeoutMS: 5_000, serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000 } as const;
+
+const patience = (url: string): Partial<typeof PATIENCE> =>
+  Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !url.includes(`${name}=`)));
+
 const clientOf = ({ url }: MongoLocation, maxPoolSize: number): MongoClient =>
   new MongoClient(url, {
+    ...patience(url),
     appName: 'flightlog',
     useBigInt64: true,
     readPreference: 'primary',
     readConcern: { level: 'majority' },
     writeConcern: { w: 'majority', wtimeoutMS: 10_000 },
     maxPoolSize,
-    waitQueueTimeoutMS: 5_000,
-    serverSelectionTimeoutMS: 5_000,
-    connectTimeoutMS: 5_000,
   });
 
 /**

@@ -6,7 +6,7 @@ import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
 
-/** Builds that nobody uses: older than the one before, or left behind by a rebuild that was killed. */
+/** Drops the builds that nobody uses: older ones, or one that a rebuild has left behind that was killed. */
 const dropOthers = (db: Connection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
@@ -32,7 +32,8 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
   try {
     const before = await guarded(async () => (await readAbout(db, location.shown)) ?? claim(db, logId, location.shown));
     const build = before.build + 1;
-    await guarded(() => dropOthers(db, [before.build]));
+    const inUse = [before.build - 1, before.build];
+    await guarded(() => dropOthers(db, inUse));
     const store = storeOf(connection, build, { location, logId, isGrowing: true });
     return {
       store,
@@ -42,7 +43,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
         await store.close();
       },
       discard: async () => {
-        await guarded(() => dropOthers(db, [before.build])).finally(() => store.close());
+        await guarded(() => dropOthers(db, inUse)).finally(() => store.close());
       },
     };
   } catch (error) {

@@ -1,0 +1,184 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Collection, StoredDocument, WriteBatch } from '../../projections/kernel/read-store.js';
+import { freshMongoViews } from '../../projections/store/mongo/fresh-mongo-views.js';
+import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
+import { CheckpointMoved, QueryTooSlow, ReadStoreUnusable, StoreUnavailable } from '../../services/kernel/fault.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { flightlog } from '../support/command.js';
+
+const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
+const bySize = { field: 'size', direction: 'ascending' } as const;
+
+const thing = (key: string, size = 0): StoredDocument => ({
+  key,
+  position: 1n,
+  fields: { size },
+  answer: new Uint8Array([1]),
+});
+
+const batch = (name: string, ...documents: readonly StoredDocument[]): WriteBatch => ({
+  documents: documents.map((document) => ({ collection: things, document })),
+  checkpoint: { name, from: undefined, to: { logId: 'log', position: 1n } },
+});
+
+describe.skipIf(mongoUrl === undefined)('a database of views', () => {
+  const location = newMongoLocation();
+  const client = new MongoClient(location.url);
+  let store: MongoReadStore;
+
+  beforeAll(async () => {
+    store = await mongoReadStore({ location, logId: 'log' });
+    await store.prepare([things]);
+  });
+  afterAll(async () => {
+    await store.close();
+    await client.close();
+    await dropDatabase(location);
+  });
+
+  it('is refused when its views are of another log', async () => {
+    const other = mongoReadStore({ location, logId: 'another' });
+    await expect(other).rejects.toBeInstanceOf(ReadStoreUnusable);
+    await expect(mongoReadStore({ location, logId: 'another' })).rejects.toThrow(
+      /another log \(log; this one is another\)/u,
+    );
+  });
+
+  it('is refused when a newer release has written it', async () => {
+    const newer = newMongoLocation();
+    await client
+      .db(newer.database)
+      .collection('flightlog')
+      .insertOne({ _id: 'views' as never, format: 2, logId: 'log', build: 0 });
+    await expect(mongoReadStore({ location: newer })).rejects.toThrow(/newer release.*format 2, this one knows 1/u);
+    await dropDatabase(newer);
+  });
+
+  it('says that views of another shape are to be rebuilt', async () => {
+    const changed: Collection = { ...things, fields: { size: 'integer', color: 'text' } };
+    await expect(store.prepare([changed])).rejects.toThrow(/things.*rebuild the views/u);
+  });
+
+  it('lets one of two workers through that write from one checkpoint', async () => {
+    const second = await mongoReadStore({ location, logId: 'log' });
+    const written = await Promise.allSettled([
+      store.write(batch('race', thing('race 1'))),
+      second.write(batch('race', thing('race 2'))),
+    ]);
+    const failed = written.filter((each) => each.status === 'rejected');
+    expect(failed.map(({ reason }) => reason as unknown)).toEqual([expect.any(CheckpointMoved)]);
+    expect(await store.getMany(things, ['race 1', 'race 2'])).toHaveLength(1);
+    await second.close();
+  });
+
+  it('gives up on a query that finds no page in its time', async () => {
+    const hasty = await mongoReadStore({ location, logId: 'log', queryLimitMs: 0 });
+    await store.write(batch('many', ...Array.from({ length: 500 }, (_, i) => thing(`many ${i}`, i))));
+    const where = [{ field: 'size', is: 'not in', values: [1] }] as const;
+    await expect(hasty.find(things, { where, orderBy: bySize, limit: 500 })).rejects.toBeInstanceOf(QueryTooSlow);
+    await hasty.close();
+  });
+
+  it('grows views beside those in use, and puts them in their place', async () => {
+    const fresh = await freshMongoViews(location, 'log');
+    await fresh.store.prepare([things]);
+    await fresh.store.write(batch('views', thing('grown')));
+    expect(await store.get(things, 'grown')).toBeUndefined();
+    await fresh.activate();
+    const next = await mongoReadStore({ location });
+    expect(await next.get(things, 'grown')).toBeDefined();
+    expect(await next.checkpoint('views')).toEqual({ logId: 'log', position: 1n });
+    expect((await next.find(things, { where: [], orderBy: bySize, limit: 10 })).elements).toHaveLength(1);
+    await next.close();
+  });
+
+  it('is as it was when what grew is discarded', async () => {
+    const names = async (): Promise<readonly string[]> =>
+      (await client.db(location.database).listCollections({}, { nameOnly: true }).toArray())
+        .map(({ name }) => name)
+        .sort();
+    const before = await names();
+    const fresh = await freshMongoViews(location, 'log');
+    await fresh.store.prepare([things]);
+    expect(await names()).not.toEqual(before);
+    await fresh.discard();
+    expect(await names()).toEqual(before);
+  });
+
+  it('is that of another log once its views are put in place', async () => {
+    const of = newMongoLocation();
+    await (await mongoReadStore({ location: of, logId: 'log' })).close();
+    const fresh = await freshMongoViews(of, 'restored');
+    await fresh.store.prepare([things]);
+    await fresh.activate();
+    await (await mongoReadStore({ location: of, logId: 'restored' })).close();
+    await expect(mongoReadStore({ location: of, logId: 'log' })).rejects.toBeInstanceOf(ReadStoreUnusable);
+    await dropDatabase(of);
+  });
+
+  describe('whose server fails', () => {
+    const failing = async (data: Readonly<Record<string, unknown>>, times = 1): Promise<void> => {
+      await client.db('admin').command({ configureFailPoint: 'failCommand', mode: { times }, data });
+    };
+    const canFail = async (): Promise<boolean> =>
+      client
+        .db('admin')
+        .command({ configureFailPoint: 'failCommand', mode: 'off' })
+        .then(
+          () => true,
+          () => false,
+        );
+
+    it.for<[string, Readonly<Record<string, unknown>>]>([
+      ['ends a transaction', { failCommands: ['insert'], errorCode: 251, errorLabels: ['TransientTransactionError'] }],
+      [
+        'is replaced before it commits',
+        { failCommands: ['commitTransaction'], errorCode: 11_602, errorLabels: ['UnknownTransactionCommitResult'] },
+      ],
+      ['drops the connection instead of an answer', { failCommands: ['commitTransaction'], closeConnection: true }],
+      [
+        'commits without the majority in time',
+        {
+          failCommands: ['commitTransaction'],
+          writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+        },
+      ],
+    ])('writes each batch once when it %s', async ([what, data], { skip }) => {
+      if (!(await canFail())) skip('the server has no test commands');
+      const own = await mongoReadStore({ location, logId: 'log' });
+      await own.prepare([things]);
+      await failing(data);
+      await own.write(batch(what, thing(what)));
+      expect(await own.get(things, what)).toBeDefined();
+      expect(await own.checkpoint(what)).toEqual({ logId: 'log', position: 1n });
+      await own.close();
+    });
+  });
+});
+
+describe('a MongoDB that cannot be reached', () => {
+  const unreachable = 'mongodb://127.0.0.1:1/views?serverSelectionTimeoutMS=200';
+
+  it('is unavailable', async () => {
+    const opening = mongoReadStore({
+      location: { kind: 'mongodb', url: unreachable, database: 'views', shown: 'here' },
+    });
+    await expect(opening).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('is waited for at start, which the log says', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'flightlog-mongo-'));
+    const ports = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'];
+    const server = flightlog(['serve', '--insecure', '--data', data, ...ports, '--read-store', unreachable]);
+    await expect
+      .poll(() => server.stderr(), { timeout: 30_000 })
+      .toMatch(/mongodb:\/\/127\.0\.0\.1:1\/views cannot be used.*it is tried again/su);
+    expect(server.stdout()).toBe('');
+    server.child.kill('SIGKILL');
+    await server.ended;
+  });
+});
