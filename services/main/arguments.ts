@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { duration } from './setting-kinds.js';
 
 /** What the text after a flag has to be; each throws for the command line to say it. */
 export const wholeNumber = (text: string): number => {
@@ -31,4 +32,11 @@ export const hostAndPort = (text: string): string => {
 export const executionPath = (text: string): string => {
   if (!/^[^/]+\/[^/]+\/[^/]+$/u.test(text)) throw new InvalidArgumentError('It must be PROJECT/DOMAIN/NAME.');
   return text;
+};
+
+/** In milliseconds. */
+export const durationOf = (text: string): number => {
+  const { success, data, error } = duration.safeParse(text);
+  if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'must be a duration'}.`);
+  return data;
 };

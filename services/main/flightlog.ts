@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { executionPath, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
+import { durationOf, executionPath, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
 import {
   type Configuration,
   configure,
@@ -12,6 +12,7 @@ import {
 import type { EngineFlags } from './engine.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
+import type { GarbageFlags } from './payloads-gc.js';
 import type { SandboxFlags } from './sandbox.js';
 import { dataHelp, settingsHelp } from './settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile } from './sources.js';
@@ -60,6 +61,9 @@ const SANDBOX: readonly Given[] = [
   { path: ['projects'], value: ['flytesnacks'], origin: 'sandbox' },
   { path: ['log_level'], value: 'warn', origin: 'sandbox' },
 ];
+
+/** How old a payload is that nothing can come of any more: 7 days, in milliseconds. */
+const WEEK_MS = 7 * 24 * 3_600_000;
 
 const withData = (command: Command): Command =>
   command
@@ -159,6 +163,22 @@ withViews(views.command('rebuild'))
   .action(async (options: Options) => {
     const { rebuildViews } = await import('./views-rebuild.js');
     await rebuildViews(configurationOf(options));
+  });
+
+const payloads = program.command('payloads').description('what was too large for the log');
+withData(payloads.command('gc'))
+  .description('remove payloads that no event names; works while servers run. Uploads of users are never touched')
+  .addOption(
+    new Option('--older-than <duration>', 'only those that were last put so long ago, an hour or more')
+      .argParser(durationOf)
+      .default(WEEK_MS, '7d'),
+  )
+  .option('--dry-run', 'only count', false)
+  .option('--foreign <category...>', 'categories of streams that others write to the event store')
+  .addHelpText('after', dataHelp)
+  .action(async (options: GarbageFlags) => {
+    const { collectGarbage } = await import('./payloads-gc.js');
+    await collectGarbage(configurationOf(options), options);
   });
 
 const log = program.command('log').description('the log itself');

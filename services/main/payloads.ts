@@ -1,4 +1,6 @@
+import type { PayloadObjects } from '../kernel/payload-objects.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
+import { filePayloadObjects } from '../store/file-payload-objects.js';
 import { filePayloadStore } from '../store/file-payload-store.js';
 import type { PayloadLocation } from '../store/payload-location.js';
 
@@ -16,4 +18,16 @@ export const openPayloads = async ({ directory, location }: PayloadSource): Prom
   const store = s3PayloadStore(location);
   await store.check();
   return store;
+};
+
+/**
+ * Opens the objects of the payload store of a configuration, to tidy them.
+ *
+ * @throws {StoreUnavailable} when the store cannot be reached or used.
+ */
+export const openPayloadObjects = async ({ directory, location }: PayloadSource): Promise<PayloadObjects> => {
+  if (location.kind === 'file') return filePayloadObjects({ directory });
+  await (await openPayloads({ directory, location })).close(); // says which bucket cannot be used, and why
+  const { s3PayloadObjects } = await import('../store/s3-payload-objects.js');
+  return s3PayloadObjects(location);
 };

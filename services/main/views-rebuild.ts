@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Presets, SingleBar } from 'cli-progress';
 import { type RebuildProgress, rebuildViews as rebuild } from '../../projections/kernel/rebuild.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
@@ -7,32 +6,11 @@ import type { Configuration } from './configuration.js';
 import { logSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
+import { progressBar } from './progress-bar.js';
 import { openFreshViews } from './read-stores.js';
 import { CannotGoOn } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
-
-/** A bar for each phase on standard error; on a terminal alone, since it is for people. */
-const progressBar = (): { show: (progress: RebuildProgress) => void; stop: () => void } => {
-  if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
-  let bar: SingleBar | undefined;
-  let phase: RebuildProgress['phase'] | undefined;
-  const open = (next: RebuildProgress): SingleBar => {
-    bar?.stop();
-    phase = next.phase;
-    const format = `${next.phase.padEnd(6)} {bar} {percentage}% · {count} ${WHAT[next.phase]} · {eta} s left`;
-    const opened = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
-    opened.start(next.total, 0, { count: 0 });
-    return opened;
-  };
-  return {
-    show: (progress) => {
-      bar = phase === progress.phase && bar !== undefined ? bar : open(progress);
-      bar.update(progress.done, { count: progress.count });
-    },
-    stop: () => bar?.stop(),
-  };
-};
 
 const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
@@ -68,7 +46,7 @@ export const rebuildViews = async ({
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);
-      bar.show(progress);
+      bar.show({ ...progress, what: WHAT[progress.phase] });
     };
     const { position, ...rebuilt } = await rebuild({ log, payloads, models, codecs, fresh, onProgress });
     bar.stop();

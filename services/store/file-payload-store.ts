@@ -1,7 +1,8 @@
-import { readFile, stat, utimes } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { readdir, readFile, stat, utimes } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../kernel/payload-store.js';
+import { asidePrefix } from './aside-name.js';
 import { contentHash, genuine } from './content-hash.js';
 import { durableFiles } from './durable-files.js';
 import { failPoint } from './fail-point.js';
@@ -28,6 +29,26 @@ const faulty = async <Result>(what: string, path: string, work: () => Promise<Re
   }
 };
 
+/** Renews the time of a file that is there and whole; answers whether one is. */
+const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
+  const there = await orMissing(stat(path));
+  if (there?.size !== sizeBytes) return false;
+  const now = new Date();
+  await orMissing(utimes(path, now, now));
+  // Who tidies takes a file away before looking at its time: one that is still here has the new one.
+  return (await orMissing(stat(path))) !== undefined;
+};
+
+const readAside = async (path: string): Promise<Uint8Array | undefined> => {
+  const names = (await orMissing(readdir(dirname(path)))) ?? [];
+  const aside = names.find((name) => name.startsWith(asidePrefix(basename(path))));
+  return aside === undefined ? undefined : orMissing(readFile(join(dirname(path), aside)));
+};
+
+/** The bytes of a file, also of one that who tidies has set aside or is putting back. */
+const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
+  (await orMissing(readFile(path))) ?? (await readAside(path)) ?? orMissing(readFile(path));
+
 /**
  * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread
  * pool; only one process may write, any number may read.
@@ -40,10 +61,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
   const pathOf = (scope: string, sha256: string): string => join(root, payloadPath(scope, sha256));
 
   const store = async (path: string, bytes: Uint8Array): Promise<void> => {
-    const there = await orMissing(stat(path));
-    if (there?.size !== bytes.length) return files.write(path, bytes);
-    const now = new Date();
-    await utimes(path, now, now);
+    if (!(await renewed(path, bytes.length))) return files.write(path, bytes);
     // An earlier process may have been stopped between the file and its folder.
     await files.folder(dirname(path));
     await files.sync(dirname(path));
@@ -66,7 +84,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     },
     get: async ({ scope, sha256 }) => {
       const path = pathOf(scope, sha256);
-      const bytes = await faulty('read', path, () => orMissing(readFile(path)));
+      const bytes = await faulty('read', path, () => readWhole(path));
       return bytes && genuine(path, sha256, bytes);
     },
     close: async () => {

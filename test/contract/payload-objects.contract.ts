@@ -1,0 +1,118 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PayloadObject, PayloadObjects } from '../../services/kernel/payload-objects.js';
+import type { PayloadRef, PayloadStore } from '../../services/kernel/payload-store.js';
+import { payloadPath } from '../../services/store/object-name.js';
+
+/** The objects of a store, and the store itself. */
+export type OpenObjects = { readonly objects: PayloadObjects; readonly store: PayloadStore };
+
+/** All objects of a store. */
+export const objectsOf = async (objects: PayloadObjects): Promise<PayloadObject[]> => {
+  const found: PayloadObject[] = [];
+  for await (const page of objects.list()) found.push(...page);
+  return found;
+};
+
+/** Everything that is there is older than this. */
+const ALL = Number.MAX_SAFE_INTEGER - 1;
+const NONE = 0;
+
+/** What every adapter of the port must do. */
+export const payloadObjectsContract = (name: string, open: () => OpenObjects): void => {
+  describe(`${name} as payloads to tidy`, () => {
+    let opened: OpenObjects;
+    let scope: string;
+
+    beforeEach(() => {
+      opened = open();
+      scope = `runs/flytesnacks/development/${randomUUID()}`;
+    });
+    afterEach(async () => {
+      await opened.objects.close();
+      await opened.store.close();
+    });
+
+    const listed = (): Promise<PayloadObject[]> => objectsOf(opened.objects);
+    const put = (content: Uint8Array = randomBytes(1_000), of = scope): Promise<PayloadRef> =>
+      opened.store.put(of, content);
+    const only = async (): Promise<PayloadObject> => {
+      const [object, ...more] = await listed();
+      expect(more).toEqual([]);
+      return object!;
+    };
+
+    /** Lets an object go until it is gone for good. */
+    const remove = async (): Promise<void> => {
+      while ((await opened.objects.drop(await only(), ALL)) !== 'removed');
+    };
+
+    it('lists nothing of a store that is empty', async () => {
+      expect(await listed()).toEqual([]);
+    });
+
+    it('lists what was put, with its size and time', async () => {
+      const before = Date.now();
+      const { sha256 } = await put();
+      const object = await only();
+      expect(object).toMatchObject({ path: payloadPath(scope, sha256), sizeBytes: 1_000 });
+      expect(object.aside).toBeUndefined();
+      expect(Math.abs(object.touchedAtMs - before)).toBeLessThan(10_000);
+    });
+
+    it('lists all scopes, also odd ones and many', async () => {
+      const scopes = [scope, 'definitions/a b%2Fc', 'definitions/..', 'definitions/Zoë🛫'];
+      const refs = await Promise.all(
+        scopes.flatMap((of) => Array.from({ length: 5 }, () => put(randomBytes(10), of))),
+      );
+      const paths = refs.map(({ scope: of, sha256 }) => payloadPath(of, sha256));
+      expect((await listed()).map(({ path }) => path).sort()).toEqual(paths.sort());
+    });
+
+    it('keeps what was put since the cutoff', async () => {
+      const ref = await put();
+      expect(await opened.objects.drop(await only(), NONE)).toBe('kept');
+      expect((await only()).aside).toBeUndefined();
+      expect(await opened.store.get(ref)).toBeDefined();
+    });
+
+    it('removes what is older, in the end', async () => {
+      const ref = await put();
+      await remove();
+      expect(await listed()).toEqual([]);
+      expect(await opened.store.get(ref)).toBeUndefined();
+    });
+
+    it('does not mind what is no longer there', async () => {
+      await put();
+      const object = await only();
+      await remove();
+      expect(await opened.objects.drop(object, ALL)).toBe('kept');
+    });
+
+    it('has what is put again while it is let go', async () => {
+      const content = randomBytes(1_000);
+      const ref = await put(content);
+      const object = await only();
+      await Promise.all([opened.objects.drop(object, Date.now() - 60_000), put(content)]);
+      expect(Buffer.compare((await opened.store.get(ref))!, content)).toBe(0);
+    });
+
+    it('has what is put again after it was removed', async () => {
+      const content = randomBytes(1_000);
+      await put(content);
+      await remove();
+      const ref = await put(content);
+      expect(Buffer.compare((await opened.store.get(ref))!, content)).toBe(0);
+    });
+
+    it('leaves others alone', async () => {
+      const kept = await put();
+      const gone = await put();
+      const find = async () => (await listed()).find(({ path }) => path === payloadPath(scope, gone.sha256));
+      for (let object = await find(); object; object = await find()) await opened.objects.drop(object, ALL);
+      expect(await opened.store.get(kept)).toBeDefined();
+      expect(await opened.store.get(gone)).toBeUndefined();
+    });
+  });
+};

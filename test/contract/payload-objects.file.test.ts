@@ -1,0 +1,77 @@
+import { mkdtempSync } from 'node:fs';
+import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
+import { asideName } from '../../services/store/aside-name.js';
+import { filePayloadObjects } from '../../services/store/file-payload-objects.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { payloadPath } from '../../services/store/object-name.js';
+import { objectsOf, payloadObjectsContract } from './payload-objects.contract.js';
+
+const open = () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-objects-'));
+  return { directory, store: filePayloadStore({ directory }), objects: filePayloadObjects({ directory }) };
+};
+
+payloadObjectsContract('the folder of payloads', open);
+
+/** One object that somebody was about to remove when the process ended. */
+const left = async () => {
+  const opened = open();
+  const ref = await opened.store.put('definitions/a', Uint8Array.of(1, 2, 3));
+  const path = payloadPath(ref.scope, ref.sha256);
+  const at = (name: string): string => join(opened.directory, 'payloads', name);
+  await rename(at(path), at(asideName(path, 1)));
+  const [object] = await objectsOf(opened.objects);
+  return { ...opened, ref, object: object!, at };
+};
+
+describe('a payload file that was left aside', () => {
+  it('is read as if it were in its place', async () => {
+    const { store, ref } = await left();
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+
+  it('is listed as what it is, and can be put back', async () => {
+    const { objects, object, ref, store } = await left();
+    expect(object).toMatchObject({ path: payloadPath(ref.scope, ref.sha256), aside: `${object.path}.aside-1` });
+    await objects.restore(object);
+    expect(await objectsOf(objects)).toMatchObject([{ path: object.path }]);
+    expect((await objectsOf(objects))[0]!.aside).toBeUndefined();
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+
+  it('makes room for one that was put anew', async () => {
+    const { objects, object, ref, store } = await left();
+    await store.put(ref.scope, Uint8Array.of(1, 2, 3));
+    await objects.restore(object);
+    expect(await objectsOf(objects)).toHaveLength(1);
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+
+  it('is put back when it was put since the cutoff, and goes when it was not', async () => {
+    const { objects, object, at, store, ref } = await left();
+    expect(await objects.drop(object, Date.now() - 60_000)).toBe('kept');
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+    await utimes(at(object.path), new Date(0), new Date(0));
+    expect(await objects.drop((await objectsOf(objects))[0]!, Date.now() - 60_000)).toBe('removed');
+    expect(await store.get(ref)).toBeUndefined();
+  });
+});
+
+it('leaves files alone that are no payloads', async () => {
+  const { directory, objects } = open();
+  await mkdir(join(directory, 'payloads', '.partial'), { recursive: true });
+  await writeFile(join(directory, 'payloads', '.partial', '0'.repeat(64)), 'half');
+  await writeFile(join(directory, 'payloads', 'notes.txt'), 'mine');
+  expect(await objectsOf(objects)).toEqual([]);
+});
+
+it('says that it is unavailable when the folder cannot be tidied', async () => {
+  const { directory, objects } = open();
+  await writeFile(join(directory, 'payloads'), 'a file where the folder should be');
+  const object = { path: `definitions/a/00/${'0'.repeat(64)}`, sizeBytes: 1, touchedAtMs: 0 };
+  await expect(objects.drop(object, Date.now())).rejects.toBeInstanceOf(StoreUnavailable);
+});

@@ -1,0 +1,60 @@
+import { mkdtempSync } from 'node:fs';
+import { utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { filePayloadObjects } from '../../services/store/file-payload-objects.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { payloadPath } from '../../services/store/object-name.js';
+import { flightlog } from '../support/command.js';
+import { startControlPlane } from '../support/control-plane.js';
+import { garbageStory } from '../support/garbage-story.js';
+
+const DAY_MS = 24 * 3_600_000;
+
+const madeOlder = async (directory: string, path: string): Promise<void> => {
+  const time = new Date(Date.now() - 8 * DAY_MS);
+  await utimes(join(directory, 'payloads', path), time, time);
+};
+
+garbageStory('a folder of payloads', (directory) => ({
+  setting: 'file:',
+  ageMs: 7 * DAY_MS,
+  runs: 1,
+  open: () => ({ store: filePayloadStore({ directory }), objects: filePayloadObjects({ directory }) }),
+  grow: async (refs) => {
+    for (const { scope, sha256 } of refs) await madeOlder(directory, payloadPath(scope, sha256));
+  },
+}));
+
+describe('payloads gc', () => {
+  const gc = (args: readonly string[]) => flightlog(['payloads', 'gc', ...args]).ended;
+
+  it('takes no age below an hour', async () => {
+    const { code, stderr } = await gc(['--older-than', '59m']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('--older-than must be an hour or more');
+    expect((await gc(['--older-than', 'soon'])).stderr).toContain('must be a duration such as');
+  });
+
+  it('removes nothing where there is no log', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
+    const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
+    await madeOlder(directory, payloadPath(scope, sha256));
+    const { code, stderr } = await gc(['--data', directory]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('flightlog: ');
+    for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
+  });
+
+  it('removes nothing from a store that has no payload of the log', async () => {
+    const plane = await startControlPlane();
+    const { directory } = plane;
+    const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
+    await madeOlder(directory, payloadPath(scope, sha256));
+    const { code, stderr } = await gc(['--data', directory]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('none of the payloads is named by this log');
+    await plane.close();
+  });
+});

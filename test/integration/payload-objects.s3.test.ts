@@ -1,0 +1,42 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { s3PayloadObjects } from '../../services/store/s3-payload-objects.js';
+import { s3PayloadStore } from '../../services/store/s3-payload-store.js';
+import { objectsOf, payloadObjectsContract } from '../contract/payload-objects.contract.js';
+import { makeBucket, newS3Location, s3Url } from '../support/s3-server.js';
+
+const open = (now?: () => number) => {
+  const location = newS3Location();
+  return { store: s3PayloadStore(location), objects: s3PayloadObjects(location, now && { now }) };
+};
+
+describe.skipIf(s3Url === undefined)('with an S3 server', () => {
+  beforeAll(makeBucket);
+
+  payloadObjectsContract('a bucket', open);
+
+  it('sets an object aside before it removes it, and it can be read there', async () => {
+    const { store, objects } = open(() => 5_000);
+    const ref = await store.put('definitions/a', Uint8Array.of(1, 2, 3));
+    const list = () => objectsOf(objects);
+    expect(await objects.drop((await list())[0]!, Date.now() + 60_000)).toBe('set-aside');
+    const [aside, ...more] = await list();
+    expect(more).toEqual([]);
+    expect(aside).toMatchObject({ touchedAtMs: 5_000, aside: `${aside!.path}.aside-5000` });
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+
+    expect(await objects.drop(aside!, 5_000)).toBe('kept');
+    expect(await objects.drop(aside!, 5_001)).toBe('removed');
+    expect(await store.get(ref)).toBeUndefined();
+  });
+
+  it('puts an object back that was set aside', async () => {
+    const { store, objects } = open();
+    const ref = await store.put('definitions/a', Uint8Array.of(1, 2, 3));
+    const list = () => objectsOf(objects);
+    await objects.drop((await list())[0]!, Date.now() + 60_000);
+    await objects.restore((await list())[0]!);
+    expect(await list()).toHaveLength(1);
+    expect((await list())[0]!.aside).toBeUndefined();
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  });
+});

@@ -1,0 +1,24 @@
+import { setTimeout } from 'node:timers/promises';
+import { beforeAll, describe } from 'vitest';
+import { s3PayloadObjects } from '../../services/store/s3-payload-objects.js';
+import { s3PayloadStore } from '../../services/store/s3-payload-store.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+import { garbageStory } from '../support/garbage-story.js';
+
+/** An object store tells whole seconds, and lets nobody set the time of an object. */
+const AGE_MS = 4_000;
+
+describe.skipIf(s3Url === undefined)('with an S3 server', () => {
+  beforeAll(makeBucket);
+
+  garbageStory('a bucket', () => {
+    const location = newS3Location();
+    return {
+      setting: s3Setting(location),
+      ageMs: AGE_MS,
+      runs: 2,
+      open: () => ({ store: s3PayloadStore(location), objects: s3PayloadObjects(location) }),
+      grow: () => setTimeout(AGE_MS + 1_000),
+    };
+  });
+});

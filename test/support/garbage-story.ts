@@ -1,0 +1,240 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { PayloadObjects } from '../../services/kernel/payload-objects.js';
+import type { PayloadRef, PayloadStore } from '../../services/kernel/payload-store.js';
+import { codecs } from '../../services/main/models.js';
+import { payloadPath } from '../../services/store/object-name.js';
+import { payloadReferences } from '../../services/store/payload-references.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { surveyPayloads, sweepPayloads } from '../../services/store/sweep-payloads.js';
+import { flightlog } from './command.js';
+import { type ControlPlane, register, startControlPlane } from './control-plane.js';
+import { withNeeds } from './fixtures.js';
+import { helloRequest, literal } from './hello.js';
+
+/** A payload store of a test. */
+export type GarbageStore = {
+  /** The setting `payload_store`. */
+  readonly setting: string;
+  /** How old what is removed is, in milliseconds: much longer than from a put to its event. */
+  readonly ageMs: number;
+  readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
+  /** Makes what was put older than that, or waits until it is. */
+  readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
+  /** How many runs it takes until something is gone for good. */
+  readonly runs: number;
+};
+
+type Counts = Readonly<
+  Record<'named' | 'missing' | 'garbage' | 'removed' | 'setAside' | 'restored' | 'objects', number>
+>;
+
+const ROUNDS = 6;
+const CREATES = 25;
+const LIMIT_MS = 300_000;
+const greeting = (name: string): string => `${name} ${'x'.repeat(70_000)}`;
+const inputsOf = (name: string) =>
+  create(LiteralMapSchema, { literals: { name: literal(greeting(name)), times: literal(1n) } });
+const scopeOf = (name: string): string => `runs/flytesnacks/development/${name}`;
+
+/** Payloads that nobody names go; those that somebody names, or is about to, stay. */
+export const garbageStory = (name: string, open: (directory: string) => GarbageStore): void => {
+  describe(`the garbage of ${name}`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
+    const garbage = open(directory);
+    const created: string[] = [];
+    let plane: ControlPlane;
+    let names = 0;
+
+    const start = async (env: Readonly<Record<string, string>> = {}): Promise<void> => {
+      plane = await startControlPlane({ FLIGHTLOG_PAYLOAD_STORE: garbage.setting, ...env }, directory);
+    };
+    const newName = (): string => `kept-${(names += 1)}`;
+    const launch = async (execution: string): Promise<void> => {
+      await plane.grpc.call(
+        AdminService.method.createExecution,
+        helloRequest(execution, (request) => (request.inputs = inputsOf(execution))),
+      );
+      created.push(execution);
+    };
+    /** Puts what an execution of this name will put, long ago. */
+    const plant = async (executions: readonly string[]): Promise<readonly PayloadRef[]> => {
+      const { store, objects } = garbage.open();
+      const put = (each: string) => store.put(scopeOf(each), toBinary(LiteralMapSchema, inputsOf(each)));
+      const refs = await Promise.all(executions.map(put));
+      await store.close();
+      await objects.close();
+      await garbage.grow(refs);
+      return refs;
+    };
+    const gc = (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
+      flightlog(
+        [
+          ...['payloads', 'gc', '--data', directory, '--payload-store', garbage.setting],
+          ...['--older-than', `${garbage.ageMs}ms`, ...args],
+        ],
+        { env: { FLIGHTLOG_TEST_GC_LEAST_AGE_MS: '0', ...env } },
+      );
+    const counts = async (args: readonly string[] = []): Promise<Counts> => {
+      const { code, stdout, stderr } = await gc(args).ended;
+      expect(code, stderr).toBe(0);
+      return JSON.parse(stdout) as Counts;
+    };
+    const isThere = async (ref: PayloadRef): Promise<boolean> => {
+      const { store, objects } = garbage.open();
+      const bytes = await store.get(ref);
+      await store.close();
+      await objects.close();
+      return bytes !== undefined;
+    };
+    const pathsThere = async (): Promise<string[]> => {
+      const { store, objects } = garbage.open();
+      const paths: string[] = [];
+      for await (const page of objects.list()) paths.push(...page.map(({ path, aside }) => aside ?? path));
+      await store.close();
+      await objects.close();
+      return paths;
+    };
+    const restart = async (): Promise<void> => {
+      plane.grpc.close();
+      await plane.server().stop();
+      await start();
+    };
+
+    beforeAll(async () => {
+      await start();
+      await register(plane.grpc, withNeeds('01-hello'));
+      await launch(newName());
+      await plane.server().stop();
+      plane.grpc.close();
+    }, LIMIT_MS);
+
+    afterAll(async () => {
+      plane.grpc.close();
+      await plane.server().stop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    it('is counted, and left, by a dry run', async () => {
+      const refs = await plant(['planted-1', 'planted-2']);
+      await start();
+      const found = await counts(['--dry-run']);
+      expect(found).toMatchObject({ named: 1, missing: 0, garbage: 2, removed: 0, setAside: 0, dryRun: true });
+      for (const ref of refs) expect(await isThere(ref)).toBe(true);
+    });
+
+    it('goes, and what an event names stays', async () => {
+      for (let run = 0; run < garbage.runs; run += 1) {
+        const { removed, setAside } = await counts();
+        expect(run === garbage.runs - 1 ? removed : setAside).toBe(2);
+        await garbage.grow([]);
+      }
+      expect(await pathsThere()).toHaveLength(1);
+      expect(await counts()).toMatchObject({ objects: 1, named: 1, missing: 0, garbage: 0, removed: 0 });
+    });
+
+    it(
+      'is put again while it goes, in a loop, and nothing is lost',
+      async () => {
+        let planted = new Set<string>();
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const executions = Array.from({ length: CREATES }, newName);
+          const refs = await plant(executions);
+          planted = new Set([...planted, ...refs.map(({ scope, sha256 }) => payloadPath(scope, sha256))]);
+          const launched = new Set<string>();
+          const sweeps = async (): Promise<void> => {
+            while (launched.size < CREATES) await sweepOnce();
+          };
+          await Promise.all([sweeps(), ...executions.map((each) => launch(each).finally(() => launched.add(each)))]);
+        }
+        // The server has put what was planted, or else this has shown nothing.
+        const log = await sqliteLogReader({ directory });
+        const named = await payloadReferences({ log, codecs, foreign: new Set(), onProgress: () => undefined });
+        await log.close();
+        expect([...planted].filter((path) => !named.has(path))).toEqual([]);
+      },
+      LIMIT_MS,
+    );
+
+    const sweepOnce = async (): Promise<void> => {
+      const { store, objects } = garbage.open();
+      const log = await sqliteLogReader({ directory });
+      const cutoffMs = Date.now() - garbage.ageMs;
+      const named = await payloadReferences({ log, codecs, foreign: new Set(), onProgress: () => undefined });
+      const sweeping = { objects, named, cutoffMs, onProgress: () => undefined };
+      await surveyPayloads(sweeping);
+      await sweepPayloads(sweeping);
+      await log.close();
+      await objects.close();
+      await store.close();
+    };
+
+    it(
+      'is put again after its removal was cut off in the middle',
+      async () => {
+        const execution = newName();
+        await plane.server().stop();
+        plane.grpc.close();
+        const [ref] = await plant([execution]);
+        await start();
+        const { child } = gc([], { FLIGHTLOG_FAIL_POINT: 'payload-aside:1' });
+        await once(child, 'exit');
+        expect(child.signalCode).toBe('SIGKILL');
+        expect(await isThere(ref!)).toBe(true);
+        await launch(execution);
+        expect(await isThere(ref!)).toBe(true);
+        const { restored, missing } = await counts();
+        expect({ restored, missing }).toEqual({ restored: 1, missing: 0 });
+        expect((await pathsThere()).filter((path) => path.includes('aside'))).toEqual([]);
+        expect(await isThere(ref!)).toBe(true);
+      },
+      LIMIT_MS,
+    );
+
+    it(
+      'is also what a server has put that was killed before it recorded it',
+      async () => {
+        plane.grpc.close();
+        await plane.server().stop();
+        await start({ FLIGHTLOG_FAIL_POINT: 'after-payload:1' });
+        const execution = newName();
+        await expect(launch(execution)).rejects.toThrow();
+        await restart();
+        const refs = await plant([execution]);
+        await restart();
+        for (let run = 0; run < garbage.runs; run += 1) {
+          expect((await counts()).garbage).toBe(1);
+          await garbage.grow([]);
+        }
+        expect(await isThere(refs[0]!)).toBe(false);
+        await launch(execution);
+      },
+      LIMIT_MS,
+    );
+
+    it(
+      'has taken nothing from any execution, and the views are what the log makes of them',
+      async () => {
+        for (const execution of created) {
+          const id = { project: 'flytesnacks', domain: 'development', name: execution };
+          const { fullInputs } = await plane.grpc.call(AdminService.method.getExecutionData, { id });
+          expect(fullInputs, execution).toEqual(inputsOf(execution));
+        }
+        expect(created).toHaveLength(3 + ROUNDS * CREATES);
+        expect((await counts()).missing).toBe(0);
+        await plane.server().stop();
+        const rebuild = ['views', 'rebuild', '--data', directory, '--payload-store', garbage.setting];
+        const { code, stderr } = await flightlog(rebuild).ended;
+        expect(code, stderr).toBe(0);
+        await start();
+      },
+      LIMIT_MS,
+    );
+  });
+};
