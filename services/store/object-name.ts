@@ -7,7 +7,7 @@ const MAX_NAME = 200;
 const UNSAFE = /[!'()*]|^\.{1,2}$/gu;
 
 /** A part of a path as every file system and object store takes it; different parts never give the same name. */
-export const objectName = (part: string): string => {
+const objectName = (part: string): string => {
   const name = encodeURIComponent(part).replace(UNSAFE, (text) =>
     Array.from(text, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
   );
