@@ -93,7 +93,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
   };
 
   return {
-    async *list () {
+    async *list() {
       for await (const names of filesBelow(root, '')) {
         const found = await Promise.all(names.map((name) => faulty(name, () => objectAt(root, name))));
         yield found.filter((object) => object !== undefined);

@@ -70,7 +70,7 @@ export const s3PayloadObjects = (
   };
 
   return {
-    async *list () {
+    async *list() {
       const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: base })[Symbol.asyncIterator]();
       for (;;) {
         const next = await asked('', () => pages.next());

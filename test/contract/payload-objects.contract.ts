@@ -62,9 +62,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
 
     it('lists all scopes, also odd ones and many', async () => {
       const scopes = [scope, 'definitions/a b%2Fc', 'definitions/..', 'definitions/Zoë🛫'];
-      const refs = await Promise.all(
-        scopes.flatMap((of) => Array.from({ length: 5 }, () => put(randomBytes(10), of))),
-      );
+      const refs = await Promise.all(scopes.flatMap((of) => Array.from({ length: 5 }, () => put(randomBytes(10), of))));
       const paths = refs.map(({ scope: of, sha256 }) => payloadPath(of, sha256));
       expect((await listed()).map(({ path }) => path).sort()).toEqual(paths.sort());
     });

@@ -59,7 +59,7 @@ const recorded = (category: string, schema: DescMessage, message: Message): Reco
 const logOf = (events: readonly RecordedEvent[]): EventLog =>
   ({
     head: () => Promise.resolve(BigInt(events.length)),
-    async *readLog () {
+    async *readLog() {
       await Promise.resolve();
       yield { events, position: BigInt(events.length) };
     },
