@@ -1,0 +1,165 @@
+import { clone, create, fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { type TaskCreateRequest, TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  type Container,
+  K8sPodSchema,
+  Resources_ResourceName as Resource,
+  type Resources_ResourceEntry,
+  Resources_ResourceEntrySchema,
+  ResourcesSchema,
+} from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
+import { all, type Changed, expectRefused, type Row } from '../../support/rows.js';
+
+const { method } = AdminService;
+
+const recordedTask = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
+let plane: ControlPlane;
+let count = 0;
+
+beforeAll(async () => {
+  plane = await startControlPlane({
+    FLIGHTLOG_REGISTRATION_TASK_TYPES: JSON.stringify({ sealed: [{ project: 'flytesnacks', domain: 'production' }] }),
+    FLIGHTLOG_TASK_RESOURCES_LIMITS: '{cpu: "4", memory: 2Gi, gpu: "1"}',
+  });
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+const task = (): TaskCreateRequest => {
+  const request = clone(TaskCreateRequestSchema, recordedTask);
+  request.id!.name = `rows.task-${(count += 1)}`;
+  return request;
+};
+
+const template = (request: TaskCreateRequest) => request.spec!.template!;
+const containerOf = (request: TaskCreateRequest): Container => template(request).target.value as Container;
+
+type Amounts = Readonly<Partial<Record<keyof typeof Resource, string>>>;
+
+const entries = (amounts: Amounts): Resources_ResourceEntry[] =>
+  Object.entries(amounts).map(([name, value]) =>
+    create(Resources_ResourceEntrySchema, { name: Resource[name as keyof typeof Resource], value }),
+  );
+
+const resources =
+  (requests: Amounts, limits: Amounts = {}) =>
+  (request: TaskCreateRequest): void => {
+    const both = { requests: entries(requests), limits: entries(limits) };
+    containerOf(request).resources = create(ResourcesSchema, both);
+  };
+
+const pod =
+  (podSpec: object | undefined) =>
+  (request: TaskCreateRequest): void => {
+    const value = create(K8sPodSchema, podSpec && { podSpec: podSpec as never });
+    template(request).target = { case: 'k8sPod', value };
+  };
+
+const noType: Changed<TaskCreateRequest> = (r) => void (template(r).type = '');
+const sealed: Changed<TaskCreateRequest> = (r) => void (template(r).type = 'sealed');
+const noMetadata: Changed<TaskCreateRequest> = (r) => {
+  delete template(r).metadata;
+};
+const noRuntime: Changed<TaskCreateRequest> = (r) => void (template(r).metadata!.runtime!.version = '');
+const noInterface: Changed<TaskCreateRequest> = (r) => {
+  delete template(r).interface;
+};
+const noImage: Changed<TaskCreateRequest> = (r) => void (containerOf(r).image = '');
+const noCommand: Changed<TaskCreateRequest> = (r) => void Object.assign(containerOf(r), { args: [], command: [] });
+const unknownProject: Changed<TaskCreateRequest> = (r) => void (r.id!.project = 'nowhere');
+const noTaskSpec: Changed<TaskCreateRequest> = (r) => {
+  delete r.spec;
+};
+const noTaskName: Changed<TaskCreateRequest> = (r) => void (r.id!.name = '');
+const twice: Changed<TaskCreateRequest> = (r) => {
+  resources({ CPU: '1' })(r);
+  containerOf(r).resources!.requests.push(...entries({ CPU: '2' }));
+};
+const noOther: Changed<TaskCreateRequest> = (r) => void (containerOf(r).image = 'example.org/another:1');
+const tooMuch = resources({ CPU: '2' }, { CPU: '1' });
+
+const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
+  {
+    rule: '1: an id',
+    change: (r) => {
+      delete r.id;
+    },
+    says: 'id',
+  },
+  { rule: '1: of a task', change: (r) => void (r.id!.resourceType = ResourceType.WORKFLOW), says: 'resource type' },
+  { rule: '1: said to be', change: (r) => void (r.id!.resourceType = ResourceType.UNSPECIFIED), says: 'resource type' },
+  { rule: '1: in a project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: '1: and a domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: '1: with a name', change: noTaskName, says: 'missing name' },
+  { rule: '1: and a version', change: (r) => void (r.id!.version = ''), says: 'missing version' },
+  { rule: '2: a known project', change: unknownProject, says: 'nowhere' },
+  {
+    rule: '2: and domain',
+    change: (r) => void (r.id!.domain = 'moon'),
+    says: 'domain [moon] is unrecognized by system',
+  },
+  { rule: '3: a spec', change: noTaskSpec, says: 'missing spec' },
+  {
+    rule: '3: with a template',
+    change: (r) => {
+      delete r.spec!.template;
+    },
+    says: 'missing spec',
+  },
+  { rule: '4: a type', change: noType, says: 'missing type' },
+  { rule: '5: that may be here', change: sealed, says: 'must be whitelisted before use' },
+  { rule: '6: metadata', change: noMetadata, says: 'missing metadata' },
+  { rule: '7: a version of the runtime', change: noRuntime, says: 'missing runtime version' },
+  { rule: '8: an interface', change: noInterface, says: 'missing typed interface' },
+  { rule: '9: an image', change: noImage, says: 'missing image' },
+  { rule: '10: each resource once', change: twice, says: "can't specify cpu" },
+  { rule: '11: that is a quantity', change: resources({ MEMORY: 'much' }), says: 'failed for value much' },
+  { rule: '12: whole for a gpu', change: resources({ GPU: '500m' }), says: 'must be a whole number' },
+  { rule: '13: no more than the limit', change: tooMuch, says: 'Requested cpu default [2]' },
+  {
+    rule: '13: a limit that may be',
+    change: resources({ CPU: '1' }, { CPU: '5' }),
+    says: 'platform configuration [4]',
+  },
+  { rule: '13: an amount that may be', change: resources({ MEMORY: '3Gi' }), says: 'platform configuration [2Gi]' },
+  {
+    rule: '14: the limit itself for a gpu',
+    change: resources({ GPU: '0' }, { GPU: '1' }),
+    says: 'must equal the limit',
+  },
+  { rule: '14: that may be', change: resources({ GPU: '2' }), says: 'platform configuration [1]' },
+  { rule: '15: a specification of the pod', change: pod(undefined), says: 'invalid TaskSpecification' },
+  { rule: '15: that is one', change: pod({ containers: 'none' }), says: 'invalid TaskSpecification' },
+  { rule: 'compiled: a command or arguments', change: noCommand, says: 'task failed compilation with' },
+  { rule: 'order: 1 before 2', change: all(noTaskName, unknownProject), says: 'missing name' },
+  { rule: 'order: 2 before 3', change: all(unknownProject, noTaskSpec), says: 'nowhere' },
+  { rule: 'order: 4 before 6', change: all(noType, noMetadata), says: 'missing type' },
+  { rule: 'order: 5 before 6', change: all(sealed, noMetadata), says: 'whitelisted' },
+  { rule: 'order: 6 before 8', change: all(noMetadata, noInterface), says: 'missing metadata' },
+  { rule: 'order: 7 before 8', change: all(noRuntime, noInterface), says: 'missing runtime version' },
+  { rule: 'order: 8 before 9', change: all(noInterface, noImage), says: 'missing typed interface' },
+  { rule: 'order: 9 before 10', change: all(twice, noImage), says: 'missing image' },
+  { rule: 'order: 13 before compiling', change: all(noCommand, tooMuch), says: 'Requested cpu default [2]' },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
+  describe('CreateTask wants', () => {
+    it.each(TASKS)('$rule', async (row) => {
+      await expectRefused(plane, transport, [method.createTask, task], row);
+    });
+  });
+
+  it('a version that exists is ALREADY_EXISTS, and the text says whether it is the same', async () => {
+    const request = task();
+    await plane[transport].call(method.createTask, request);
+    const same = { change: () => undefined, code: 'ALREADY_EXISTS', says: 'identical structure already exists' };
+    await expectRefused(plane, transport, [method.createTask, () => request], same);
+    const other = { ...same, change: noOther, says: 'different structure already exists' };
+    await expectRefused(plane, transport, [method.createTask, () => clone(TaskCreateRequestSchema, request)], other);
+  });
+});

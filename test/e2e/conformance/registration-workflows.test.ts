@@ -1,0 +1,185 @@
+import { clone, create, fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  CreateWorkflowFailureReasonSchema,
+  type WorkflowCreateRequest,
+  WorkflowCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { type Node, NodeSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { BindingDataSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
+import { all, type Changed, expectRefused, type Row } from '../../support/rows.js';
+
+const { method } = AdminService;
+
+const recordedWorkflow = fromBinary(
+  WorkflowCreateRequestSchema,
+  fixtureBytes('01-hello/002-workflow.create_request.pb'),
+);
+
+let plane: ControlPlane;
+let count = 0;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+const workflow = (): WorkflowCreateRequest => {
+  const request = clone(WorkflowCreateRequestSchema, recordedWorkflow);
+  request.id!.name = `rows.workflow-${(count += 1)}`;
+  return request;
+};
+
+const first = (request: WorkflowCreateRequest): Node => request.spec!.template!.nodes[0]!;
+const inner = (request: WorkflowCreateRequest) => request.spec!.template!;
+const reference = (resourceType: ResourceType) => ({
+  ...{ resourceType, project: 'flytesnacks', domain: 'development', name: 'nobody', version: 'v1' },
+  $typeName: 'platformidl.core.Identifier' as const,
+  org: '',
+});
+const node = (id: string, more: Partial<Parameters<typeof create<typeof NodeSchema>>[1]>): Node =>
+  create(NodeSchema, { id, ...more } as never);
+const unknownWorkflowProject: Changed<WorkflowCreateRequest> = (r) => void (r.id!.project = 'nowhere');
+const noWorkflowSpec: Changed<WorkflowCreateRequest> = (r) => {
+  delete r.spec;
+};
+const noWorkflowName: Changed<WorkflowCreateRequest> = (r) => void (r.id!.name = '');
+const bound = (value: object) => (request: WorkflowCreateRequest) => {
+  first(request).inputs[1]!.binding = create(BindingDataSchema, { value } as never);
+};
+const promise = (nodeId: string, variable: string) => ({
+  case: 'promise',
+  value: { nodeId, var: variable, attrPath: [] },
+});
+const text = {
+  case: 'scalar',
+  value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value: 'ten' } } } },
+};
+
+const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
+  {
+    rule: '1: an id',
+    change: (r) => {
+      delete r.id;
+    },
+    says: 'id',
+  },
+  { rule: '1: of a workflow', change: (r) => void (r.id!.resourceType = ResourceType.TASK), says: 'resource type' },
+  { rule: '1: with a name', change: noWorkflowName, says: 'missing name' },
+  { rule: '1: and a version', change: (r) => void (r.id!.version = ''), says: 'missing version' },
+  { rule: '1: in a known project', change: unknownWorkflowProject, says: 'nowhere' },
+  { rule: '1: a spec', change: noWorkflowSpec, says: 'missing spec' },
+  {
+    rule: '1: with a template',
+    change: (r) => {
+      delete r.spec!.template;
+    },
+    says: 'missing spec',
+  },
+  { rule: 'nodes', change: (r) => void (inner(r).nodes = []), says: 'Code: NoNodesFound' },
+  { rule: 'a node with an id', change: (r) => void (first(r).id = ''), says: 'Code: ValueRequired' },
+  { rule: 'and a target', change: (r) => void (first(r).target = { case: undefined }), says: 'Code: ValueRequired' },
+  {
+    rule: 'a task that there is',
+    change: (r) =>
+      void ((first(r).target.value as { reference: { value: unknown } }).reference.value = reference(
+        ResourceType.TASK,
+      )),
+    says: 'Code: TaskReferenceNotFound',
+  },
+  {
+    rule: 'a launch plan that there is',
+    change: (r) =>
+      void inner(r).nodes.push(
+        node('n1', {
+          target: {
+            case: 'workflowNode',
+            value: { reference: { case: 'launchplanRef', value: reference(ResourceType.LAUNCH_PLAN) } },
+          },
+        } as never),
+      ),
+    says: 'Code: WorkflowReferenceNotFound',
+  },
+  {
+    rule: 'a sub-workflow that came with it',
+    change: (r) =>
+      void inner(r).nodes.push(
+        node('n1', {
+          target: {
+            case: 'workflowNode',
+            value: { reference: { case: 'subWorkflowRef', value: reference(ResourceType.WORKFLOW) } },
+          },
+        } as never),
+      ),
+    says: 'Code: WorkflowReferenceNotFound',
+  },
+  {
+    rule: 'a gate with a condition',
+    change: (r) => void inner(r).nodes.push(node('n1', { target: { case: 'gateNode', value: {} } } as never)),
+    says: 'Code: NoConditionFound',
+  },
+  {
+    rule: 'a branch with a way out',
+    change: (r) => void inner(r).nodes.push(node('n1', { target: { case: 'branchNode', value: {} } } as never)),
+    says: 'Collected Errors',
+  },
+  { rule: 'a circle', change: (r) => void first(r).upstreamNodeIds.push('n0'), says: 'Code: CycleDetected' },
+  {
+    rule: 'a node before',
+    change: (r) => void first(r).upstreamNodeIds.push('n9'),
+    says: 'Code: NodeReferenceNotFound',
+  },
+  { rule: 'a variable bound', change: (r) => void first(r).inputs.pop(), says: 'Code: ParameterNotBound' },
+  {
+    rule: 'and once',
+    change: (r) => void first(r).inputs.push(first(r).inputs[0]!),
+    says: 'Code: ParameterBoundMoreThanOnce',
+  },
+  {
+    rule: 'that the task has',
+    change: (r) => void (first(r).inputs[0]!.var = 'who'),
+    says: 'Code: VariableNameNotFound',
+  },
+  { rule: 'to a node', change: bound(promise('n9', 'o0')), says: 'Code: NodeReferenceNotFound' },
+  { rule: 'to an input', change: bound(promise('', 'nothing')), says: 'Code: VariableNameNotFound' },
+  { rule: 'of the type', change: bound(promise('', 'name')), says: 'Code: MismatchingTypes' },
+  { rule: 'to a value of the type', change: bound(text), says: 'Code: MismatchingTypes' },
+  { rule: 'to something', change: bound({ case: undefined }), says: 'Collected Errors' },
+  { rule: 'an output bound', change: (r) => void (inner(r).outputs = []), says: 'Code: ParameterNotBound' },
+  {
+    rule: 'of the type that it has',
+    change: (r) =>
+      void (inner(r).interface!.outputs!.variables['o0']!.type!.type = { case: 'simple', value: SimpleType.INTEGER }),
+    says: 'Code: MismatchingTypes',
+  },
+  { rule: 'order: 1 before the project', change: all(noWorkflowName, unknownWorkflowProject), says: 'missing name' },
+  { rule: 'order: the project before 1: spec', change: all(unknownWorkflowProject, noWorkflowSpec), says: 'nowhere' },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
+  describe('CreateWorkflow wants', () => {
+    it.each(WORKFLOWS)('$rule', async (row) => {
+      await expectRefused(plane, transport, [method.createWorkflow, workflow], row);
+    });
+  });
+
+  it('a workflow that exists says so in a detail, too', async () => {
+    const request = workflow();
+    await plane[transport].call(method.createWorkflow, request);
+    const answer = await plane.unchanged(() => plane[transport].refused(method.createWorkflow, request));
+    expect(answer.code).toBe('ALREADY_EXISTS');
+    const reason = fromBinary(CreateWorkflowFailureReasonSchema, answer.details[0]!.value);
+    expect(reason.reason.case).toBe('existsIdenticalStructure');
+    first(request).metadata!.name = 'greets otherwise';
+    const other = await plane.unchanged(() => plane[transport].refused(method.createWorkflow, request));
+    expect(fromBinary(CreateWorkflowFailureReasonSchema, other.details[0]!.value).reason.case).toBe(
+      'existsDifferentStructure',
+    );
+  });
+});
