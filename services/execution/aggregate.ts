@@ -7,7 +7,7 @@ import type { Envelope, ExecutionId } from './envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import { recall } from './recall.js';
-import type { ExecutionRefusal } from './refusals.js';
+import { type ExecutionRefusal, isForGood } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
 
 export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal>;
@@ -35,6 +35,7 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   begins: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
   targetOf: (command) => (command.type === 'ReportPhase' ? entityText(command.envelope) : ''),
+  isForGood,
   sizeOf: sizeOfState,
   recall: (command, past) => recall(command, past, payloads),
 });

@@ -66,14 +66,16 @@ const isCurrent = (known: Reported, { phase }: Envelope): boolean => known.phase
 /** Whether an event was recorded before, or what of the stream would say so. */
 export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
 
-const UNSURE: Prior = { kind: 'unsure' };
+/** What was read of the stream before is not read again: a stream that others write grows between two looks. */
+const unsure = ({ recollection }: ReportPhase): Prior => ({ kind: 'unsure', from: BigInt(recollection?.asOf ?? 0) });
 
-const amongCurrent = (known: Reported, { envelope, recollection }: ReportPhase): Prior => {
+const amongCurrent = (known: Reported, command: ReportPhase): Prior => {
+  const { envelope, recollection } = command;
   const at = instantKey(envelope.occurredAt);
   const alike = known.recorded.filter((each) => each.at === at && each.version === envelope.phaseVersion);
   if (alike.length === 0 && !known.hasForgotten) return 'new';
   const twin = recollection === undefined ? alike.find(({ hash }) => hash === envelope.messageHash) : undefined;
-  return twin === undefined ? UNSURE : { kind: 'unsure', at: BigInt(twin.revision) };
+  return twin === undefined ? unsure(command) : { kind: 'unsure', at: BigInt(twin.revision) };
 };
 
 /**
@@ -85,7 +87,7 @@ export const priorOf = (state: ExecutionState, known: Reported | undefined, comm
   if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
   if (recollection?.isRepetition === true) return 'repeated';
   if (recollection !== undefined && recollection.asOf >= state.events) return 'new';
-  return isCurrent(known, envelope) ? amongCurrent(known, command) : UNSURE;
+  return isCurrent(known, envelope) ? amongCurrent(known, command) : unsure(command);
 };
 
 /** The engine's own word on how something ended that was taken for ABORTED. */

@@ -54,8 +54,7 @@ const recallReport = async (
   payloads: PayloadStore,
 ): Promise<ReportPhase> => {
   const isSame = comparison(command.envelope, payloads);
-  let asOf = 0;
-  let isRepetition = false;
+  let { asOf, isRepetition } = command.recollection ?? { asOf: 0, isRepetition: false };
   for await (const page of past) {
     if (page[0]?.revision === BigInt(asOf)) asOf += page.length;
     for (const { type, data } of page) {

@@ -28,3 +28,30 @@ export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: numbe
   kind: 'task-not-found',
   task: { nodeId, taskId, retryAttempt },
 });
+
+/**
+ * Whether nothing that is recorded later undoes a refusal of a kind: what is there stays, a workflow never goes back,
+ * and what has ended has ended. What is not there may come, and another cluster may take an execution over.
+ */
+const FOR_GOOD: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
+  'execution-exists': true,
+  'execution-voided': true,
+  'execution-not-found': false,
+  'node-not-found': false,
+  'task-not-found': false,
+  'child-not-found': false,
+  'phase-recorded': true,
+  'phase-stale': true,
+  'already-terminal': true,
+  'cannot-abort': true,
+  'back-to-queued': true,
+  aborting: true,
+  'incompatible-cluster': false,
+  'signal-not-found': false,
+  'signal-type-differs': true,
+  'signal-not-castable': true,
+  'too-many-signals': true,
+  'execution-ended': true,
+};
+
+export const isForGood = ({ kind }: ExecutionRefusal): boolean => FOR_GOOD[kind];

@@ -7,13 +7,13 @@ import type { Content } from './payload-store.js';
  * - `accepted`: the events are to be recorded; none means that there was nothing to do.
  * - `refused`: the domain says no. `events` are recorded all the same: a repeated phase with new content is refused,
  *   and its content kept.
- * - `unsure`: the state does not say; the aggregate's `recall` reads the stream, or the one event at the revision `at`,
- *   and the command is decided again.
+ * - `unsure`: the state does not say; the aggregate's `recall` reads the stream, from a revision on or the one event at
+ *   the revision `at`, and the command is decided again.
  */
 export type Decision<Event, Refusal> =
   | { readonly kind: 'accepted'; readonly events: readonly Event[] }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly events?: readonly Event[] }
-  | { readonly kind: 'unsure'; readonly at?: bigint };
+  | { readonly kind: 'unsure'; readonly at?: bigint; readonly from?: bigint };
 
 /** The pure part of an aggregate. */
 export interface Decider<State, Command, Event, Refusal> {
@@ -54,6 +54,11 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * is there, and only then it is read.
    */
   begins?(command: Command): boolean;
+  /**
+   * Whether nothing that is recorded later can undo a refusal. One that may pass is given only by who knows the head of
+   * the stream.
+   */
+  isForGood(refusal: Refusal): boolean;
   /** By default `progress`. */
   urgencyOf?(command: Command): Urgency;
   /** What a command is about, where a stream is about several things; by default all commands are about the same. */

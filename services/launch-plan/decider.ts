@@ -83,5 +83,7 @@ export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, 
   codec: launchPlanCodec,
   targetOf: ({ id }) => id.version,
   payloadScope: ({ id }) => `definitions/${id.project}`,
+  // A version that is registered stays, and keeps its content.
+  isForGood: ({ kind }) => kind !== 'version-unknown',
   sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
 };

@@ -35,6 +35,7 @@ import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
+import { awaitingPosition } from '../reference/awaited-position.js';
 import { registeredDefinitions } from '../reference/definitions.js';
 import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
 import type { Following } from '../reference/live-folds.js';
@@ -169,6 +170,7 @@ const readRoutes = ({
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
   const reference = openReference(services);
+  const writes = writeRoutes(services, reference).map((each) => awaitingPosition(reference.following, each));
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
@@ -182,6 +184,6 @@ export const allRoutes = (services: RouteServices): Routing => {
         await following.close();
       },
     },
-    routes: [...writeRoutes(services, reference), ...reads, ...files, ...agentRoutes(agents), ...withoutAuthentication],
+    routes: [...writes, ...reads, ...files, ...agentRoutes(agents), ...withoutAuthentication],
   };
 };

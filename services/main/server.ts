@@ -5,8 +5,6 @@ import { freshness } from '../../projections/kernel/freshness.js';
 import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
-import { expireTerminations } from '../reactors/expire-terminations/reactor.js';
-import { systemTimers } from '../reactors/expire-terminations/timers.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
@@ -18,10 +16,12 @@ import { slotsOf } from './slot-holders.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { openPayloads } from './payloads.js';
 import { openReadStore, untilReachable } from './read-stores.js';
+import { startReactors } from './reactors.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
+import { isShared, keepCurrent } from './shared-log.js';
 import { openUploads } from './uploads.js';
 import { type RunningViews, startViews } from './views.js';
 import type { ViewsThreadData } from './views-thread.js';
@@ -69,6 +69,12 @@ const sourcesOf = (
   source: LogSource,
 ): ViewsThreadData => ({ directory, location, source, views });
 
+/** Rejects when one of the parts of the process fails. */
+const failureOf = (
+  ending: readonly { readonly ended: Promise<unknown> }[],
+  failing: readonly { readonly failed: Promise<unknown> }[],
+): Promise<never> => firstFailure([...ending.map(({ ended }) => ended), ...failing.map(({ failed }) => failed)]);
+
 /** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
@@ -92,7 +98,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const payloads = await openPayloads(source);
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
-  const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes: configuration.max_session_bytes });
+  const maxCachedBytes = configuration.max_session_bytes;
+  const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes, isShared: isShared(log) });
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
   const views = await currentViews(source, await store.head(), logger);
@@ -110,20 +117,17 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     uploads: uploads.store,
   });
 
-  const expiring = expireTerminations({
-    log: store,
-    expire: (stream, command, context) => sessions.handle(executions, stream, command, context),
-    afterMs: configuration.abort.timeout,
-    timers: systemTimers,
-    onFailure: (error) => logger.error({ err: error }, 'a termination could not be ended; it is tried again'),
-  });
+  const current = await keepCurrent(log, { sessions, reference: following });
+
+  const reactors = startReactors({ configuration, store, sessions, executions, logger });
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = await startExport(configuration, source, logger);
-  const transports = await startTransports(configuration, routes, { logId: store.logId, logger, uploads });
+  const hosting = { logId: store.logId, logger, uploads, isReady: current.isCurrent };
+  const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: what takes calls first, what others stand on last.
-  const first = [transports, eventstore, egress, expiring, following, unseen];
+  const first = [transports, eventstore, egress, reactors, current, following, unseen];
   const last = [largeWorkflows, views, readStore, payloads, store];
   return {
     grpc: transports.grpc,
@@ -133,7 +137,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: firstFailure([log.ended, views.failed, following.ended, expiring.ended, eventstore.failed, egress.failed]),
+    failed: failureOf([log, following, current, reactors], [views, eventstore, egress]),
     close: async () => {
       for (const part of [...first, ...last]) await part.close();
       lock.release();

@@ -30,14 +30,23 @@ const limitsOf = (totalBytes: number): RoomLimits => ({
   patienceMs: PATIENCE_MS,
 });
 
+/** What the transports ask of the process. */
+export type Hosted = {
+  readonly logId: string;
+  readonly logger: Logger;
+  readonly uploads: Uploads;
+  /** Whether it is current; it is not ready otherwise. */
+  readonly isReady: () => boolean;
+};
+
 /** Serves the routes over gRPC and REST, as configured. */
 export const startTransports = async (
   configuration: Configuration,
   routes: readonly AnyRoute[],
-  { logId, logger, uploads }: { readonly logId: string; readonly logger: Logger; readonly uploads: Uploads },
+  { logId, logger, uploads, isReady }: Hosted,
 ): Promise<Transports> => {
   const { host } = configuration;
-  let isReady = true;
+  let isOpen = true;
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
   const hosting = {
@@ -49,7 +58,7 @@ export const startTransports = async (
     requests,
     positions: positionTokens(logId),
     logger,
-    isReady: () => isReady,
+    isReady: () => isOpen && isReady(),
     version,
     cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
     files: uploads.files,
@@ -63,7 +72,7 @@ export const startTransports = async (
     grpc: `${name}:${grpc.port}`,
     http: address,
     close: async () => {
-      isReady = false;
+      isOpen = false;
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       answers.close();
       requests.close();

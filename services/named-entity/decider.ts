@@ -37,5 +37,6 @@ export const namedEntityAggregate: Aggregate<
   decider: namedEntityDecider,
   codec: namedEntityCodec,
   payloadScope: ({ entity }) => `definitions/${entity.project}`,
+  isForGood: () => false,
   sizeOf: () => STATE_BYTES,
 };

@@ -55,5 +55,6 @@ export const projectAggregate: Aggregate<ProjectState, ProjectCommand, ProjectEv
   decider: projectDecider,
   codec: projectCodec,
   payloadScope: ({ project }) => `definitions/${project.id}`,
+  isForGood: ({ kind }) => kind === 'project-exists',
   sizeOf: () => STATE_BYTES,
 };

@@ -60,9 +60,11 @@ const ERRORS: Readonly<
   },
 };
 
+const isActive = ({ project }: ProjectState): boolean => project?.state === State.ACTIVE;
+
 /**
  * Opens the projects as the log has them, folded live. What this process has acknowledged is always seen: where the
- * fold does not know a project or is not there yet, the project's own stream is asked.
+ * fold is not there yet, or knows no active project, the project's own stream is asked.
  */
 export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
   const { entries } = options.fold;
@@ -71,20 +73,20 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
   const read = async (stream: StreamName): Promise<Folded<ProjectState>> => {
     const entry = entries.get(stream);
     const isCurrent = entry !== undefined && entry.position >= (options.acknowledged.ofStream(stream) ?? 0n);
-    return isCurrent ? entry : options.readProject(stream);
+    return isCurrent && isActive(entry.state) ? entry : options.readProject(stream);
   };
 
   const lifecycle: ProjectDirectory['lifecycle'] = async (id) => {
     const { state } = await read(projectStream(id));
     if (state.project === undefined) return 'unknown-project';
-    return state.project.state === State.ACTIVE ? 'active' : 'inactive';
+    return isActive(state) ? 'active' : 'inactive';
   };
 
   const standing = async (id: string, domain: string): Promise<ProjectStanding> => {
     const stream = projectStream(id);
     const { state, revision } = await read(stream);
     if (state.project === undefined) return { kind: 'unknown-project' };
-    if (state.project.state !== State.ACTIVE) return { kind: 'inactive' };
+    if (!isActive(state)) return { kind: 'inactive' };
     if (!domains.has(domain)) return { kind: 'unknown-domain' };
     return { kind: 'active', labels: state.project.labels?.values ?? {}, read: { stream, revision } };
   };

@@ -50,14 +50,14 @@ const metadataFor = <S, C, E, R>(
   return metadata;
 };
 
-const encode = <S, C, E, R>(
+/** Events as they are recorded, and what is recorded about them. */
+export const encode = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
   { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
-): NewEvent[] => {
+): { readonly encoded: readonly NewEvent[]; readonly about: EventMetadata } => {
   live.recordedAtMs = Math.max(live.recordedAtMs, live.services.now());
   const about = metadataFor(live, turn, refusal);
-  if (live.folded !== undefined) noteIn(live.folded, about);
   const metadata = JSON.stringify(about);
   const ids = eventIds(turn.context.commandId, events.length);
   const encoded: NewEvent[] = [];
@@ -67,7 +67,7 @@ const encode = <S, C, E, R>(
     const { type, data } = live.aggregate.codec.encode(event);
     encoded.push({ id, type, data, metadata });
   }
-  return encoded;
+  return { encoded, about };
 };
 
 /**
@@ -85,7 +85,8 @@ export const append = <S, C, E, R>(
   if (folded === undefined) return;
   const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
   const entry: InFlight<C, R> = { by: turn, refusal, followers: [], result: undefined };
-  const encoded = encode(live, turn, { events, refusal });
+  const { encoded, about } = encode(live, turn, { events, refusal });
+  noteIn(folded, about);
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision += BigInt(events.length);
   live.isPresumed = false;
@@ -124,7 +125,8 @@ const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, 
   for (const { turn, refusal } of entry.followers) answer(turn, refusal, appended);
 };
 
-const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
+/** Answers a command as it was decided. */
+export const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
   turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
 
 /** Answers once everything that the answer rests on is durable; at once when nothing is on its way. */

@@ -1,4 +1,5 @@
 import type { Aggregate } from '../kernel/aggregate.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import type { Appended, EventStore } from '../kernel/event-store.js';
 import type { KnownKeys } from '../kernel/idempotency.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
@@ -11,6 +12,8 @@ export type SessionServices = {
   readonly payloads: PayloadStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Other processes append to the log too. */
+  readonly isShared?: boolean;
 };
 
 /** A command that waits for its turn on the stream. */
@@ -18,6 +21,8 @@ export type CommandTurn<Command, Refusal> = {
   readonly kind: 'command';
   readonly command: Command;
   readonly context: CommandContext;
+  /** The how manyth turn of its stream it is. */
+  readonly ticket: number;
   /** How often it was decided on a state that did not hold. */
   readonly attempts: number;
   readonly resolve: (outcome: Outcome<Refusal>) => void;
@@ -27,6 +32,7 @@ export type CommandTurn<Command, Refusal> = {
 /** A look at the stream that waits for its turn, and then for everything before it to be durable. */
 export type ReadTurn<State> = {
   readonly kind: 'read';
+  readonly ticket: number;
   readonly resolve: (folded: Folded<State>) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -42,6 +48,9 @@ export type InFlight<Command, Refusal> = {
   result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
 };
 
+/** The state of a stream, and how far it goes. */
+export type FoldedHere<State> = { state: State; revision: bigint; keys?: KnownKeys };
+
 /** One live stream. */
 export type Live<State, Command, Event, Refusal> = {
   readonly aggregate: Aggregate<State, Command, Event, Refusal>;
@@ -50,7 +59,7 @@ export type Live<State, Command, Event, Refusal> = {
   /** Called once for each append that has become durable. */
   readonly onDurable: (appended: Appended) => void;
   /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
-  folded: { state: State; revision: bigint; keys?: KnownKeys } | undefined;
+  folded: FoldedHere<State> | undefined;
   /** A reader has the state in hand: it is not changed any more, and folded anew before the next command. */
   isLent: boolean;
   /** The stream was taken for one that does not exist, without a look at it. */
@@ -58,6 +67,12 @@ export type Live<State, Command, Event, Refusal> = {
   /** Of the last durable event; 0n before the first. */
   position: bigint;
   recordedAtMs: number;
+  /** How many turns were asked for. */
+  tickets: number;
+  /** The state has everything that was recorded when so many turns had been asked for. */
+  isCurrentFor: number;
+  /** What was recorded meanwhile, by whomever; folded between two turns. */
+  news: RecordedEvent[];
   /** Somebody is taking turns. */
   isBusy: boolean;
   /** An append has failed: nothing is decided until all that is on its way has an answer. */

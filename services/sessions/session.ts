@@ -1,11 +1,12 @@
-import { metadataOf } from '../kernel/event.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
 import { keyTaken } from '../kernel/command-context.js';
-import type { KnownKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
-import { answerWhenDurable, append, noteIn, priorOf } from './flight.js';
-import type { CommandTurn, Live, ReadTurn, Turn } from './live.js';
+import { answerWhenDurable, append, priorOf } from './flight.js';
+import { fold } from './fold.js';
+import type { CommandTurn, FoldedHere, Live, ReadTurn, Turn } from './live.js';
+import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews } from './at-head.js';
 
 const KEY_BYTES = 300;
 
@@ -16,6 +17,8 @@ const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys 
 export interface Session<State, Command, Refusal> {
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;
   read(): Promise<Folded<State>>;
+  /** Tells it of an event of its stream, in order, whoever has recorded it. */
+  observe(event: RecordedEvent): void;
   /** Roughly, in bytes. */
   size(): number;
   isIdle(): boolean;
@@ -24,7 +27,8 @@ export interface Session<State, Command, Refusal> {
 /**
  * Opens a session on a stream. Commands are decided one after another on a state that has everything queued before
  * them, so that they share a commit; an answer is given when all that it rests on is durable. When an append fails,
- * the state is folded anew and what was decided on top of it is decided again.
+ * the state is folded anew and what was decided on top of it is decided again. On a shared log they are recorded one
+ * after another, and what can pass is refused at the head of the stream alone.
  */
 export const openSession = <State, Command, Event, Refusal>(
   start: Pick<Live<State, Command, Event, Refusal>, 'aggregate' | 'stream' | 'services' | 'onDurable'>,
@@ -36,6 +40,9 @@ export const openSession = <State, Command, Event, Refusal>(
     isPresumed: false,
     position: 0n,
     recordedAtMs: 0,
+    tickets: 0,
+    isCurrentFor: 0,
+    news: [],
     isBusy: false,
     hasFailed: false,
     queue: [],
@@ -46,32 +53,17 @@ export const openSession = <State, Command, Event, Refusal>(
     live.queue.push(turn);
     if (!live.isBusy) void takeTurns(live);
   };
+  const ticket = (): number => (live.tickets += 1);
   return {
     handle: (command, context) =>
-      new Promise((resolve, reject) => enqueue({ kind: 'command', command, context, attempts: 0, resolve, reject })),
-    read: () => new Promise((resolve, reject) => enqueue({ kind: 'read', resolve, reject })),
+      new Promise((resolve, reject) =>
+        enqueue({ kind: 'command', command, context, ticket: ticket(), attempts: 0, resolve, reject }),
+      ),
+    read: () => new Promise((resolve, reject) => enqueue({ kind: 'read', ticket: ticket(), resolve, reject })),
+    observe: (event) => observe(live, event),
     size: () => 200 + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
     isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,
   };
-};
-
-type FoldedHere<S> = { state: S; revision: bigint; keys?: KnownKeys };
-
-const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
-  const { decider, codec } = live.aggregate;
-  const folded: FoldedHere<S> = { state: decider.initial(), revision: -1n };
-  for await (const page of live.services.store.readStream(live.stream)) {
-    for (const event of page) {
-      const metadata = metadataOf(event);
-      const { schema, recordedAtMs } = metadata;
-      folded.state = decider.evolve(folded.state, codec.decode(event.type, event.data, schema));
-      folded.revision = event.revision;
-      noteIn(folded, metadata);
-      live.position = event.position;
-      live.recordedAtMs = Math.max(live.recordedAtMs, recordedAtMs);
-    }
-  }
-  return folded;
 };
 
 /** A command that begins its stream needs no look at it: a stream that is there after all refuses the append. */
@@ -97,6 +89,7 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
+      if (live.news.length > 0) takeNews(live);
       if (isSpent(live)) live.folded = undefined;
       const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
@@ -123,9 +116,19 @@ const lend = <S, C, E, R>(
   folded: FoldedHere<S>,
 ): Promise<void> | undefined => {
   if (live.inFlight.length > 0) return settled(live).then(() => void live.queue.unshift(turn));
+  if (live.services.isShared === true && live.isCurrentFor < turn.ticket) return lendAtHead(live, turn);
   live.isLent = true;
   turn.resolve({ ...folded, position: live.position });
   return undefined;
+};
+
+const lendAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: ReadTurn<S>): Promise<void> => {
+  try {
+    await catchUp(live);
+    live.queue.unshift(turn);
+  } catch (error) {
+    turn.reject(error);
+  }
 };
 
 const takeTurn = <S, C, E, R>(
@@ -154,7 +157,8 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
   const decision = live.aggregate.decider.decide(state, turn.command);
   if (decision.kind === 'unsure') return recall(live, turn, decision);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
-  return record(live, turn, { events: decision.events ?? [], refusal });
+  const decided = { events: decision.events ?? [], refusal };
+  return mayBeOvertaken(live, turn, decided) ? decideAtHead(live, turn) : record(live, turn, decided);
 };
 
 const record = <S, C, E, R>(
@@ -169,6 +173,7 @@ const record = <S, C, E, R>(
   const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
   if (large.length > 0 && !live.isPresumed) return moveThenAppend(live, turn, { events, refusal }, large);
   if (large.length > 0) lookFirst(live, turn);
+  else if (live.services.isShared === true) return appendAlone(live, turn, { events, refusal });
   else append(live, turn, { events, refusal }, (again) => startAgain(live, again));
   return undefined;
 };
@@ -184,14 +189,14 @@ const isLarge = ({ content }: Content): boolean => content.case === 'inline' && 
 const recall = async <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  { at: from }: { readonly at?: bigint },
+  { at, from = 0n }: { readonly at?: bigint; readonly from?: bigint },
 ): Promise<void> => {
   const { aggregate, services, stream } = live;
   if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
   await settled(live);
   const command = await aggregate.recall(
     turn.command,
-    services.store.readStream(stream, from === undefined ? {} : { from, limit: 1 }),
+    services.store.readStream(stream, at === undefined ? { from } : { from: at, limit: 1 }),
   );
   live.queue.unshift({ ...turn, command });
 };
@@ -209,6 +214,7 @@ const moveThenAppend = async <S, C, E, R>(
   }
   // Meanwhile an append before this one may have failed, and with it the ground of the decision.
   if (live.folded === undefined || live.hasFailed) live.queue.unshift(turn);
+  else if (live.services.isShared === true) await appendAlone(live, turn, decided);
   else append(live, turn, decided, (again) => startAgain(live, again));
 };
 

@@ -1,4 +1,5 @@
 import type { Aggregate } from '../kernel/aggregate.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
@@ -24,10 +25,20 @@ const shrink = (sessions: Map<StreamName, AnySession>, maxBytes: number): void =
   }
 };
 
-/** Opens the live streams of this process. One per event store: they take what they have appended for granted. */
+/** The live streams of a process, as those who open them have them. */
+export type OpenSessions = Sessions & {
+  readonly acknowledged: Acknowledged;
+  /** Tells the live stream, if it is one, of an event that somebody has recorded. */
+  observe(event: RecordedEvent): void;
+};
+
+/**
+ * Opens the live streams of this process. Where the log is not shared, one per event store: they take what they have
+ * appended for granted.
+ */
 export const openSessions = (
   services: SessionServices & { readonly maxCachedBytes?: number; readonly admits?: AdmissionLimits },
-): Sessions & { readonly acknowledged: Acknowledged } => {
+): OpenSessions => {
   const maxBytes = services.maxCachedBytes ?? MAX_CACHED_BYTES;
   const sessions = new Map<StreamName, AnySession>();
   const acknowledged = rememberAcknowledged();
@@ -56,6 +67,8 @@ export const openSessions = (
 
   return {
     acknowledged,
+    // Looked up by name first: most streams are of no concern to this process.
+    observe: (event) => sessions.get(event.stream)?.observe(event),
     handle: (aggregate, stream, command, context) => {
       const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
       return refused ? Promise.reject(refused) : admits.count(sessionOf(aggregate, stream).handle(command, context));

@@ -37,5 +37,6 @@ export const taskAggregate: Aggregate<TaskState, RegisterTask, TaskEvent, TaskRe
   decider: taskDecider,
   codec: taskCodec,
   payloadScope: ({ id }) => `definitions/${id.project}`,
+  isForGood: () => true,
   sizeOf: () => STATE_BYTES,
 };

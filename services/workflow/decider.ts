@@ -45,5 +45,6 @@ export const workflowAggregate: Aggregate<WorkflowState, RegisterWorkflow, Workf
   decider: workflowDecider,
   codec: workflowCodec,
   payloadScope: ({ id }) => `definitions/${id.project}`,
+  isForGood: () => true,
   sizeOf: () => STATE_BYTES,
 };

@@ -3,70 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Aggregate, Decision } from '../../../services/kernel/aggregate.js';
 import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/event-store.js';
 import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
-import type { Content, PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { PayloadStore } from '../../../services/kernel/payload-store.js';
 import type { CommandContext, Sessions } from '../../../services/kernel/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { eventIds } from '../../../services/sessions/event-id.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
-
-/** A purse: coins go in one by one, never above ten; notes of any size lie beside them. */
-type Coin = { readonly kind: 'coin' };
-type Note = { readonly kind: 'note'; readonly text: Content };
-type PurseEvent = Coin | Note;
-type PurseCommand =
-  | { readonly kind: 'add' }
-  | { readonly kind: 'write'; readonly bytes: Uint8Array }
-  | { readonly kind: 'count'; readonly counted?: number };
-type PurseRefusal = { readonly kind: 'full' } | { readonly kind: 'counted'; readonly coins: number };
-type Purse = { coins: number };
-
-const decide = ({ coins }: Purse, command: PurseCommand): Decision<PurseEvent, PurseRefusal> => {
-  if (command.kind === 'write') {
-    return {
-      kind: 'accepted',
-      events: [{ kind: 'note', text: { content: { case: 'inline', value: command.bytes } } }],
-    };
-  }
-  if (command.kind === 'count') {
-    if (command.counted === undefined) return { kind: 'unsure' };
-    return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };
-  }
-  return coins < 10 ? { kind: 'accepted', events: [{ kind: 'coin' }] } : { kind: 'refused', refusal: { kind: 'full' } };
-};
-
-const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
-  category: 'purse',
-  decider: {
-    initial: () => ({ coins: 0 }),
-    evolve: (state, event) => {
-      if (event.kind === 'coin') state.coins += 1;
-      return state;
-    },
-    decide,
-  },
-  codec: {
-    encode: (event) =>
-      event.kind === 'coin'
-        ? { type: 'CoinAdded', data: new Uint8Array() }
-        : { type: 'NoteWritten', data: Buffer.from(event.text.content.case ?? 'none') },
-    decode: (type) =>
-      type === 'CoinAdded' ? { kind: 'coin' } : { kind: 'note', text: { content: { case: undefined } } },
-    contents: (event) => (event.kind === 'note' ? [event.text] : []),
-  },
-  payloadScope: () => 'purses',
-  sizeOf: () => 100,
-  recall: async (command, past) => {
-    let counted = 0;
-    for await (const page of past) counted += page.filter(({ type }) => type === 'CoinAdded').length;
-    return { ...command, counted };
-  },
-};
+import { decidePurse, purse } from '../../support/purse.js';
 
 const context = (): CommandContext => ({ actor: 'tester', commandId: randomUUID() });
 
@@ -297,7 +244,7 @@ describe('a live stream', () => {
       decider: {
         ...purse.decider,
         decide: (state, command) =>
-          state.coins > 0 ? { kind: 'refused', refusal: { kind: 'full' } } : decide(state, command),
+          state.coins > 0 ? { kind: 'refused', refusal: { kind: 'full' } } : decidePurse(state, command),
       },
     };
     let puts = 0;

@@ -1,0 +1,52 @@
+import type { EventLog } from '../kernel/event-store.js';
+
+/** How far behind the log this process is. */
+export type HeadLag = {
+  /** In milliseconds: for so long something has been in the log, or may have been, that is not known here. */
+  readonly ms: () => number;
+  readonly close: () => void;
+};
+
+/** Between two looks at the head of the log. */
+const LOOK_EVERY_MS = 250;
+
+/**
+ * Measures in time, since positions count nothing: looks at the head again and again, and remembers when the one was
+ * looked at that has been reached.
+ *
+ * @param position what has been reached of the log.
+ */
+export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): HeadLag => {
+  let currentAt = performance.now();
+  let wanted: { readonly head: bigint; readonly at: number } | undefined;
+  let isLooking = false;
+
+  const note = (): void => {
+    if (wanted === undefined || position() < wanted.head) return;
+    currentAt = wanted.at;
+    wanted = undefined;
+  };
+  const look = async (): Promise<void> => {
+    const at = performance.now();
+    isLooking = true;
+    try {
+      wanted = { head: await log.head(), at };
+    } catch {
+      // a log that cannot be reached is one that this process falls behind
+    } finally {
+      isLooking = false;
+    }
+  };
+  const timer = setInterval(() => {
+    note();
+    if (wanted === undefined && !isLooking) void look().then(note);
+  }, LOOK_EVERY_MS);
+  timer.unref();
+  return {
+    ms: () => {
+      note();
+      return performance.now() - currentAt;
+    },
+    close: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,22 @@
+import { type Call, type Route, RpcError } from '../kernel/rpc.js';
+import type { Following } from './live-folds.js';
+
+/** How long a command waits for the position that its caller asks for. */
+const MIN_POSITION_WAIT_MS = 2_000;
+
+/**
+ * A command that is decided when the reference has come to the position that its caller names: whatever the caller was
+ * told of, by whichever process, is known then.
+ *
+ * @throws {RpcError} UNAVAILABLE when it has not come that far in time; nothing is recorded then.
+ */
+export const awaitingPosition = (following: Pick<Following, 'reached'>, { method, takes, handle }: Route): Route => ({
+  method,
+  takes,
+  handle: async (request, call: Call) => {
+    const { minPosition } = call;
+    if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
+      throw new RpcError('UNAVAILABLE', `this process has not come to position ${minPosition.toString()} yet`);
+    return handle(request, call);
+  },
+});

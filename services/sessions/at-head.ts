@@ -1,0 +1,117 @@
+import type { NewEvent, RecordedEvent } from '../kernel/event.js';
+import type { Appended } from '../kernel/event-store.js';
+import { RevisionConflict } from '../kernel/fault.js';
+import { answer, encode, noteIn } from './flight.js';
+import { fold, foldEvent } from './fold.js';
+import type { CommandTurn, FoldedHere, Live } from './live.js';
+
+/** How often a command is decided again because another process was faster. */
+const MAX_ATTEMPTS = 100;
+
+/** Events that may wait for the end of a turn; a stream with more is read again where it matters. */
+const MAX_NEWS = 1_000;
+
+/** A state that nobody else holds, and that was not made up. */
+const isOwn = <S, C, E, R>({ isLent, isPresumed }: Live<S, C, E, R>): boolean => !isLent && !isPresumed;
+
+/** Comes to the head of the stream as it is now, from what is folded. */
+export const catchUp = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
+  const { tickets, folded, stream } = live;
+  if (folded === undefined || live.isPresumed) return startOver(live);
+  for await (const page of live.services.store.readStream(stream, { from: folded.revision + 1n })) {
+    if (page.length > 0 && !isOwn(live)) return startOver(live);
+    for (const event of page) foldEvent(live, folded, event);
+  }
+  live.isCurrentFor = tickets;
+};
+
+const startOver = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
+  live.folded = undefined;
+  const folded = await fold(live);
+  live.isLent = false;
+  live.isPresumed = false;
+  live.folded = folded;
+};
+
+/** Folds what was recorded meanwhile. What does not follow what is folded is known, or found when the head is read. */
+export const takeNews = <S, C, E, R>(live: Live<S, C, E, R>): void => {
+  for (const event of live.news.splice(0)) {
+    const { folded } = live;
+    if (folded === undefined || event.revision !== folded.revision + 1n) continue;
+    if (isOwn(live)) foldNews(live, folded, event);
+    else live.folded = undefined;
+  }
+};
+
+const foldNews = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, event: RecordedEvent): void => {
+  try {
+    foldEvent(live, folded, event);
+  } catch {
+    live.folded = undefined; // whoever asks next folds the stream, and hears why it cannot be
+  }
+};
+
+/** Takes note of an event of the stream. A turn that is being taken goes on with the state that it has. */
+export const observe = <S, C, E, R>(live: Live<S, C, E, R>, event: RecordedEvent): void => {
+  if (live.folded === undefined && !live.isBusy) return;
+  if (live.news.length < MAX_NEWS) live.news.push(event);
+  if (!live.isBusy) takeNews(live);
+};
+
+type Decided<E, R> = { readonly events: readonly E[]; readonly refusal: R | undefined };
+
+/** Whether an answer without events may have been overtaken by what other processes have recorded. */
+export const mayBeOvertaken = <S, C, E, R>(
+  { services, aggregate, isCurrentFor }: Live<S, C, E, R>,
+  { ticket }: CommandTurn<C, R>,
+  { events, refusal }: Decided<E, R>,
+): boolean =>
+  services.isShared === true &&
+  events.length === 0 &&
+  isCurrentFor < ticket &&
+  (refusal === undefined || !aggregate.isForGood(refusal));
+
+/** Has a command decided at the head of the stream. */
+export const decideAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
+  await catchUp(live);
+  live.queue.unshift(turn);
+};
+
+/** Where an append has come to; `undefined` when another process was faster. */
+const appendOnce = async <S, C, E, R>(
+  { services, stream }: Live<S, C, E, R>,
+  expected: bigint,
+  events: readonly NewEvent[],
+): Promise<Appended | undefined> => {
+  try {
+    return await services.store.append(stream, expected < 0n ? 'no-stream' : expected, events);
+  } catch (error) {
+    if (error instanceof RevisionConflict) return undefined;
+    throw error;
+  }
+};
+
+/**
+ * Appends, and counts the events in when they are durable: the state is always one that the log had, so that a conflict
+ * costs no more than what others have recorded since.
+ */
+export const appendAlone = async <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  { events, refusal }: Decided<E, R>,
+): Promise<void> => {
+  const { folded, aggregate, stream, tickets } = live;
+  if (folded === undefined) return decideAtHead(live, turn);
+  const { encoded, about } = encode(live, turn, { events, refusal });
+  const appended = await appendOnce(live, folded.revision, encoded);
+  if (appended === undefined) {
+    if (turn.attempts >= MAX_ATTEMPTS) throw new RevisionConflict(`${stream} is never where it is expected`);
+    return decideAtHead(live, { ...turn, attempts: turn.attempts + 1 });
+  }
+  for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
+  folded.revision = appended.revision;
+  noteIn(folded, about);
+  Object.assign(live, { isPresumed: false, isCurrentFor: tickets, position: appended.position });
+  live.onDurable(appended);
+  answer(turn, refusal, appended);
+};

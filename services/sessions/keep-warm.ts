@@ -1,0 +1,21 @@
+import type { EventLog, Subscription } from '../kernel/event-store.js';
+import type { OpenSessions } from './sessions.js';
+
+/** Live streams that hear of what other processes record. */
+export interface KeptWarm extends Subscription {
+  /** Everything up to here was heard. */
+  position(): bigint;
+}
+
+/** Keeps the live streams current from one subscription, from now on: what is not live is folded when it is asked for. */
+export const keepWarm = async (
+  log: Pick<EventLog, 'head' | 'subscribe'>,
+  sessions: Pick<OpenSessions, 'observe'>,
+): Promise<KeptWarm> => {
+  let position = await log.head();
+  const subscription = log.subscribe({ after: position }, (page) => {
+    for (const event of page.events) sessions.observe(event);
+    ({ position } = page);
+  });
+  return { ...subscription, position: () => position };
+};

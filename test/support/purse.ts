@@ -1,0 +1,62 @@
+import type { Aggregate, Decision } from '../../services/kernel/aggregate.js';
+import type { Content } from '../../services/kernel/payload-store.js';
+
+/** A purse: coins go in and out one by one, never above ten; notes of any size lie beside them. */
+type Coin = { readonly kind: 'coin' };
+type Note = { readonly kind: 'note'; readonly text: Content };
+type Spent = { readonly kind: 'spent' };
+export type PurseEvent = Coin | Spent | Note;
+export type PurseCommand =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'spend' }
+  | { readonly kind: 'write'; readonly bytes: Uint8Array }
+  | { readonly kind: 'count'; readonly counted?: number };
+export type PurseRefusal = { readonly kind: 'full' } | { readonly kind: 'counted'; readonly coins: number };
+export type Purse = { coins: number };
+
+export const decidePurse = ({ coins }: Purse, command: PurseCommand): Decision<PurseEvent, PurseRefusal> => {
+  if (command.kind === 'write') {
+    return {
+      kind: 'accepted',
+      events: [{ kind: 'note', text: { content: { case: 'inline', value: command.bytes } } }],
+    };
+  }
+  if (command.kind === 'count') {
+    if (command.counted === undefined) return { kind: 'unsure' };
+    return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };
+  }
+  if (command.kind === 'spend') return { kind: 'accepted', events: coins > 0 ? [{ kind: 'spent' }] : [] };
+  return coins < 10 ? { kind: 'accepted', events: [{ kind: 'coin' }] } : { kind: 'refused', refusal: { kind: 'full' } };
+};
+
+export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
+  category: 'purse',
+  decider: {
+    initial: () => ({ coins: 0 }),
+    evolve: (state, event) => {
+      if (event.kind === 'coin') state.coins += 1;
+      if (event.kind === 'spent') state.coins -= 1;
+      return state;
+    },
+    decide: decidePurse,
+  },
+  codec: {
+    encode: (event) =>
+      event.kind === 'note'
+        ? { type: 'NoteWritten', data: Buffer.from(event.text.content.case ?? 'none') }
+        : { type: event.kind === 'coin' ? 'CoinAdded' : 'CoinSpent', data: new Uint8Array() },
+    decode: (type) => {
+      if (type === 'NoteWritten') return { kind: 'note', text: { content: { case: undefined } } };
+      return { kind: type === 'CoinAdded' ? 'coin' : 'spent' };
+    },
+    contents: (event) => (event.kind === 'note' ? [event.text] : []),
+  },
+  payloadScope: () => 'purses',
+  isForGood: ({ kind }) => kind === 'counted',
+  sizeOf: () => 100,
+  recall: async (command, past) => {
+    let counted = 0;
+    for await (const page of past) counted += page.filter(({ type }) => type === 'CoinAdded').length;
+    return { ...command, counted };
+  },
+};

@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventStore, ReadStreamOptions } from '../../../services/kernel/event-store.js';
+import { OutcomeUnknown, RevisionConflict } from '../../../services/kernel/fault.js';
+import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { CommandContext } from '../../../services/kernel/sessions.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { purse } from '../../support/purse.js';
+
+const context = (more: Partial<CommandContext> = {}): CommandContext => ({
+  actor: 'tester',
+  commandId: randomUUID(),
+  ...more,
+});
+
+describe('a live stream of a log that others write too', () => {
+  let directory: string;
+  let store: EventStore;
+  let payloads: PayloadStore;
+  let here: OpenSessions;
+  let there: OpenSessions;
+  let stream: StreamName;
+  /** What `here` has read of streams, and how often it has appended. */
+  let reads: (ReadStreamOptions | undefined)[];
+  let appends: number;
+
+  const opened = (over: EventStore): OpenSessions =>
+    openSessions({ store: over, payloads, now: () => 1_000, isShared: true });
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-shared-'));
+    store = await sqliteEventStore({ directory });
+    payloads = filePayloadStore({ directory });
+    reads = [];
+    appends = 0;
+    here = opened({
+      ...store,
+      readStream: (name, options) => (reads.push(options), store.readStream(name, options)),
+      append: (...given) => ((appends += 1), store.append(...given)),
+    });
+    there = opened(store);
+    stream = streamName('purse', [randomUUID()]);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await payloads.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const ask = (sessions: OpenSessions, kind: 'add' | 'spend' | 'count', more?: Partial<CommandContext>) =>
+    sessions.handle(purse, stream, { kind }, context(more));
+  const recorded = async (): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) events.push(...page);
+    return events;
+  };
+  const fill = async (sessions: OpenSessions): Promise<void> => {
+    for (let coins = 0; coins < 10; coins += 1) await ask(sessions, 'add');
+  };
+
+  it('does not refuse what another process has made room for', async () => {
+    await fill(here);
+    await ask(there, 'spend');
+    await expect(ask(here, 'add')).resolves.toEqual({ kind: 'accepted', revision: 11n, position: 12n });
+  });
+
+  it('refuses at the head of the stream, with one look for all who ask together', async () => {
+    await fill(here);
+    reads = [];
+    const all = await Promise.all(Array.from({ length: 20 }, () => ask(here, 'add')));
+    expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['refused']));
+    expect(reads).toEqual([{ from: 10n }]);
+  });
+
+  it('needs no look for a refusal that nothing can undo', async () => {
+    const lasting = { ...purse, isForGood: () => true };
+    const add = () => here.handle(lasting, stream, { kind: 'add' }, context());
+    for (let coins = 0; coins < 10; coins += 1) await add();
+    reads = [];
+    await expect(add()).resolves.toMatchObject({ kind: 'refused' });
+    expect(reads).toEqual([]);
+  });
+
+  it('does not say that there is nothing to do when another process has left something', async () => {
+    await ask(here, 'add');
+    await ask(here, 'spend');
+    await ask(there, 'add');
+    await expect(ask(here, 'spend')).resolves.toMatchObject({ kind: 'accepted', revision: 3n });
+    await expect(ask(here, 'spend')).resolves.toMatchObject({ kind: 'accepted', revision: 3n, position: 4n });
+  });
+
+  it('folds from where it was when another process was faster', async () => {
+    await ask(here, 'add');
+    await ask(there, 'add');
+    reads = [];
+    await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 2n });
+    expect(reads).toEqual([{ from: 1n }]);
+    expect(appends).toBe(3);
+  });
+
+  it('is kept current by what it hears, and meets no conflict then', async () => {
+    await ask(here, 'add');
+    await ask(there, 'add');
+    for (const event of await recorded()) here.observe(event);
+    reads = [];
+    await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 2n });
+    expect({ reads, appends }).toEqual({ reads: [], appends: 2 });
+  });
+
+  it('counts what it hears once, also when it hears of its own events before their answer', async () => {
+    const echoing: EventStore = {
+      ...store,
+      append: async (...given) => {
+        const appended = await store.append(...given);
+        for (const event of await recorded()) here.observe(event);
+        return appended;
+      },
+    };
+    here = opened(echoing);
+    await fill(here);
+    for (const event of await recorded()) here.observe(event);
+    await expect(here.read(purse, stream)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
+  });
+
+  it('takes no notice of streams that are not live, nor of what it cannot connect', async () => {
+    await ask(there, 'add');
+    await ask(there, 'add');
+    const [first, second] = await recorded();
+    here.observe(first!);
+    await ask(here, 'count');
+    here.observe({ ...second!, revision: 7n });
+    await expect(here.read(purse, stream)).resolves.toMatchObject({ state: { coins: 2 }, revision: 1n });
+  });
+
+  it('reads what other processes have recorded, and changes nothing of what it has lent', async () => {
+    await ask(here, 'add');
+    const lent = await here.read(purse, stream);
+    await ask(there, 'add');
+    for (const event of await recorded()) here.observe(event);
+    const later = await here.read(purse, stream);
+    await ask(there, 'add');
+    await expect(here.read(purse, stream)).resolves.toMatchObject({ state: { coins: 3 } });
+    expect([lent.state, later.state]).toEqual([{ coins: 1 }, { coins: 2 }]);
+  });
+
+  it('does a command once under its key, whoever is asked', async () => {
+    const idempotency = { key: 'k', operation: 'Add', content: 'c' };
+    await Promise.all([ask(here, 'add'), ask(there, 'add')]);
+    const both = [here, there, here, there].map((each) => ask(each, 'add', { idempotency }));
+    await Promise.all(both);
+    expect(await recorded()).toHaveLength(3);
+  });
+
+  it('holds no key of a command that was not recorded', async () => {
+    const idempotency = { key: 'k', operation: 'Add', content: 'c' };
+    let isFirst = true;
+    here = opened({
+      ...store,
+      append: (...given) => {
+        if (!isFirst) return store.append(...given);
+        isFirst = false;
+        return Promise.reject(new OutcomeUnknown('no answer'));
+      },
+    });
+    await expect(ask(here, 'add', { idempotency })).rejects.toBeInstanceOf(OutcomeUnknown);
+    await expect(ask(here, 'add', { idempotency })).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
+    expect(await recorded()).toHaveLength(1);
+  });
+
+  it('finds what was recorded after all when the answer was lost', async () => {
+    let isFirst = true;
+    here = opened({
+      ...store,
+      append: async (...given) => {
+        const appended = await store.append(...given);
+        if (!isFirst) return appended;
+        isFirst = false;
+        throw new OutcomeUnknown('no answer');
+      },
+    });
+    await expect(ask(here, 'add')).rejects.toBeInstanceOf(OutcomeUnknown);
+    await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 1n });
+  });
+
+  it('gives up on a stream that is never where it is expected', async () => {
+    here = opened({ ...store, append: () => Promise.reject(new RevisionConflict('moved')) });
+    await expect(ask(here, 'add')).rejects.toBeInstanceOf(RevisionConflict);
+  });
+
+  it('keeps to the rules whoever decides, and whatever each has heard', async () => {
+    const kinds = fc.constantFrom<'add' | 'spend'>('add', 'add', 'spend');
+    const step = fc.record({ isHere: fc.boolean(), kind: kinds, hears: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
+        stream = streamName('purse', [randomUUID()]);
+        const asked = steps.map(async ({ isHere, kind, hears }) => {
+          const outcome = await ask(isHere ? here : there, kind);
+          if (hears) for (const event of await recorded()) (isHere ? there : here).observe(event);
+          return outcome;
+        });
+        const outcomes = await Promise.all(asked);
+        let coins = 0;
+        for (const { type } of await recorded()) {
+          coins += type === 'CoinAdded' ? 1 : -1;
+          expect(coins).toBeGreaterThanOrEqual(0);
+          expect(coins).toBeLessThanOrEqual(10);
+        }
+        const accepted = outcomes.filter(({ kind }, at) => kind === 'accepted' && steps[at]?.kind === 'add');
+        expect((await recorded()).filter(({ type }) => type === 'CoinAdded')).toHaveLength(accepted.length);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
