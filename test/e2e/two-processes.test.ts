@@ -1,0 +1,256 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { WorkflowExecutionGetRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ConcurrencyLimitBehavior,
+  LaunchPlanCreateRequestSchema,
+  LaunchPlanState,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import {
+  NodeExecution_Phase as Node,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { LaunchPlanActivatedSchema } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { register } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { helloRequest, launchHello } from '../support/hello.js';
+import { type ExecutionId, nodeReport, second, workflowReport } from '../support/reports.js';
+import type { Answer, Transport } from '../support/transports.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+
+const { method } = AdminService;
+const IN_FLIGHT = 16;
+const LIMIT_MS = 120_000;
+
+let two: TwoProcesses;
+let sent = 0;
+const answered = new Map<string, string>();
+
+const api = (turn: number): Transport => two.members[turn % 2 === 0 ? 0 : 1].api();
+const first = (): Transport => api(0);
+const other = (): Transport => api(1);
+
+const place = { project: 'flytesnacks', domain: 'development' };
+const idOf = (name: string): ExecutionId => ({ ...place, name });
+
+/** A report of a node that no other is like, and the name of its content. */
+const uniqueReport = (
+  id: ExecutionId,
+  nodeId: string,
+  phase: Node,
+): { deck: string; request: ReturnType<typeof nodeReport> } => {
+  const deck = `s3://decks/${(sent += 1)}`;
+  return { deck, request: nodeReport(id, nodeId, { phase, occurredAt: second(sent), deckUri: deck }) };
+};
+
+/** Sends QUEUED, RUNNING, QUEUED, RUNNING, … of one node to both by turns, and remembers what each came to. */
+const alternate = async (id: ExecutionId, nodeId: string, count: number): Promise<readonly Answer[]> => {
+  const answers: Answer[] = [];
+  let turn = 0;
+  const work = async (): Promise<void> => {
+    while (turn < count) {
+      const mine = turn++;
+      const { deck, request } = uniqueReport(id, nodeId, mine % 2 === 0 ? Node.QUEUED : Node.RUNNING);
+      const answer = await api(mine).refused(method.createNodeEvent, request);
+      answered.set(deck, answer.code);
+      answers.push(answer);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  return answers;
+};
+
+/** How often the log has each content of a node's reports. */
+const recordedDecks = async (): Promise<ReadonlyMap<string, number>> => {
+  const times = new Map<string, number>();
+  for (const { type, data } of await two.events()) {
+    if (type !== 'EngineReported') continue;
+    const { message, nodeId } = fromBinary(EngineReportedSchema, data);
+    if (nodeId === '' || message?.content.case !== 'inline') continue;
+    const { deckUri } = fromBinary(NodeExecutionEventSchema, message.content.value);
+    if (deckUri !== '') times.set(deckUri, (times.get(deckUri) ?? 0) + 1);
+  }
+  return times;
+};
+
+/** Nothing acknowledged is missing, and nothing is there twice. */
+const expectNothingLost = async (): Promise<void> => {
+  const times = await recordedDecks();
+  const acknowledged = [...answered].filter(([, code]) => code === 'OK' || code === 'ALREADY_EXISTS');
+  expect(acknowledged.filter(([deck]) => !times.has(deck))).toEqual([]);
+  expect([...times].filter(([, count]) => count !== 1)).toEqual([]);
+};
+
+const codes = (answers: readonly Answer[]): string[] => [...new Set(answers.map(({ code }) => code))].sort();
+
+beforeAll(async () => {
+  two = await startTwoProcesses();
+  await register(first(), withNeeds('01-hello'));
+}, LIMIT_MS);
+afterAll(() => two.close(), LIMIT_MS);
+
+describe('two control planes on one log', () => {
+  it('know at once what the other was told', async () => {
+    await expect(launchHello(other(), 'told-elsewhere')).resolves.toMatchObject({ name: 'told-elsewhere' });
+    const answer = await first().refused(
+      method.createNodeEvent,
+      nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.QUEUED }),
+    );
+    expect(answer.code).toBe('OK');
+    const task = await other().refused(
+      method.createNodeEvent,
+      nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.RUNNING }),
+    );
+    expect(task.code).toBe('OK');
+  });
+
+  it('show what the other was told to who names its position', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const name = `positioned-${round}`;
+      const bytes = toBinary(method.createExecution.input, helloRequest(name));
+      const { position } = await api(round).send('CreateExecution', bytes);
+      const request = toBinary(
+        WorkflowExecutionGetRequestSchema,
+        create(WorkflowExecutionGetRequestSchema, { id: idOf(name) }),
+      );
+      const read = await api(round + 1).send('GetExecution', request, { 'flightlog-min-position': position! });
+      expect(read.code).toBe('OK');
+    }
+  });
+
+  it(
+    'lose and double nothing of what is sent to both by turns',
+    async () => {
+      const id = await launchHello(first(), 'by-turns');
+      const answers = await alternate(id, 'n0', 100);
+      expect(codes(answers)).toEqual(['ALREADY_EXISTS', 'OK']);
+      await expectNothingLost();
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'create an execution of one name once',
+    async () => {
+      const names = Array.from({ length: 20 }, (_, at) => `same-${at}`);
+      const pairs = await Promise.all(
+        names.map((name) =>
+          Promise.all([first(), other()].map((each) => each.refused(method.createExecution, helloRequest(name)))),
+        ),
+      );
+      for (const pair of pairs) expect(codes(pair)).toEqual(['ALREADY_EXISTS', 'OK']);
+      const created = (await two.events()).filter(
+        ({ type, stream }) => type === 'ExecutionCreated' && stream.includes(':same-'),
+      );
+      expect(created).toHaveLength(names.length);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'have one active version of a launch plan at most, whoever activates',
+    async () => {
+      const recorded = fromBinary(
+        LaunchPlanCreateRequestSchema,
+        fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+      );
+      const versions = ['a', 'b', 'c', 'd'].map((version) => ({ ...recorded.id!, name: 'hello.switched', version }));
+      for (const [at, id] of versions.entries()) await api(at).call(method.createLaunchPlan, { ...recorded, id });
+      const change = (turn: number) =>
+        api(turn).refused(method.updateLaunchPlan, {
+          id: versions[turn % 3]!,
+          state: turn % 5 === 0 ? LaunchPlanState.INACTIVE : LaunchPlanState.ACTIVE,
+        });
+      const answers = await Promise.all(Array.from({ length: 60 }, (_, turn) => change(turn)));
+      expect(codes(answers)).toEqual(['OK']);
+
+      let active = '';
+      for (const { type, data, stream } of await two.events()) {
+        if (!stream.endsWith(':hello.switched')) continue;
+        if (type === 'LaunchPlanDeactivated') active = '';
+        if (type !== 'LaunchPlanActivated') continue;
+        const { id, deactivatedVersion } = fromBinary(LaunchPlanActivatedSchema, data);
+        expect(deactivatedVersion).toBe(active);
+        active = id!.version;
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it('do what they say of a launch plan that the other has changed', async () => {
+    const { entries } = fixtureFolder('01-hello');
+    const { id } = fromBinary(LaunchPlanCreateRequestSchema, entries.find(({ kind }) => kind === 'launch_plan')!.bytes);
+    const activations = async () => (await two.events()).filter(({ type }) => type.startsWith('LaunchPlan')).length;
+    for (let turn = 0; turn < 6; turn += 1) {
+      const before = await activations();
+      await api(turn).call(method.updateLaunchPlan, {
+        id: id!,
+        state: turn % 2 === 0 ? LaunchPlanState.ACTIVE : LaunchPlanState.INACTIVE,
+      });
+      expect(await activations()).toBe(before + 1);
+    }
+  });
+
+  it(
+    'keep to the limit of a launch plan together',
+    async () => {
+      const recorded = fromBinary(
+        LaunchPlanCreateRequestSchema,
+        fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+      );
+      const policy = { max: 2, behavior: ConcurrencyLimitBehavior.SKIP };
+      await first().call(method.createLaunchPlan, {
+        ...recorded,
+        id: { ...recorded.id!, name: 'hello.limited' },
+        spec: { ...recorded.spec!, concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy', ...policy } },
+      });
+      const launch = (turn: number, round: number) =>
+        api(turn).refused(
+          method.createExecution,
+          helloRequest(`limited-${round}-${turn}`, ({ spec }) => (spec!.launchPlan!.name = 'hello.limited')),
+        );
+      for (let round = 0; round < 3; round += 1) {
+        const answers = await Promise.all(Array.from({ length: 12 }, (_, turn) => launch(turn, round)));
+        const running = answers.flatMap(({ code }, turn) => (code === 'OK' ? [turn] : []));
+        expect(running).toHaveLength(2);
+        // Whoever is told of the end, the other makes use of it.
+        for (const turn of running)
+          await api(turn).call(
+            method.createWorkflowEvent,
+            workflowReport(idOf(`limited-${round}-${turn}`), { phase: Phase.FAILED }),
+          );
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'agree on the end of what one terminates while the other hears of it',
+    async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const id = await launchHello(api(round), `ended-${round}`);
+        const [terminated, succeeded] = await Promise.all([
+          api(round).refused(method.terminateExecution, { id, cause: 'enough' }),
+          api(round + 1).refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED })),
+        ]);
+        expect(succeeded.code).toBe('OK');
+        const recorded = (await two.events())
+          .filter(({ stream }) => stream.endsWith(`:ended-${round}`))
+          .map(({ type }) => type);
+        const isAborted = recorded.includes('TerminationRequested');
+        expect(terminated.code).toBe(isAborted ? 'OK' : 'FAILED_PRECONDITION');
+        expect(recorded.at(-1)).toBe('EngineReported');
+        // Neither lets it go on.
+        for (const each of [first(), other()]) {
+          const late = await each.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+          expect(late.code).toBe('FAILED_PRECONDITION');
+        }
+      }
+    },
+    LIMIT_MS,
+  );
+});
