@@ -66,7 +66,11 @@ const syncFolder = (path: string): void => {
 const make = (directory: string): void => {
   if (existsSync(directory)) return;
   make(dirname(directory));
-  mkdirSync(directory);
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was a moment faster
+  }
   syncFolder(dirname(directory));
 };
 

@@ -93,5 +93,5 @@ describe('an event above the size of what stands in the log', () => {
     const last = events.at(-1);
     expect(last?.type === 'EngineReported' && last.data.closed?.content.case).toBe('ref');
     expect(await openRun()(node('RUNNING', { node: names[5]!, second: 10 }))).toBe('already-terminal');
-  });
+  }, 30_000);
 });
