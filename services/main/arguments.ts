@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { type Filter, FILTER_FIELDS } from '../reactors/export-to-kafka/selection.js';
 import { duration } from './setting-kinds.js';
 
 /** What the text after a flag has to be; each throws for the command line to say it. */
@@ -39,4 +40,13 @@ export const durationOf = (text: string): number => {
   const { success, data, error } = duration.safeParse(text);
   if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'must be a duration'}.`);
   return data;
+};
+
+/** One more `FIELD=VALUE`. */
+export const filter = (text: string, before: readonly Filter[]): readonly Filter[] => {
+  const [, name, value] = /^(\w+)=(.+)$/u.exec(text) ?? [];
+  const field = FILTER_FIELDS.find((each) => each === name);
+  if (field === undefined || value === undefined)
+    throw new InvalidArgumentError(`It must be FIELD=VALUE, with one of ${FILTER_FIELDS.join(', ')}.`);
+  return [...before, { field, value }];
 };

@@ -1,5 +1,14 @@
 import { Command, Option } from 'commander';
-import { durationOf, executionPath, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
+import {
+  durationOf,
+  executionPath,
+  filter,
+  hostAndPort,
+  oneOrMore,
+  position,
+  probability,
+  wholeNumber,
+} from './arguments.js';
 import {
   type Configuration,
   configure,
@@ -10,6 +19,7 @@ import {
   ROLES,
 } from './configuration.js';
 import type { EngineFlags } from './engine.js';
+import type { ExportFlags } from './export-commands.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
 import type { GarbageFlags } from './payloads-gc.js';
@@ -211,6 +221,31 @@ log
   .action(async (flags: LogCopyFlags) => {
     const { copyLog } = await import('./log-copy.js');
     await copyLog(flags);
+  });
+
+const withSelection = (command: Command): Command =>
+  withData(command)
+    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka')
+    .option('--from <position>', 'from this position on (default: the first)', position)
+    .option('--to <position>', 'up to this position (default: the last)', position)
+    .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
+    .addHelpText('after', dataHelp);
+
+const egress = program.command('export').description('what is published of the log');
+withSelection(egress.command('replay'))
+  .description('publish events again, to a topic of choice')
+  .requiredOption('--topic <name>', 'made where it is absent')
+  .action(async (options: ExportFlags & { readonly topic: string }) => {
+    const { exportReplay } = await import('./export-commands.js');
+    await exportReplay(configurationOf(options), options);
+  });
+
+withSelection(egress.command('reconcile'))
+  .description('compare topics with the log: missing, doubled and reordered events; exit code 1 when there are any')
+  .option('--topic <name>', 'this one, and not those that the log is published to')
+  .action(async (options: ExportFlags) => {
+    const { exportReconcile } = await import('./export-commands.js');
+    await exportReconcile(configurationOf(options), options);
   });
 
 try {

@@ -1,0 +1,130 @@
+import { resolve } from 'node:path';
+import { Presets, SingleBar } from 'cli-progress';
+import { kafkaClient } from '../reactors/export-to-kafka/client.js';
+import { failureOf } from '../reactors/export-to-kafka/failure.js';
+import { readPositions } from '../reactors/export-to-kafka/positions.js';
+import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
+import { replay } from '../reactors/export-to-kafka/replay.js';
+import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js';
+import { topicOf } from '../reactors/export-to-kafka/topics.js';
+import type { Configuration } from './configuration.js';
+import { connectionOf, topicsOf } from './kafka-connection.js';
+import { logSource, openLog } from './log-source.js';
+import { codecs } from './models.js';
+import { openPayloads } from './payloads.js';
+import { presentingWhole } from './readable.js';
+import { CannotGoOn } from './told.js';
+
+/** The flags of `export replay` and `export reconcile` that are no settings. */
+export type ExportFlags = {
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly filter: readonly Filter[];
+  readonly topic?: string;
+};
+
+const categories = [...codecs.keys()];
+
+/** On a terminal alone, since it is for people. */
+const progressBar = (what: string, total: number): { show: (done: number) => void; stop: () => void } => {
+  if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
+  const format = `${what} {bar} {percentage}% · {eta} s left`;
+  const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
+  bar.start(total, 0);
+  return { show: (done) => bar.update(done), stop: () => bar.stop() };
+};
+
+const opened = async (configuration: Configuration) => {
+  const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
+  if (settings.brokers.length === 0) throw new CannotGoOn('no broker is named: --kafka HOST:PORT,…');
+  const directory = resolve(data);
+  const log = await openLog(logSource({ directory, eventStore }));
+  const payloads = await openPayloads({ directory, location });
+  const kafka = kafkaClient(connectionOf(settings));
+  return { log, payloads, kafka, settings, topics: topicsOf(settings) };
+};
+
+type Opened = Awaited<ReturnType<typeof opened>>;
+
+const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {
+  const parts = await opened(configuration);
+  try {
+    await work(parts);
+  } catch (error) {
+    const failure = failureOf(error, parts.settings.brokers);
+    throw new CannotGoOn(failure instanceof Error ? failure.message : String(failure), { cause: error });
+  } finally {
+    await parts.log.close();
+    await parts.payloads.close();
+  }
+};
+
+const print = (line: unknown): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+};
+
+/**
+ * Publishes a part of the log again, to a topic of choice, and prints how much as a JSON object.
+ *
+ * @throws {CannotGoOn} when Kafka cannot be used, or the topic is one that the log itself is published to.
+ */
+export const exportReplay = (
+  configuration: Configuration,
+  flags: ExportFlags & { readonly topic: string },
+): Promise<void> =>
+  withKafka(configuration, async ({ log, payloads, kafka, settings, topics }) => {
+    const { from = 0n, to = await log.head(), filter: filters, topic } = flags;
+    const bar = progressBar('replay', Number(to));
+    const { format } = settings;
+    const presenting = presentingWhole(payloads);
+    const selection = { from, to, filters };
+    const onProgress = (position: bigint): void => bar.show(Number(position));
+    const events = await replay({
+      kafka,
+      log,
+      presenting,
+      format,
+      categories,
+      topics,
+      topic,
+      selection,
+      onProgress,
+    }).finally(() => bar.stop());
+    print({ topic, events });
+  });
+
+/** What has to be in the topics of the export: what the positions say of every part. */
+const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> => {
+  const positions = [...(await readPositions(kafka, topics.prefix)).values()].filter(
+    ({ logId }) => logId === log.logId,
+  );
+  return positions.reduce((least, { position }) => (position < least ? position : least), positions[0]?.position ?? 0n);
+};
+
+/**
+ * Compares topics with the log, and prints what it found as a JSON object; exit code 1 when anything is odd.
+ *
+ * @throws {CannotGoOn} when Kafka cannot be used.
+ */
+export const exportReconcile = (configuration: Configuration, flags: ExportFlags): Promise<void> =>
+  withKafka(configuration, async (parts) => {
+    const { log, kafka, topics } = parts;
+    const { topic, filter: filters, from = 0n } = flags;
+    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
+    const names = topic === undefined ? categories.map((category) => topicOf(topics.prefix, category)) : [topic];
+    const selection: Selection = { from, to, filters };
+    const bar = progressBar('reconcile', 100);
+    const onProgress = (read: bigint, total: bigint): void => bar.show(Number((read * 100n) / total));
+    const groupPrefix = `${topics.prefix}.export`;
+    const result = await reconcile({
+      kafka,
+      log,
+      topics: names,
+      categories,
+      selection,
+      groupPrefix,
+      onProgress,
+    }).finally(() => bar.stop());
+    print({ position: Number(to), ...result });
+    if (result.missing + result.doubled + result.reordered > 0) process.exitCode = 1;
+  });

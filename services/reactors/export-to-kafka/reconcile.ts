@@ -1,0 +1,121 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Kafka, KafkaMessage } from 'kafkajs';
+import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
+import type { EventLog } from '../../kernel/event-store.js';
+import { categoryOf } from '../../kernel/stream.js';
+import { isSelected, type Selection } from './selection.js';
+import { readTopics } from './topic-reader.js';
+
+export type ReconcileOptions = {
+  readonly kafka: Kafka;
+  readonly log: EventLog;
+  readonly topics: readonly string[];
+  readonly categories: readonly string[];
+  readonly selection: Selection;
+  readonly groupPrefix: string;
+  /** Hears how many messages were read, of how many. */
+  readonly onProgress: (read: bigint, total: bigint) => void;
+};
+
+/** What a comparison has found; the first few of each kind are named as `stream@revision`. */
+export type Reconciled = {
+  readonly expected: number;
+  readonly found: number;
+  readonly missing: number;
+  readonly doubled: number;
+  readonly reordered: number;
+  readonly examples: readonly string[];
+};
+
+const MAX_EXAMPLES = 10;
+
+type Place = { readonly stream: string; readonly revision: number };
+
+const fromJson = (value: Buffer): Place => {
+  const { stream, sequence } = JSON.parse(value.toString()) as { readonly stream: string; readonly sequence: string };
+  return { stream, revision: Number(sequence) };
+};
+
+const fromProtobuf = (value: Buffer): Place => {
+  const { attributes } = fromBinary(CloudEventSchema, value);
+  const text = (name: string): string => {
+    const attribute = attributes[name]?.attr;
+    return attribute?.case === 'ceString' ? attribute.value : '';
+  };
+  return { stream: text('stream'), revision: Number(text('sequence')) };
+};
+
+const placeOf = ({ headers, value }: KafkaMessage): Place | undefined => {
+  if (value === null) return undefined;
+  const isProtobuf = String(headers?.['content-type']).startsWith('application/cloudevents+protobuf');
+  return isProtobuf ? fromProtobuf(value) : fromJson(value);
+};
+
+/** The revisions of each stream, in the order in which they were found. */
+type Found = ReadonlyMap<string, number[]>;
+
+const append = (map: Map<string, number[]>, { stream, revision }: Place): void => {
+  const revisions = map.get(stream);
+  if (revisions) revisions.push(revision);
+  else map.set(stream, [revision]);
+};
+
+const inTopics = async ({ kafka, topics, groupPrefix, onProgress }: ReconcileOptions): Promise<Found> => {
+  const found = new Map<string, number[]>();
+  const onMessage = (message: KafkaMessage): void => {
+    const place = placeOf(message);
+    if (place) append(found, place);
+  };
+  await readTopics(kafka, topics, onMessage, {
+    groupPrefix,
+    onProgress: (left, total) => onProgress(total - left, total),
+  });
+  return found;
+};
+
+const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<Found> => {
+  const known = new Set(categories);
+  const expected = new Map<string, number[]>();
+  for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
+    for (const event of events)
+      if (known.has(categoryOf(event.stream)) && isSelected(event, selection))
+        append(expected, { stream: event.stream, revision: Number(event.revision) });
+    if (position >= selection.to) break;
+  }
+  return expected;
+};
+
+type Odd = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
+
+/** What is odd about one stream; what was published after the last event that is expected does not count. */
+export const compare = (expected: readonly number[], found: readonly number[]): Odd => {
+  const wanted = new Set(expected);
+  const seen = new Set<number>();
+  const doubled: number[] = [];
+  const reordered: number[] = [];
+  let last = -1;
+  for (const revision of found.filter((each) => wanted.has(each))) {
+    if (seen.has(revision)) doubled.push(revision);
+    else if (revision < last) reordered.push(revision);
+    seen.add(revision);
+    last = Math.max(last, revision);
+  }
+  return { missing: expected.filter((revision) => !seen.has(revision)), doubled, reordered };
+};
+
+/** Compares what topics have with what the log has. */
+export const reconcile = async (options: ReconcileOptions): Promise<Reconciled> => {
+  const expected = await inLog(options);
+  const found = await inTopics(options);
+  const sums = { expected: 0, found: 0, missing: 0, doubled: 0, reordered: 0 };
+  const examples: string[] = [];
+  for (const revisions of found.values()) sums.found += revisions.length;
+  for (const [stream, revisions] of expected) {
+    sums.expected += revisions.length;
+    for (const [kind, odd] of Object.entries(compare(revisions, found.get(stream) ?? []))) {
+      sums[kind as keyof Odd] += odd.length;
+      examples.push(...odd.slice(0, MAX_EXAMPLES - examples.length).map((revision) => `${kind} ${stream}@${revision}`));
+    }
+  }
+  return { ...sums, examples };
+};

@@ -1,0 +1,83 @@
+import kafkajs, { type Kafka } from 'kafkajs';
+import type { EventLog } from '../../kernel/event-store.js';
+import { categoryOf } from '../../kernel/stream.js';
+import { ExportRefused } from './failure.js';
+import { type ExportFormat, messageOf, type Outgoing, type Presenting, sizeOf } from './message.js';
+import { isSelected, type Selection } from './selection.js';
+import { openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
+
+export type ReplayOptions = {
+  readonly kafka: Kafka;
+  readonly log: EventLog;
+  readonly presenting: Presenting;
+  readonly format: ExportFormat;
+  readonly categories: readonly string[];
+  readonly topics: TopicSettings;
+  readonly topic: string;
+  readonly selection: Selection;
+  /** Hears how far the log has been read, and how many events were published. */
+  readonly onProgress: (position: bigint, count: number) => void;
+};
+
+const BATCH_BYTES = 500_000;
+
+const batches = function* (messages: readonly Outgoing[]): Generator<readonly Outgoing[]> {
+  let batch: Outgoing[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    if (bytes + sizeOf(message) > BATCH_BYTES && batch.length > 0) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += sizeOf(message);
+  }
+  if (batch.length > 0) yield batch;
+};
+
+const assertOther = ({ topic, categories, topics: { prefix } }: ReplayOptions): void => {
+  const own = [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))];
+  if (own.includes(topic))
+    throw new ExportRefused(
+      `topic ${topic} is one that the log is published to, and would have events twice: choose another`,
+    );
+};
+
+/**
+ * Publishes events again, to a topic of choice, as they were published before: the same ids, the same keys.
+ *
+ * @returns how many were published.
+ * @throws {ExportRefused} for a topic that the log itself is published to.
+ */
+export const replay = async (options: ReplayOptions): Promise<number> => {
+  assertOther(options);
+  const { kafka, log, selection, topic, format, presenting, onProgress } = options;
+  const known = new Set(options.categories);
+  const limit = await openTopic(kafka, topic, options.topics);
+  const making = { logId: log.logId, format, presenting, maxBytes: () => limit };
+  const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
+  const producer = kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    createPartitioner,
+    retry: { retries: 8 },
+  });
+  await producer.connect();
+  let count = 0;
+  try {
+    for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
+      const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
+      const messages: Outgoing[] = [];
+      for (const event of wanted) messages.push(await messageOf(event, making));
+      for (const batch of batches(messages))
+        await producer.send({ topic, messages: batch.map(({ key, value, headers }) => ({ key, value, headers })) });
+      count += messages.length;
+      onProgress(position, count);
+      if (position >= selection.to) break;
+    }
+  } finally {
+    await producer.disconnect();
+  }
+  return count;
+};

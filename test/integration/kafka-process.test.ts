@@ -1,0 +1,103 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { flightlog, freePort } from '../support/command.js';
+import { openTestLog, report } from '../support/filled-log.js';
+import { consume, eventsIn, kafkaBrokers, kafkaSaslBrokers, newPrefix } from '../support/kafka-server.js';
+import { startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
+
+const KILLS = 6;
+
+/** A log with so many events, and nobody who writes to it. */
+const logOf = async (batches: number): Promise<string> => {
+  const { directory, store } = await openTestLog();
+  await report(store, 50, batches);
+  await store.close();
+  return directory;
+};
+
+const exportCommand = async (data: string, prefix: string, args: readonly string[]) => {
+  const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
+  const { code, stdout, stderr } = await flightlog(['export', ...args, '--data', data, '--kafka', kafkaBrokers ?? ''], {
+    env,
+  }).ended;
+  return { code, stderr, said: JSON.parse(stdout || '{}') as Readonly<Record<string, unknown>> };
+};
+
+describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
+  it('has published each event once after it was killed again and again', async () => {
+    const data = await logOf(40);
+    const prefix = newPrefix();
+    const starting = { data, args: ['--kafka', kafkaBrokers!], env: { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix } };
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      const server = await startServerProcess(starting);
+      await until(
+        async () => eventsIn(await consume(prefix)).length,
+        (count) => count > kills * 1_000,
+      );
+      await server.kill();
+    }
+    const server = await startServerProcess(starting);
+    const published = await until(
+      async () => eventsIn(await consume(prefix)),
+      ({ length }) => length >= 20_000,
+    );
+    expect(published).toHaveLength(20_000);
+    expect(new Set(published.map(({ id }) => id)).size).toBe(20_000);
+    expect(await server.stop()).toBe(0);
+    const { code, said } = await exportCommand(data, prefix, ['reconcile']);
+    expect(said).toMatchObject({ expected: 20_000, found: 20_000, missing: 0, doubled: 0, reordered: 0 });
+    expect(code).toBe(0);
+  }, 180_000);
+
+  it('replays a part of the log to a topic of choice, and reconcile finds what is missing and doubled', async () => {
+    const data = await logOf(1);
+    const prefix = newPrefix();
+    const topic = `${prefix}-again`;
+    const filter = ['--filter', 'entity=flytesnacks/development/e1'];
+    const replayed = await exportCommand(data, prefix, ['replay', '--topic', topic, ...filter]);
+    expect(replayed).toMatchObject({ code: 0, said: { topic, events: 10 } });
+    const right = await exportCommand(data, prefix, ['reconcile', '--topic', topic, ...filter]);
+    expect(right).toMatchObject({ code: 0, said: { expected: 10, found: 10, missing: 0, doubled: 0, reordered: 0 } });
+    await exportCommand(data, prefix, ['replay', '--topic', topic, ...filter]);
+    const odd = await exportCommand(data, prefix, ['reconcile', '--topic', topic]);
+    expect(odd).toMatchObject({ code: 1, said: { expected: 500, found: 20, missing: 490, doubled: 10, reordered: 0 } });
+    const own = await exportCommand(data, prefix, ['replay', '--topic', `${prefix}.execution.v1`]);
+    expect(own.code).toBe(1);
+    expect(own.stderr).toContain('is one that the log is published to');
+  });
+
+  it('ends with one line when its credentials are wrong', async () => {
+    const data = await logOf(1);
+    const env = { FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog', FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong' };
+    const args = [
+      'serve',
+      '--insecure',
+      '--data',
+      data,
+      '--grpc-port',
+      '0',
+      '--http-port',
+      '0',
+      '--log-level',
+      'fatal',
+    ];
+    const { code, stderr } = await flightlog([...args, '--kafka', kafkaSaslBrokers!], { env }).ended;
+    expect(stderr).toMatch(/^flightlog: .*Kafka at \S+ cannot be used: it does not accept the credentials\n$/u);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a server whose Kafka cannot be reached', () => {
+  it('serves all the same, and says that the export does not get on', async () => {
+    const data = await logOf(1);
+    const server = await startServerProcess({ data, args: ['--kafka', `127.0.0.1:${await freePort()}`] });
+    await until(
+      () => Promise.resolve(server.log()),
+      (log) => log.includes('the export to Kafka does not get on'),
+    );
+    expect((await fetch(`http://${server.ready.http.replace(/^http:\/\//u, '')}/readyz`)).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+    rmSync(data, { recursive: true });
+  });
+});

@@ -1,0 +1,17 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { eventSchemas } from '../../../services/main/event-schemas.js';
+import { CHECKOUT } from '../../support/command.js';
+
+const FOLDER = join(CHECKOUT, 'docs/events');
+const schemas = eventSchemas();
+
+it.each([...schemas.keys()])('%s is what the messages give', async (file) => {
+  await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(join(FOLDER, file));
+});
+
+it('publishes the schemas of all events and of nothing else', () => {
+  const published = readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
+  expect(published.sort()).toEqual([...schemas.keys()].sort());
+});
