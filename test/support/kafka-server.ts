@@ -8,9 +8,6 @@ export const kafkaBrokers = process.env['FLIGHTLOG_TEST_KAFKA'];
 /** The same brokers where they want a user, `flightlog` with the password `secret`. */
 export const kafkaSaslBrokers = process.env['FLIGHTLOG_TEST_KAFKA_SASL'];
 
-/** The jars that brokers of a test's own are started from. */
-export const kafkaLibs = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
-
 const python = process.env['FLIGHTLOG_TEST_KAFKA_PYTHON'] ?? 'python3';
 
 /** What the names of a test's own topics begin with. */

@@ -34,7 +34,7 @@ export const uuidText = (id: Uint8Array): string =>
   hex(id).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, '$1-$2-$3-$4-$5');
 
 /** Names a log as the source of events. */
-export const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
+const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
 
 /**
  * The thing that a stream is about: `flytesnacks/development/a1b2`. Its parts are encoded as in the name of the stream,
@@ -58,7 +58,7 @@ const caused = ({ actor, $correlationId: correlationid, $causationId: causationi
 });
 
 /** What is said about an event beside its data: the same for the same event, however often it is published. */
-export const attributesOf = (event: RecordedEvent, metadata: EventMetadata, logId: string): Attributes => {
+const attributesOf = (event: RecordedEvent, metadata: EventMetadata, logId: string): Attributes => {
   const subject = entityOf(event.stream);
   return {
     id: uuidText(event.id),

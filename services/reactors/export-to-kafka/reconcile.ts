@@ -88,7 +88,7 @@ const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<
 type Odd = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
 
 /** What is odd about one stream; what was published after the last event that is expected does not count. */
-export const compare = (expected: readonly number[], found: readonly number[]): Odd => {
+const compare = (expected: readonly number[], found: readonly number[]): Odd => {
   const wanted = new Set(expected);
   const seen = new Set<number>();
   const doubled: number[] = [];
