@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { executionCollection } from '../../projections/executions/columns.js';
 import { durationClass } from '../../projections/kernel/duration-class.js';
-import type { Collection, StoredDocument } from '../../projections/kernel/read-store.js';
+import type { Collection, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
 import { launchPlanCollection } from '../../projections/launch-plans/columns.js';
 import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
 import { sqliteReadStore, type SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
@@ -82,13 +82,8 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
 
 const BATCH = 5_000;
 
-/** A store with so many executions, versions of tasks and launch plans, and nodes of one execution. */
-export const storeOfMany = async (
-  count: number,
-  answer: Uint8Array,
-): Promise<{ store: SqliteReadStore; directory: string }> => {
-  const directory = mkdtempSync(join(tmpdir(), 'flightlog-many-'));
-  const store = sqliteReadStore({ directory, mode: 'read-write', isGrowing: true, queryLimitMs: 60_000 });
+/** Writes so many executions, versions of tasks and launch plans, and nodes of one execution. */
+export const fillWithMany = async (store: ReadStore, count: number, answer: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
     for (let first = 0; first < count; first += BATCH) {
@@ -100,6 +95,16 @@ export const storeOfMany = async (
       await store.write({ documents, checkpoint: { name, from: undefined, to: { logId: 'l', position: 1n } } });
     }
   }
+};
+
+/** A store with so many of each. */
+export const storeOfMany = async (
+  count: number,
+  answer: Uint8Array,
+): Promise<{ store: SqliteReadStore; directory: string }> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-many-'));
+  const store = sqliteReadStore({ directory, mode: 'read-write', isGrowing: true, queryLimitMs: 60_000 });
+  await fillWithMany(store, count, answer);
   await store.finish();
   return { store, directory };
 };

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
+import { type Listed, listPage } from '../../projections/kernel/list-query.js';
+import type { Collection, Query } from '../../projections/kernel/read-store.js';
+import type { Explained } from '../../projections/store/mongo/explanations.js';
+import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
+import { ASKED } from '../support/asked-lists.js';
+import { fillWithMany } from '../support/many-documents.js';
+import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+
+const LIMIT = 25;
+const COUNT = countsWhatItExamines ? 5_000 : 200;
+
+describe.skipIf(mongoUrl === undefined)(`a page of ${COUNT} in a MongoDB`, () => {
+  const location = newMongoLocation();
+  let store: MongoReadStore;
+  beforeAll(async () => {
+    store = await mongoReadStore({ location, logId: 'l', queryLimitMs: 60_000 });
+    await fillWithMany(store, COUNT, new Uint8Array(100));
+  }, 180_000);
+  afterAll(async () => {
+    await store.close();
+    await dropDatabase(location);
+  });
+
+  it.each(ASKED)('is read from an index: %s', async (_, { scope, order, ...list }, requestOf) => {
+    const explanations: Explained[] = [];
+    const explain = async (collection: Collection, query: Query, method: 'find' | 'findDistinct'): Promise<void> => {
+      explanations.push(...(await store.explain(collection, query, method)));
+    };
+    const explaining = {
+      ...store,
+      find: async (collection: Collection, query: Query) => {
+        await explain(collection, query, 'find');
+        return store.find(collection, query);
+      },
+      findDistinct: async (collection: Collection, query: Query) => {
+        await explain(collection, query, 'findDistinct');
+        return store.findDistinct(collection, query);
+      },
+    };
+    const direction = list.collection === nodeExecutionCollection ? 'ascending' : 'descending';
+    const listed: Listed = { rpc: 'List', store: explaining, ...list, order: { field: order, direction } };
+    const request = { limit: LIMIT, token: '', filters: '', ...requestOf(COUNT) };
+    expect((await listPage(listed, scope, request)).elements.length).toBeGreaterThan(0);
+    const stages = explanations.map((each) => each.stages);
+    expect(stages.filter((each) => !each.includes('IXSCAN') || each.includes('COLLSCAN'))).toEqual([]);
+    if (!countsWhatItExamines) return;
+    expect(explanations.reduce((sum, { keys }) => sum + keys, 0)).toBeLessThanOrEqual(5 * LIMIT);
+    expect(stages.filter((each) => each.includes('SORT'))).toEqual([]);
+  });
+});

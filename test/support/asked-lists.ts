@@ -1,0 +1,109 @@
+import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
+import type { Columns } from '../../projections/kernel/columns.js';
+import type { ListRequest, Scope } from '../../projections/kernel/list-query.js';
+import type { Collection, Condition } from '../../projections/kernel/read-store.js';
+import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
+import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';
+import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';
+import { FIRST_AT, SCOPE } from './many-documents.js';
+
+/** What one list RPC lists. */
+export type AskedList = {
+  readonly collection: Collection;
+  readonly columns: Columns;
+  readonly order: string;
+  readonly scope: Scope;
+};
+
+const equal = (fields: Readonly<Record<string, string | number>>): readonly Condition[] =>
+  Object.entries(fields).map(([field, value]) => ({ field, is: '=', value }));
+
+/** The executions of the scope. */
+export const executions: AskedList = {
+  collection: executionCollection,
+  columns: executionColumns,
+  order: 'created_at',
+  scope: { where: equal(SCOPE), unlessNamed: equal({ state: 0 }) },
+};
+const tasks: AskedList = {
+  collection: taskCollection,
+  columns: taskColumns,
+  order: 'recorded',
+  scope: { where: equal(SCOPE) },
+};
+const tasksOfName: AskedList = { ...tasks, scope: { where: equal({ ...SCOPE, name: 'name-1' }) } };
+const plans: AskedList = { ...tasks, collection: launchPlanCollection, columns: launchPlanColumns };
+const nodes: AskedList = {
+  collection: nodeExecutionCollection,
+  columns: nodeExecutionColumns,
+  order: 'created_at',
+  scope: { where: equal({ execution: 'execution-p:d:e', parent: '' }) },
+};
+
+const CREATED = { key: 'created_at', direction: 0 };
+const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
+
+/** What the command line, the Python SDK and the web console ask for; `count` is how many documents there are. */
+export const ASKED: readonly (readonly [string, AskedList, (count: number) => Partial<ListRequest>])[] = [
+  ['executions, the newest', executions, () => ({})],
+  ['executions as the command line asks', executions, () => ({ sortBy: CREATED })],
+  ['executions, the oldest first', executions, () => ({ sortBy: { key: 'created_at', direction: 1 } })],
+  ...['updated_at', 'started_at', 'duration'].map(
+    (key) => [`executions by ${key}`, executions, () => ({ sortBy: { key, direction: 0 } })] as const,
+  ),
+  ...[
+    'eq(state,0)',
+    'eq(phase,SUCCEEDED)',
+    'value_in(phase,SUCCEEDED;FAILED)',
+    'ne(phase,SUCCEEDED)',
+    'eq(mode,1)',
+    'ne(mode,1)',
+    'eq(user,user-1)',
+    'eq(launch_plan.name,plan-1)',
+    'eq(launch_plan.name,plan-1)+eq(launch_plan.version,v1)',
+    'eq(workflow.name,plan-2)',
+    'eq(workflow.name,plan-2)+eq(workflow.version,v0)',
+    'eq(task.name,task)',
+    'gt(duration,60)',
+    'lt(duration,120)',
+    'gt(duration,60)+lt(duration,300)',
+  ].map((filters) => [`executions with ${filters}`, executions, () => ({ filters, sortBy: CREATED })] as const),
+  [
+    'executions started since',
+    executions,
+    (count) => ({ filters: `gte(started_at,${at(count / 4)})`, sortBy: CREATED }),
+  ],
+  [
+    'executions started until',
+    executions,
+    (count) => ({ filters: `lte(started_at,${at(count / 2)})`, sortBy: CREATED }),
+  ],
+  [
+    'executions started between, the oldest first',
+    executions,
+    (count) => ({
+      filters: `gte(started_at,${at(count / 4)})+lte(started_at,${at((3 * count) / 4)})`,
+      sortBy: { key: 'created_at', direction: 1 },
+    }),
+  ],
+  ['versions of all tasks', tasks, () => ({ sortBy: CREATED })],
+  ['versions of a task', tasksOfName, () => ({ sortBy: CREATED })],
+  ['a task of a name', tasks, () => ({ filters: 'eq(name,name-1)', sortBy: CREATED })],
+  ['some versions of a task', tasksOfName, () => ({ filters: 'value_in(version,v1;v3;v5)', sortBy: CREATED })],
+  ['versions with a text that most have', tasksOfName, () => ({ filters: 'contains(version,v)', sortBy: CREATED })],
+  ['a version of tasks', tasks, () => ({ filters: 'eq(version,v3)', sortBy: CREATED })],
+  ['tasks by name', tasks, () => ({ sortBy: { key: 'name', direction: 1 } })],
+  ['launch plans, the newest', plans, () => ({ sortBy: CREATED })],
+  ['active launch plans', plans, () => ({ filters: 'eq(state,1)', sortBy: CREATED })],
+  ['launch plans with a schedule', plans, () => ({ filters: 'ne(schedule_type,NONE)', sortBy: CREATED })],
+  ['launch plans of a workflow', plans, () => ({ filters: 'eq(workflow.name,workflow-1)', sortBy: CREATED })],
+  [
+    'launch plans of a version of a workflow',
+    plans,
+    () => ({ filters: 'eq(workflow.name,workflow-1)+eq(workflow.version,v1)', sortBy: CREATED }),
+  ],
+  ['nodes of an execution', nodes, () => ({})],
+];
+
+/** So few fit that there is no such page. */
+export const FEW: ReadonlySet<string> = new Set(['some versions of a task', 'a version of tasks']);

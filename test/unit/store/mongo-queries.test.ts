@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { assertUsable } from '../../../projections/store/mongo/connection.js';
+import { joined } from '../../../projections/store/mongo/conditions.js';
+import { readStoreLocation } from '../../../projections/store/mongo/location.js';
+import { like } from '../../../projections/store/mongo/regular-expressions.js';
+import { QueryTooSlow } from '../../../services/kernel/fault.js';
+
+describe('where views are kept', () => {
+  it.each([
+    ['sqlite:', { kind: 'sqlite' }],
+    ['mongodb://db:27017', { database: 'flightlog', shown: 'mongodb://db:27017/flightlog' }],
+    ['mongodb://u:p%40@a,b:1/views?replicaSet=rs0', { database: 'views', shown: 'mongodb://a,b:1/views' }],
+    ['mongodb+srv://u:p@cluster.example.com/?w=majority', { shown: 'mongodb+srv://cluster.example.com/flightlog' }],
+  ])('%s', (text, expected) => {
+    expect(readStoreLocation(text)).toMatchObject(expected);
+  });
+
+  it.each(['', 'sqlite', 'postgres://x', 'mongodb://', 'mongodb://h/a.b', `mongodb://h/${'a'.repeat(51)}`])(
+    'is not %j',
+    (text) => expect(readStoreLocation(text)).toMatch(/^must /u),
+  );
+});
+
+describe('a server', () => {
+  it('without a replica set is refused with the command that makes one', () => {
+    expect(() => assertUsable({ maxWireVersion: 25 }, 'here')).toThrow(
+      /no replica set.*--replSet rs0.*rs\.initiate\(\)/u,
+    );
+  });
+
+  it('that is too old is refused', () => {
+    expect(() => assertUsable({ maxWireVersion: 16, setName: 'rs0' }, 'here')).toThrow(/older than MongoDB 6\.0/u);
+  });
+
+  it.each([{ setName: 'rs0' }, { msg: 'isdbgrid' }])('is taken as %j', (hello) => {
+    expect(() => assertUsable({ maxWireVersion: 17, ...hello }, 'here')).not.toThrow();
+  });
+});
+
+describe('a pattern', () => {
+  it('becomes an expression that never goes back over what it has found', () => {
+    expect(like('a%b_%c.')).toBe(String.raw`^a(?>[\s\S]*?b[\s\S])[\s\S]*c\.(?![\s\S])`);
+    expect(like('plain')).toBe(String.raw`^plain(?![\s\S])`);
+  });
+
+  it('that no server takes is a query that takes too long', () => {
+    expect(() => like('x'.repeat(40_000))).toThrow(QueryTooSlow);
+  });
+});
+
+describe('filters that all hold', () => {
+  it('stand together where their operators differ, and apart where not', () => {
+    expect(joined([{ a: { $gte: 1 } }, { a: { $lt: 3 } }, { b: { $eq: 1 } }])).toEqual({
+      a: { $gte: 1, $lt: 3 },
+      b: { $eq: 1 },
+    });
+    const clash = joined([{ a: { $eq: 1 } }, { a: { $eq: 2 } }]);
+    expect(clash).toEqual({ $and: [{ a: { $eq: 1 } }, { a: { $eq: 2 } }] });
+    expect(joined([clash, { b: { $eq: 3 } }])).toEqual({ $and: [{ a: { $eq: 1 }, b: { $eq: 3 } }, { a: { $eq: 2 } }] });
+  });
+});
