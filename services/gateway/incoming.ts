@@ -7,7 +7,7 @@ const MOST_DEFLATED = 1_032;
 export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MOST_DEFLATED, maxBytes);
 
 /** The longest that a request may take to arrive, in milliseconds. */
-export const RECEIVING_MS = 300_000;
+const RECEIVING_MS = 300_000;
 
 /** Looks at the clock while a request arrives. */
 export interface Arriving {

@@ -17,7 +17,7 @@ export type Idempotency = {
 export const MAX_KEY = 256;
 
 /** How long a key stands for its request at least, in milliseconds. */
-export const REMEMBERED_MS = 24 * 60 * 60 * 1_000;
+const REMEMBERED_MS = 24 * 60 * 60 * 1_000;
 
 /** Above this, in bytes, a request is hashed as it came: another order of its maps is another content then. */
 const MAX_CANONICAL = 256 * 1024;

@@ -31,7 +31,7 @@ const release = ({ holders }: SlotsState, { execution, attempt }: ReleaseSlot): 
   };
 };
 
-export const slotsDecider: Decider<SlotsState, SlotsCommand, SlotsEvent, SlotsRefusal> = {
+const slotsDecider: Decider<SlotsState, SlotsCommand, SlotsEvent, SlotsRefusal> = {
   initial: initialSlots,
   evolve: evolveSlots,
   decide: (state, command) => (command.type === 'TakeSlot' ? take(state, command) : release(state, command)),

@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-serving-'));
 const data = join(folder, 'data');
-const ANY_PORTS = ['--grpc-port', '0', '--http-port', '0'];
+const ANY_PORTS = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'];
 
 const startServe = async (directory = data): Promise<{ server: Running; ready: Ready }> => {
   const server = flightlog(['serve', '--insecure', '--data', directory, ...ANY_PORTS]);
@@ -62,6 +62,7 @@ describe('while a server runs', () => {
       ready: true,
       grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/u) as string,
       http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/u) as string,
+      eventstore: expect.stringMatching(/^127\.0\.0\.1:\d+$/u) as string,
       data,
       logId: expect.stringMatching(/^[\w-]{36}$/u) as string,
       executions: 0,

@@ -29,7 +29,7 @@ export type TwoProcesses = {
 };
 
 /** Starts a control plane on the log at an address. */
-export const startMember = async (
+const startMember = async (
   address: string,
   data: string,
   options: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},

@@ -20,7 +20,7 @@ export const checkpointsOf = (db: Db, build: Build): MongoCollection<CheckpointR
   db.collection<CheckpointRow>(ofBuild('checkpoints', build));
 
 /** The parked streams of a build. */
-export const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
+const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
   db.collection<ParkedRow>(ofBuild('parked', build));
 
 type Changed = { readonly collection: Collection; readonly documents: Map<string, StoredDocument> };

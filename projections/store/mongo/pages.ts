@@ -65,7 +65,7 @@ export const asked = <Row extends Document>(
  * The parts of an order that follow a place, in order. Each is one stretch of an index; a choice between two would be
  * walked for from the beginning.
  */
-export const partsAfter = ({ fields }: Collection, { orderBy, after }: Query): readonly Document[] => {
+const partsAfter = ({ fields }: Collection, { orderBy, after }: Query): readonly Document[] => {
   if (!after) return [{}];
   const path = pathOf(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
