@@ -2,7 +2,7 @@ import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 
 /** The package of the messages that events are stored as; their names are the types of what is published. */
-const EVENT_PACKAGE = 'platformidl.eventlog';
+export const EVENT_PACKAGE = 'platformidl.eventlog';
 
 /** Kafka and JSON have no unsigned 64-bit number; texts of one length have the order of their numbers. */
 const SEQUENCE_DIGITS = 20;
