@@ -1,3 +1,5 @@
+import type { TlsOptions } from 'node:tls';
+
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Call, Route, StatusCode } from '../kernel/rpc.js';
@@ -19,6 +21,22 @@ export type Cors = {
   readonly headers: readonly string[];
 };
 
+/** What a server shows and asks for, each in PEM. */
+export type Tls = {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Callers must have a certificate of this authority, where it is given. */
+  readonly clientCa?: Buffer;
+};
+
+/** The same as the platform takes it. */
+export const tlsOptions = ({ cert, key, clientCa }: Tls): TlsOptions => ({
+  cert,
+  key,
+  minVersion: 'TLSv1.2',
+  ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+});
+
 /** What a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
@@ -32,6 +50,8 @@ export type Hosting = {
   readonly maxConnections: number;
   /** Within this a connection has begun to speak, in milliseconds; 10 s where it is not given. */
   readonly handshakeMs?: number;
+  /** Connections are plain where it is not given. */
+  readonly tls?: Tls | undefined;
   /** Where answers wait for their callers; whoever made it closes it. */
   readonly answers: Room;
   /** Where requests are held while they are received and worked on; whoever made it closes it. */

@@ -1,6 +1,9 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 
 import type { ConnectionInjector } from '@grpc/grpc-js';
+
+import { type Tls, tlsOptions } from './exchange.js';
 
 /** What connections are held to. */
 export type ConnectionLimits = {
@@ -8,6 +11,7 @@ export type ConnectionLimits = {
   readonly connections: number;
   /** Within this a connection has said that it speaks HTTP/2, or is closed. */
   readonly handshakeMs: number;
+  readonly tls?: Tls | undefined;
 };
 
 /** The connections of a gRPC server, accepted by ourselves: the library neither bounds nor times them. */
@@ -45,6 +49,17 @@ const listen = (server: NetServer, host: string, port: number): Promise<number> 
     });
   });
 
+/** A server of connections that are ready to speak HTTP/2. */
+const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Socket) => void): NetServer => {
+  if (!tls) return createServer({ noDelay: true }, accept);
+  const options = { ...tlsOptions(tls), ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs, noDelay: true };
+  const server = createTlsServer(options, (socket) => {
+    if (socket.alpnProtocol === 'h2') accept(socket);
+    else socket.destroy();
+  });
+  return server.on('tlsClientError', (_error, socket) => socket.destroy());
+};
+
 /**
  * Accepts connections, and hands them to the library.
  *
@@ -56,7 +71,7 @@ export const acceptConnections = async (
   limits: ConnectionLimits,
 ): Promise<Connections> => {
   const sockets = new Map<string, Socket>();
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = serverFor(limits, (socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
     socket.on('error', () => undefined); // the library hears of it by itself

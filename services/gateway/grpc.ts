@@ -131,7 +131,7 @@ export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
   const connections = await acceptConnections(
     server.createConnectionInjector(ServerCredentials.createInsecure()),
     hosting,
-    { connections: hosting.maxConnections, handshakeMs: hosting.handshakeMs ?? HANDSHAKE_MS },
+    { connections: hosting.maxConnections, handshakeMs: hosting.handshakeMs ?? HANDSHAKE_MS, tls: hosting.tls },
   );
   return {
     port: connections.port,

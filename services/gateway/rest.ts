@@ -1,6 +1,14 @@
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Server } from 'node:http';
 
-import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
+import {
+  fastify,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+
+import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from './exchange.js';
 import { logFailure } from './log.js';
 import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
 import { allowOrigins } from './rest-cors.js';
@@ -51,19 +59,20 @@ const letGoWhenClosing = (app: FastifyInstance): void => {
 };
 
 const open = (hosting: Hosting): FastifyInstance => {
-  const { handshakeMs = HANDSHAKE_MS } = hosting;
+  const { handshakeMs = HANDSHAKE_MS, tls } = hosting;
+  const server = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: handshakeMs,
+    connectionsCheckingInterval: handshakeMs / CHECKS_IN_HANDSHAKE,
+  };
   const app = fastify({
     bodyLimit: hosting.maxMessageBytes,
     requestTimeout: REQUEST_MS,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: handshakeMs,
-      connectionsCheckingInterval: handshakeMs / CHECKS_IN_HANDSHAKE,
-    },
+    ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
-  });
+  } as FastifyHttpOptions<Server>);
   app.server.maxConnections = hosting.maxConnections;
   takeBodiesAsTheyAre(app);
   boundBodies(app, hosting);

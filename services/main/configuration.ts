@@ -19,6 +19,7 @@ import {
   scope,
   texts,
   tier,
+  tls,
 } from './setting-kinds.js';
 import { InvalidConfiguration } from './told.js';
 
@@ -51,7 +52,7 @@ export const settings = z
       .describe('where views are kept: sqlite: is the data directory, or mongodb://HOST:PORT/DATABASE?replicaSet=NAME'),
     host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
     grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
-    http_port: port.default(80).describe('port of REST; 0 takes a free one'),
+    http_port: port.default(80).describe('port of REST; 0 takes a free one; with TLS 443 unless it is given'),
     eventstore_port: port
       .optional()
       .describe('port of the EventStoreDB protocol; 0 takes a free one; by default 2113, where it is free'),
@@ -79,6 +80,7 @@ export const settings = z
     domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
     projects: projects.default([]).describe('projects that are registered in an empty log'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
+    tls: tls.prefault({}),
     max_connections: count
       .refine((connections) => connections > 0, 'must be 1 or more')
       .default(4_096)
@@ -193,6 +195,12 @@ const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string
   return from === undefined ? '' : ` (from ${from.origin})`;
 };
 
+const HTTPS_PORT = 443;
+
+const withCertificate = z.object({ tls: z.object({ cert_file: z.string().min(1) }) });
+
+const hasTls = (given: unknown): boolean => withCertificate.safeParse(given).success;
+
 /**
  * Joins settings, later ones over earlier ones, and validates them as a whole.
  *
@@ -201,6 +209,7 @@ const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string
 export const configure = (given: readonly Given[]): Configuration => {
   const joined: Record<string, unknown> = {};
   for (const { path, value } of given) put(joined, path, value);
+  if (hasTls(joined)) joined['http_port'] ??= HTTPS_PORT;
   const result = settings.safeParse(joined, { error: wording });
   if (result.success) return result.data;
   const lines = result.error.issues.flatMap((issue) =>

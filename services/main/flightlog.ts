@@ -46,6 +46,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   kafka: ['kafka', 'brokers'],
   host: ['host'],
   logLevel: ['log_level'],
+  tlsCert: ['tls', 'cert_file'],
+  tlsKey: ['tls', 'key_file'],
   insecure: ['insecure'],
   allowInsecureRemote: ['allow_insecure_remote'],
 };
@@ -128,6 +130,8 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
 withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
   .description('serve the interface over gRPC and REST; says in one line on standard output when it is ready')
   .option('--insecure', 'serve without authentication, on this machine')
+  .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
+  .option('--tls-key <file>', 'its private key, in PEM')
   .addOption(
     new Option('--role <role>', 'what this process does: log is a log server and nothing else (default all)').choices(
       ROLES,

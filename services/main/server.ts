@@ -18,6 +18,7 @@ import { openPayloads } from './payloads.js';
 import { openReadStore, untilReachable } from './read-stores.js';
 import { startReactors } from './reactors.js';
 import { allRoutes, workflowLimits } from './routes.js';
+import { tlsOf } from './tls-files.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
@@ -77,6 +78,7 @@ const failureOf = (
 
 /** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
+  tlsOf(configuration); // what is wrong with it is said before anything is written
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   return eventstorePort(configuration);

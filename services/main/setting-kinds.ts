@@ -158,3 +158,19 @@ export const cors = z.strictObject({
   allowed_origins: z.array(origin).default([]).describe('pages that may call REST from a browser; "*" is all'),
   allowed_headers: z.array(headerName).default([]).describe('headers that those may send besides the known ones'),
 });
+
+/** The files of TLS, in PEM. */
+export const tls = z
+  .strictObject({
+    cert_file: z.string().default('').describe('certificate chain of gRPC and REST; without TLS where it is empty'),
+    key_file: z.string().default('').describe('its private key'),
+    client_ca_file: z.string().default('').describe('authority whose certificates callers must have'),
+  })
+  .refine(({ cert_file: cert, key_file: key }) => cert === '' || key !== '', {
+    path: ['key_file'],
+    error: 'must be given with tls.cert_file',
+  })
+  .refine(({ cert_file: cert, key_file: key, client_ca_file: ca }) => cert !== '' || (key === '' && ca === ''), {
+    path: ['cert_file'],
+    error: 'must be given with tls.key_file',
+  });

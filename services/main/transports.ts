@@ -6,6 +6,7 @@ import { serveHttp } from '../gateway/rest.js';
 import { routeTable } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
+import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
 
@@ -46,6 +47,7 @@ export const startTransports = async (
   { logId, logger, uploads, isReady }: Hosted,
 ): Promise<Transports> => {
   const { host } = configuration;
+  const tls = tlsOf(configuration);
   let isOpen = true;
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
@@ -54,6 +56,7 @@ export const startTransports = async (
     host,
     maxMessageBytes: configuration.max_message_bytes,
     maxConnections: configuration.max_connections,
+    tls,
     answers,
     requests,
     positions: positionTokens(logId),
@@ -66,7 +69,7 @@ export const startTransports = async (
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const name = host.includes(':') ? `[${host}]` : host;
-  const address = `http://${name}:${http.port}`;
+  const address = `${tls ? 'https' : 'http'}://${name}:${http.port}`;
   uploads.listensAt(address);
   return {
     grpc: `${name}:${grpc.port}`,

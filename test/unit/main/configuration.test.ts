@@ -9,6 +9,13 @@ describe('the configuration', () => {
     expect(configure([])).toMatchObject({ grpc_port: 81, http_port: 80, insecure: false, abort: { timeout: 600_000 } });
   });
 
+  it('has REST on the port of HTTPS where there is a certificate', () => {
+    const tls = { path: ['tls'], value: { cert_file: 'a.pem', key_file: 'a.key' }, origin: 'test' };
+    expect(configure([tls]).http_port).toBe(443);
+    expect(configure([tls, { path: ['http_port'], value: 8443, origin: 'test' }]).http_port).toBe(8443);
+    expect(configure([]).tls).toEqual({ cert_file: '', key_file: '', client_ca_file: '' });
+  });
+
   it('takes the last of what is given, and reads text as what it stands for', () => {
     const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
     expect(configure(both).grpc_port).toBe(8);

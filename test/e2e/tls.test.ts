@@ -1,0 +1,118 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { certificates } from '../support/certificates.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+
+const made = certificates();
+const data = mkdtempSync(join(tmpdir(), 'tls-'));
+const pem = (name: string): Buffer => readFileSync(made.file(name));
+
+beforeAll(() => {
+  for (const authority of ['ours', 'another']) made.authority(authority);
+  made.issue('ours', 'server');
+  made.issue('ours', 'caller');
+  made.issue('another', 'stranger');
+});
+afterAll(() => {
+  made.remove();
+  rmSync(data, { recursive: true });
+});
+
+const flags = ['--tls-cert', made.file('server.pem'), '--tls-key', made.file('server.key')];
+const servers: ServerProcess[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+const serving = async (args: readonly string[] = flags, env: Record<string, string> = {}): Promise<ServerProcess> => {
+  const server = await startServerProcess({ data, args, env });
+  servers.push(server);
+  return server;
+};
+
+type Shown = { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+const shown = (name: string): Shown => ({ ca: pem('ours.pem'), cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
+
+const overRest = ({ ready }: ServerProcess, tls: Shown): Promise<number | string> =>
+  new Promise((resolve) => {
+    const asked = request(`${ready.http}/api/v1/version`, { ...tls, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asked.on('error', () => resolve('refused')).end();
+  });
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+const overGrpc = ({ ready }: ServerProcess, how: ChannelCredentials): Promise<number> =>
+  new Promise((resolve) => {
+    const client = new Client(ready.grpc, how);
+    const path = '/flyteidl.service.AdminService/GetVersion';
+    const deadline = Date.now() + 20_000;
+    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (error) => {
+      client.close();
+      resolve(error?.code ?? 0);
+    });
+  });
+
+const channel = ({ ca, key, cert }: Shown): ChannelCredentials => credentials.createSsl(ca, key ?? null, cert ?? null);
+
+const OK = 0;
+const UNAVAILABLE = 14;
+
+/** The first bytes that a plain caller is sent; none when it is sent away. */
+const plain = ({ ready }: ServerProcess): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(new URL(ready.http).port), '127.0.0.1');
+    let said = '';
+    socket.on('data', (chunk) => (said += chunk.toString('latin1'))).on('error', () => undefined);
+    socket.on('close', () => resolve(said));
+    socket.write('GET /api/v1/version HTTP/1.1\r\nHost: x\r\n\r\n');
+  });
+
+describe('with a certificate', () => {
+  it('both transports speak TLS to who trusts its authority, and to nobody else', async () => {
+    const server = await serving();
+    expect(server.ready.http).toMatch(/^https:/);
+    const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];
+    expect(await overRest(server, trusting)).toBe(200);
+    expect(await overGrpc(server, channel(trusting))).toBe(OK);
+    expect(await overRest(server, wrong)).toBe('refused');
+    expect(await overGrpc(server, channel(wrong))).toBe(UNAVAILABLE);
+    expect(await overGrpc(server, credentials.createInsecure())).toBe(UNAVAILABLE);
+    expect(await plain(server)).not.toContain('200');
+  });
+
+  it('callers show one of the authority that is asked for', async () => {
+    const server = await serving(flags, { FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
+    expect(await overRest(server, shown('caller'))).toBe(200);
+    expect(await overGrpc(server, channel(shown('caller')))).toBe(OK);
+    for (const refused of [{ ca: pem('ours.pem') }, shown('stranger')]) {
+      expect(await overRest(server, refused)).toBe('refused');
+      expect(await overGrpc(server, channel(refused))).toBe(UNAVAILABLE);
+    }
+  });
+});
+
+describe('a server does not start', () => {
+  it.each([
+    ['without its key', ['--tls-cert', 'server.pem'], 'tls.key_file: must be given with tls.cert_file'],
+    [
+      'with a file that is not there',
+      ['--tls-cert', 'none.pem', '--tls-key', 'server.key'],
+      'tls.cert_file: cannot be read',
+    ],
+    ['with the key of another', ['--tls-cert', 'server.pem', '--tls-key', 'caller.key'], 'tls.key_file: '],
+    ['with a file that is no certificate', ['--tls-cert', 'server.csr', '--tls-key', 'server.key'], 'tls.cert_file: '],
+  ])('%s', async (_how, args, said) => {
+    const files = args.map((each) => (each.startsWith('--') ? each : made.file(each)));
+    await expect(startServerProcess({ data, args: files })).rejects.toThrow(said);
+  });
+});

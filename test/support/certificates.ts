@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Makes authorities and certificates of theirs, in a directory of its own. */
+export const certificates = () => {
+  const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
+  const file = (name: string): string => join(directory, name);
+  const openssl = (...args: readonly string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  return {
+    file,
+    authority: (name: string): void =>
+      openssl(
+        'req',
+        '-x509',
+        ...newKey,
+        '-days',
+        '2',
+        '-subj',
+        `/CN=${name}`,
+        '-keyout',
+        file(`${name}.key`),
+        '-out',
+        file(`${name}.pem`),
+      ),
+    issue: (authority: string, name: string): void => {
+      openssl('req', ...newKey, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
+      writeFileSync(file('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
+      const ca = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial'];
+      openssl(
+        'x509',
+        '-req',
+        '-days',
+        '2',
+        '-in',
+        file(`${name}.csr`),
+        ...ca,
+        '-extfile',
+        file('names'),
+        '-out',
+        file(`${name}.pem`),
+      );
+    },
+    remove: (): void => rmSync(directory, { recursive: true }),
+  };
+};
