@@ -55,7 +55,8 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
     const schema = field ? schemas.ofValue(field) : {};
     const name = names[at] ?? nameOf(path);
     const own = name === nameOf(path) ? undefined : `\`${nameOf(path)}\` of the request.`;
-    return { name, in: 'path', required: true, schema, ...described(own ?? commentOf(path)) };
+    const text = [commentOf(path), own].filter((each) => each !== undefined).join(' ');
+    return { name, in: 'path', required: true, schema, ...described(text === '' ? undefined : text) };
   });
 
 const content = (schema: Schema): Schema => ({

@@ -48,12 +48,15 @@ const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}
 const namesIn = (template: string): string[] =>
   [...template.matchAll(/\{([^}=]*)[^}]*\}/g)].map(([, name = '']) => name);
 
+/** Names without dots, which many generators and testers of clients take for something else. */
+const spelled = (template: string): string => template.replace(/\{[^}]*\}/g, (name) => name.replaceAll('.', '_'));
+
 /** Paths that differ in the names of their parameters alone are one path here; the shortest names stand for all. */
 const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> => {
   const templates = new Map<string, string>();
   for (const { template } of bindings) {
     const known = templates.get(shapeOf(template));
-    if (known === undefined || template.length < known.length) templates.set(shapeOf(template), template);
+    if (known === undefined || template.length < known.length) templates.set(shapeOf(template), spelled(template));
   }
   return templates;
 };
@@ -82,7 +85,7 @@ const pathsOf = (bindings: readonly Binding[], schemas: Schemas): Record<string,
   const used = new Map<string, number>();
   for (const binding of bindings) {
     const { method } = binding.endpoint;
-    const template = templates.get(shapeOf(binding.template)) ?? binding.template;
+    const template = templates.get(shapeOf(binding.template)) ?? spelled(binding.template);
     const count = (used.get(binding.endpoint.name) ?? 0) + 1;
     used.set(binding.endpoint.name, count);
     const operationId = `${method.parent.name}_${method.name}${count === 1 ? '' : `_${count}`}`;

@@ -154,6 +154,8 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${maxBytes} bytes)`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE': // of QUERY, a verb that nothing here has
+      return new RpcError('UNIMPLEMENTED', 'Method Not Allowed');
     case 'Z_DATA_ERROR':
     case 'Z_BUF_ERROR':
       return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');

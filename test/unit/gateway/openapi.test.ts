@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('says of a list what its query can say', () => {
-    const list = document.paths['/api/v1/executions/{id.project}/{id.domain}']?.['get'];
+    const list = document.paths['/api/v1/executions/{id_project}/{id_domain}']?.['get'];
     const names = list?.parameters?.filter((parameter) => parameter['in'] === 'query').map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['limit', 'token', 'filters', 'sort_by.key', 'sort_by.direction']));
     expect(names).not.toContain('id.project');

@@ -140,7 +140,7 @@ describe('a path', () => {
     expect(await errorOf(response)).toEqual({ code: 5, message: 'Not Found', details: [] });
   });
 
-  it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS'])('that has no %s is not implemented for it', async (verb) => {
+  it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS', 'QUERY'])('that has no %s is not implemented for it', async (verb) => {
     const response = await toy.send(verb, '/api/v1/domains');
     expect(response.status).toBe(501);
     expect(await errorOf(response)).toEqual({ code: 12, message: 'Method Not Allowed', details: [] });
