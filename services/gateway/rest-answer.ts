@@ -10,7 +10,7 @@ import type { Bindings } from './rest-bindings.js';
 import { sendBody } from './rest-encoding.js';
 import { timeoutMs, within } from './rest-deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
-import { address, type Addressed, readRequest, requestBytes } from './rest-request.js';
+import { address, type Addressed, bodyOf, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { answerStream, messagesOf } from './rest-stream.js';
 import { failureOf, statuses } from './status.js';
@@ -76,7 +76,7 @@ const bodyFor = async (exchange: Exchange, reply: FastifyReply, hosting: Hosting
   const dialects = dialectsOf(request);
   if (!stream) return dialects.write.write(endpoint.method.output, await handle(exchange));
   const messages = hasBody
-    ? messagesOf(endpoint, request.body as Buffer, dialects.read)
+    ? messagesOf(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());

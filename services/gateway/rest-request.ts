@@ -28,7 +28,9 @@ const decodePath = (path: string): string => {
   }
 };
 
-const bodyOf = (request: FastifyRequest): Buffer => (Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0));
+/** The body, empty where there is none. */
+export const bodyOf = (request: FastifyRequest): Buffer =>
+  Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 
 const isForm = (request: FastifyRequest): boolean =>
   request.method === 'POST' && request.headers['content-type'] === FORM;

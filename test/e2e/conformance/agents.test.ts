@@ -190,4 +190,11 @@ describe('no agent in the configuration', () => {
     client.close();
     await plane.close();
   });
+
+  it('is said over REST too, also to a stream that has no body', async () => {
+    const plane = await startControlPlane();
+    const asked = await fetch(`${plane.server().ready.http}/api/v1/agent/task/stream`, { method: 'POST' });
+    expect(asked.status).toBe(501);
+    await plane.close();
+  });
 });
