@@ -107,7 +107,9 @@ const reported: Fold<'EngineReported'> = (document, report, event) => {
   const message = messageIn(WorkflowExecutionEventSchema, report.message);
   keepResult(document, message, report.samePhase, event.revision);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
-  if (!report.samePhase) end(closure, message.phase, at);
+  const said: number = message.phase;
+  // As it was recorded: what an engine aborts because it has outlived its limit is TIMED_OUT.
+  if (!report.samePhase) end(closure, said === report.phase ? message.phase : Phase.TIMED_OUT, at);
   closure.updatedAt = latest(closure.updatedAt, at);
   if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
 };
@@ -142,7 +144,7 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
 /** What happens to an execution that is there, but for its signals, which are a view of their own. */
 export type FollowedEvent = Exclude<
   ExecutionEvent,
-  { readonly type: 'SignalCreated' | 'SignalSet' | 'ExecutionVoided' }
+  { readonly type: 'SignalCreated' | 'SignalSet' | 'ExecutionVoided' | 'TerminationAnnounced' }
 >;
 
 const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {

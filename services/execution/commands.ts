@@ -49,6 +49,14 @@ export type ExpireTermination = {
   readonly afterMs: number;
 };
 
+/** The execution has outlived the limit of the configuration. */
+export type TimeOutExecution = {
+  readonly type: 'TimeOutExecution';
+  readonly id: ExecutionId;
+  /** How long it might have taken, in milliseconds. */
+  readonly afterMs: number;
+};
+
 export type UpdateExecution = {
   readonly type: 'UpdateExecution';
   readonly id: ExecutionId;
@@ -85,6 +93,7 @@ export type ExecutionCommand =
   | ReportPhase
   | TerminateExecution
   | ExpireTermination
+  | TimeOutExecution
   | UpdateExecution
   | CreateSignal
   | SetSignal;

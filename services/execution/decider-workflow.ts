@@ -1,5 +1,8 @@
+import { create } from '@bufbuild/protobuf';
+import { TerminationAnnouncedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ReportPhase } from './commands.js';
 import {
+  accepted,
   acceptedReport,
   foreignProducer,
   openEntities,
@@ -43,15 +46,31 @@ const decideQueued = (state: ExecutionState, command: ReportPhase): Verdict =>
 const decideSamePhase = (state: ExecutionState, command: ReportPhase): Verdict =>
   foreignProducer(state, command) === undefined ? repeatedPhase(command) : repeatedReport(command);
 
+/** Who ends what engines do not end follows a rare event, not all that engines report. */
+const announced = (command: ReportPhase): Verdict => {
+  const report = acceptedReport(command);
+  if (report.kind !== 'accepted') return report;
+  const data = create(TerminationAnnouncedSchema, { id: command.id });
+  return accepted(...report.events, { type: 'TerminationAnnounced', data });
+};
+
+/** An engine that was told to end what had outlived its limit says that it has aborted it. */
+const asRecorded = ({ isTimedOut }: ExecutionState, command: ReportPhase): ReportPhase =>
+  isTimedOut && command.envelope.phase === WORKFLOW.ABORTED
+    ? { ...command, envelope: { ...command.envelope, phase: WORKFLOW.TIMED_OUT } }
+    : command;
+
 const decideStep = (state: ExecutionState, command: ReportPhase): Verdict => {
   const { phase } = command.envelope;
   const foreign = phase === WORKFLOW.QUEUED ? undefined : foreignProducer(state, command);
   const refusal = foreign ?? obstacle(state.phase, phase);
   if (refusal !== undefined) return refused(refusal);
+  if (phase === WORKFLOW.ABORTING) return announced(command);
   return acceptedReport(command, isTerminal('workflow', phase) ? openEntities(state) : undefined);
 };
 
-export const decideWorkflow = (state: ExecutionState, command: ReportPhase): Verdict => {
+export const decideWorkflow = (state: ExecutionState, reported: ReportPhase): Verdict => {
+  const command = asRecorded(state, reported);
   const { phase } = command.envelope;
   const prior = priorOf(state, state, command);
   if (prior === 'repeated') return repeatedReport(command);

@@ -16,6 +16,7 @@ import type {
   ExpireTermination,
   ReportPhase,
   TerminateExecution,
+  TimeOutExecution,
   UpdateExecution,
   VoidExecution,
 } from './commands.js';
@@ -56,18 +57,29 @@ const decideTerminate = (state: ExecutionState, { id, cause, principal }: Termin
   return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { id, cause, principal }) });
 };
 
+/** One that is ABORTING ends anyway; why it does was said first. */
+const decideTimeOut = (state: ExecutionState, { id, afterMs }: TimeOutExecution): Verdict => {
+  const { phase } = state;
+  if (!state.exists || phase === WORKFLOW.ABORTING || isTerminal('workflow', phase)) return accepted();
+  const cause = `execution.timeout of ${afterMs / 1000} s is over`;
+  return accepted({
+    type: 'TerminationRequested',
+    data: create(TerminationRequestedSchema, { id, cause, timedOut: true }),
+  });
+};
+
 const expiredCause = (cause: string, afterMs: number): string =>
   `${cause === '' ? '' : `${cause}; `}ended by the control plane, because the engine had not ended it within ${afterMs / 1000} s`;
 
 /** Once the execution has ended, there is nothing left to expire. */
 const decideExpire = (state: ExecutionState, { afterMs }: ExpireTermination): Verdict => {
-  const { abort } = state;
-  if (abort === undefined || state.phase !== WORKFLOW.ABORTING) return accepted();
+  if (state.phase !== WORKFLOW.ABORTING) return accepted();
+  const { cause, principal } = state.abort ?? { cause: '', principal: '' };
   const closed = openEntities(state);
   const data = create(ExecutionExpiredSchema, {
-    phase: WorkflowExecution_Phase.ABORTED,
-    cause: expiredCause(abort.cause, afterMs),
-    principal: abort.principal,
+    phase: state.isTimedOut ? WorkflowExecution_Phase.TIMED_OUT : WorkflowExecution_Phase.ABORTED,
+    cause: expiredCause(cause, afterMs),
+    principal,
     ...(closed && { closed: create(ContentSchema, { content: closed.content }) }),
   });
   return accepted({ type: 'ExecutionExpired', data });
@@ -102,6 +114,8 @@ const decide = (state: ExecutionState, command: ExecutionCommand): Verdict => {
       return decideTerminate(state, command);
     case 'ExpireTermination':
       return decideExpire(state, command);
+    case 'TimeOutExecution':
+      return decideTimeOut(state, command);
     case 'UpdateExecution':
       return decideUpdate(state, command);
     case 'CreateSignal':

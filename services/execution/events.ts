@@ -14,6 +14,8 @@ import {
   type ExecutionVoided,
   ExecutionVoidedSchema,
   type TerminationRequested,
+  type TerminationAnnounced,
+  TerminationAnnouncedSchema,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { eventShape, messageCodec } from '../kernel/message-codec.js';
@@ -32,6 +34,7 @@ export type ExecutionEvent =
   | { readonly type: 'ExecutionVoided'; readonly data: ExecutionVoided }
   | { readonly type: 'EngineReported'; readonly data: EngineReport }
   | { readonly type: 'TerminationRequested'; readonly data: TerminationRequested }
+  | { readonly type: 'TerminationAnnounced'; readonly data: TerminationAnnounced }
   | { readonly type: 'ExecutionExpired'; readonly data: ExecutionExpired }
   | { readonly type: 'ExecutionStateChanged'; readonly data: ExecutionStateChanged }
   | { readonly type: 'ExecutionTagged'; readonly data: ExecutionTagged }
@@ -47,6 +50,7 @@ export const executionCodec = messageCodec<ExecutionEvent>({
     contents: (report) => [report.message, report.closed],
   },
   TerminationRequested: eventShape(TerminationRequestedSchema),
+  TerminationAnnounced: eventShape(TerminationAnnouncedSchema),
   ExecutionExpired: eventShape(ExecutionExpiredSchema, ({ closed }) => [closed]),
   ExecutionStateChanged: eventShape(ExecutionStateChangedSchema),
   ExecutionTagged: eventShape(ExecutionTaggedSchema),

@@ -11,6 +11,7 @@ import { bytesOf, type PayloadStore } from '../kernel/payload-store.js';
 import type { ExecutionCommand, ReportPhase } from './commands.js';
 import { decodeReport, type EngineReport, type Entity } from './engine-report.js';
 import type { Envelope } from './envelope.js';
+import { WORKFLOW } from './phases.js';
 import { instantKey, isSameTask } from './state.js';
 
 const schemas: Readonly<Record<Entity, DescMessage>> = {
@@ -30,9 +31,13 @@ const sameEntity = (report: EngineReport, { entity, nodeId, taskId, retryAttempt
   return report.taskId === undefined || taskId === undefined || isSameTask(report.taskId, taskId);
 };
 
+/** What was aborted because it had outlived its limit is recorded as that. */
+const isSamePhase = ({ entity, phase }: EngineReport, said: number): boolean =>
+  phase === said || (entity === 'workflow' && phase === WORKFLOW.TIMED_OUT && said === WORKFLOW.ABORTED);
+
 /** Whether the two may be the same event: contents are compared only then. */
 const isAlike = (report: EngineReport, envelope: Envelope): boolean =>
-  report.phase === envelope.phase &&
+  isSamePhase(report, envelope.phase) &&
   report.phaseVersion === envelope.phaseVersion &&
   sameEntity(report, envelope) &&
   instantKey(report.occurredAt) === instantKey(envelope.occurredAt);

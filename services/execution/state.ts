@@ -50,6 +50,8 @@ export type ExecutionState = Reported &
     /** The producer of the last QUEUED. */
     queuedBy: string | undefined;
     abort: { readonly cause: string; readonly principal: string } | undefined;
+    /** It has outlived its limit, and is being ended for that. */
+    isTimedOut: boolean;
     archival: Archival;
     tags: readonly string[];
     readonly nodes: Map<string, NodeState>;
@@ -75,6 +77,7 @@ export const initialState = (): ExecutionState => ({
   cluster: '',
   queuedBy: undefined,
   abort: undefined,
+  isTimedOut: false,
   archival: Archival.EXECUTION_ACTIVE,
   tags: [],
   nodes: new Map(),
@@ -212,10 +215,13 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.voided = [...state.voided, attempt];
   },
   EngineReported: evolveReport,
-  TerminationRequested: (state, { cause, principal }) => {
+  TerminationRequested: (state, { cause, principal, timedOut }) => {
     enter(state, WORKFLOW.ABORTING);
     state.abort = { cause, principal };
+    state.isTimedOut ||= timedOut;
   },
+  // For who follows terminations; what the engine reported says the rest.
+  TerminationAnnounced: () => undefined,
   ExecutionExpired: (state, { phase }) => {
     enter(state, phase);
     closeAll(state);

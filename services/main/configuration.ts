@@ -131,6 +131,10 @@ export const settings = z
         raw_output_prefix: z.string().default('').describe('where raw outputs go that nobody says otherwise of'),
         cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
         cluster_pools: texts.default({}).describe('cluster pool of the projects of a domain, by domain'),
+        timeout: duration
+          .refine((ms) => ms > 0, 'must be longer than 0')
+          .optional()
+          .describe('how long an execution may take before it is aborted and recorded TIMED_OUT; by default for ever'),
         namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('Kubernetes namespace'),
       })
       .prefault({}),

@@ -112,16 +112,17 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const executions = executionAggregate({ payloads });
   const largeWorkflows = largeWorkflowCompiler({ ...source, limits: workflowLimits(configuration) });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
+  const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
     largeWorkflows,
-    slots: slotsOf(sessions, executions),
+    slots,
     uploads: uploads.store,
   });
 
   const current = await keepCurrent(log, { sessions, reference: following });
 
-  const reactors = startReactors({ configuration, store, sessions, executions, logger });
+  const reactors = startReactors({ ...parts, directory, slots });
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = await startExport(configuration, source, logger);

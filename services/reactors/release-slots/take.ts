@@ -23,6 +23,9 @@ export type SlotsOptions = {
 /** A slot that is held: by which attempt, and how to give it back when that attempt has come to nothing. */
 export type Slot = { readonly attempt: string; readonly release: () => Promise<void> };
 
+/** A slot that is held: for which execution, by which attempt, since when in milliseconds since 1970. */
+export type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
+
 /** The slots of launch plans. */
 export interface Slots {
   /**
@@ -34,14 +37,14 @@ export interface Slots {
   take(plan: LaunchPlanName, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
   /** Gives the slots back that nobody needs any more; answers whether there was one. */
   clear(stream: StreamName): Promise<boolean>;
+  /** Gives one slot back if nobody needs it any more; answers whether that was so. The id is that of the command. */
+  settle(stream: StreamName, held: Held, commandId: string): Promise<boolean>;
 }
 
 /** How long an attempt may take from its slot to its execution, in milliseconds. */
-const FENCED_AFTER_MS = 60_000;
+export const FENCED_AFTER_MS = 60_000;
 /** Somebody else may be faster each time. */
 const ROUNDS = 5;
-
-type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinceMs }: Held): Promise<boolean> => {
   const standing = await holders.standing(execution);
@@ -51,24 +54,32 @@ const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinc
   return (await holders.standing(execution)) === 'absent';
 };
 
-const context = () => ({ actor: 'launch-plan-slots', commandId: randomUUID() });
+const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slots', commandId });
 
 /** Opens the slots over the sessions of this process. */
 export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const { sessions, now } = options;
   const clearing = new Map<StreamName, Promise<boolean>>();
 
-  const release = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<void> => {
-    await sessions.handle(slotsAggregate, stream, { type: 'ReleaseSlot', execution, attempt }, context());
+  const release = async (
+    stream: StreamName,
+    { execution, attempt }: Omit<Held, 'sinceMs'>,
+    commandId?: string,
+  ): Promise<void> => {
+    await sessions.handle(slotsAggregate, stream, { type: 'ReleaseSlot', execution, attempt }, context(commandId));
+  };
+
+  const settle = async (stream: StreamName, held: Held, commandId?: string): Promise<boolean> => {
+    if (!(await isOver(options, held))) return false;
+    await release(stream, held, commandId);
+    return true;
   };
 
   const clearAll = async (stream: StreamName): Promise<boolean> => {
     const { state } = await sessions.read(slotsAggregate, stream);
     let isFreed = false;
     for (const held of [...state.holders.values()]) {
-      if (!(await isOver(options, held))) continue;
-      await release(stream, held.execution, held.attempt);
-      isFreed = true;
+      if (await settle(stream, held)) isFreed = true;
     }
     return isFreed;
   };
@@ -89,12 +100,13 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
     const isOwn = holder?.attempt === attempt;
     return {
       attempt: holder?.attempt ?? attempt,
-      release: () => (isOwn ? release(stream, execution, attempt) : Promise.resolve()),
+      release: () => (isOwn ? release(stream, { execution, attempt }) : Promise.resolve()),
     };
   };
 
   return {
     clear,
+    settle,
     take: async (plan, execution, max) => {
       const stream = slotsStream(plan);
       const attempt = randomUUID();

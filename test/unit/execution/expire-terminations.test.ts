@@ -9,39 +9,22 @@ import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import type { EventStore } from '../../../services/kernel/event-store.js';
 import type { Sessions } from '../../../services/kernel/sessions.js';
-import { expireTerminations, type Timers } from '../../../services/reactors/expire-terminations/reactor.js';
+import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
+import type { Timers } from '../../../services/kernel/timers.js';
+import {
+  type ExpiryOptions,
+  expireTerminations,
+  timeOutExecutions,
+} from '../../../services/reactors/expire-terminations/reactor.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
+import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { filePayloadStore } from '../../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { handTimers } from '../../support/hand-timers.js';
 import { creation, id, node, termination, workflow } from './reports.js';
 
 const START = 1_700_000_000_000;
 const AFTER_MS = 600_000;
-
-/** A clock that is moved by hand. */
-const handTimers = (
-  start: number,
-): Timers & { readonly advance: (ms: number) => void; readonly armed: () => number } => {
-  let now = start;
-  const waiting = new Set<{ readonly at: number; readonly run: () => void }>();
-  return {
-    now: () => now,
-    after: (delayMs, run) => {
-      const entry = { at: now + Math.max(0, delayMs), run };
-      waiting.add(entry);
-      return () => waiting.delete(entry);
-    },
-    advance: (ms) => {
-      now += ms;
-      for (const entry of waiting) {
-        if (entry.at > now) continue;
-        waiting.delete(entry);
-        entry.run();
-      }
-    },
-    armed: () => waiting.size,
-  };
-};
 
 let directory: string;
 let store: EventStore;
@@ -77,14 +60,24 @@ const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> =>
   while (!(await isTrue())) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const open = (timers: Timers, failures: unknown[] = [], expire?: () => Promise<unknown>) =>
-  expireTerminations({
+const checkpoint = (name = 'checkpoint'): Checkpoint => fileCheckpoint({ directory, name, logId: store.logId });
+
+const open = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOptions['handle'], start = expireTerminations) =>
+  start({
     log: store,
-    expire: expire ?? ((to, command, context) => sessions.handle(aggregate, to, command, context)),
+    checkpoint: checkpoint(),
+    handle: handle ?? ((to, command, context) => sessions.handle(aggregate, to, command, context)),
     afterMs: AFTER_MS,
     timers,
     onFailure: (error) => failures.push(error),
   });
+
+const last = async (): Promise<unknown> => {
+  let found: unknown;
+  for await (const page of store.readStream(stream))
+    for (const event of page) found = executionCodec.decode(event.type, event.data, 1);
+  return found;
+};
 
 describe('a terminated execution', () => {
   it('is ended once its engine has had its time', async () => {
@@ -117,10 +110,14 @@ describe('a terminated execution', () => {
   it('is ended after a restart too, counted from the termination, and once', async () => {
     await run(creation);
     await run(termination);
+    const first = handTimers(START + AFTER_MS - 20);
+    const stopped = open(first);
+    await until(() => first.armed() === 1);
+    await stopped.close();
     for (let restart = 0; restart < 2; restart += 1) {
-      const timers = handTimers(START + AFTER_MS - 10);
+      const timers = handTimers(START + AFTER_MS - 10 + restart * 10);
       const reactor = open(timers);
-      await until(() => timers.armed() === 1);
+      if (restart === 0) await until(() => timers.armed() === 1);
       timers.advance(10);
       await until(async () => (await types()).length === 3);
       await reactor.close();
@@ -128,20 +125,62 @@ describe('a terminated execution', () => {
     expect(await types()).toEqual(['ExecutionCreated', 'TerminationRequested', 'ExecutionExpired']);
   });
 
+  it('is ended once by two who look after it', async () => {
+    await run(creation);
+    await run(termination);
+    const timers = handTimers(START);
+    const reactors = [open(timers), open(timers)];
+    await until(() => timers.armed() === 2);
+    timers.advance(AFTER_MS);
+    await until(async () => (await types()).length === 3);
+    await Promise.all(reactors.map((reactor) => reactor.close()));
+    expect(await types()).toHaveLength(3);
+  });
+
+  it('is not looked at again once it is dealt with', async () => {
+    await run(creation);
+    await run(termination);
+    const settled = handTimers(START + AFTER_MS);
+    const reactor = open(settled);
+    await until(async () => (await types()).length === 3);
+    await reactor.close();
+    const other = { ...id, name: 'other' };
+    const otherStream = executionStream(other);
+    await sessions.handle(aggregate, otherStream, { ...creation, id: other }, { actor: '', commandId: 'other' });
+    await sessions.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'end' });
+    const calls: unknown[] = [];
+    const note = (to: unknown): Promise<unknown> => Promise.resolve(calls.push(to));
+    const again = open(handTimers(START + AFTER_MS), [], note);
+    await until(() => calls.length > 0);
+    await again.close();
+    expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
+  });
+
+  it('costs one timer, however many there are', async () => {
+    for (let at = 0; at < 20; at += 1) {
+      const other = { ...id, name: `terminated-${at}` };
+      const context = { actor: '', commandId: other.name };
+      await sessions.handle(aggregate, executionStream(other), { ...creation, id: other }, context);
+      const command = { ...termination, id: other };
+      await sessions.handle(aggregate, executionStream(other), command, { ...context, commandId: `${other.name}-end` });
+    }
+    const timers = handTimers(START);
+    const reactor = open(timers);
+    await until(() => timers.armed() > 0);
+    expect(timers.armed()).toBe(1);
+    await reactor.close();
+  });
+
   it('says in its abort metadata that the control plane has ended it', async () => {
     await run(creation);
     await run(termination);
-    const timers = handTimers(START + AFTER_MS);
-    const reactor = open(timers);
-    await until(() => timers.armed() === 1);
-    timers.advance(0);
+    const reactor = open(handTimers(START + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
-    for await (const page of store.readStream(stream, { from: 2n }))
-      expect(executionCodec.decode(page[0]!.type, page[0]!.data, 1)).toMatchObject({
-        type: 'ExecutionExpired',
-        data: { cause: expect.stringContaining('ended by the control plane') as string, principal: 'ada' },
-      });
+    expect(await last()).toMatchObject({
+      type: 'ExecutionExpired',
+      data: { cause: expect.stringContaining('ended by the control plane') as string, principal: 'ada' },
+    });
   });
 
   it('is tried again when the store fails', async () => {
@@ -154,8 +193,6 @@ describe('a terminated execution', () => {
       calls += 1;
       return calls === 1 ? Promise.reject(new Error('not now')) : Promise.resolve();
     });
-    await until(() => timers.armed() === 1);
-    timers.advance(0);
     await until(() => failures.length === 1 && timers.armed() === 1);
     timers.advance(5_000);
     await until(() => calls === 2);
@@ -171,5 +208,87 @@ describe('a terminated execution', () => {
     await reactor.close();
     await expect(reactor.ended).resolves.toBeUndefined();
     expect(timers.armed()).toBe(0);
+  });
+});
+
+describe('an execution whose engine says by itself that it is aborting', () => {
+  it('is ended in the same time', async () => {
+    const timers = handTimers(START);
+    const reactor = open(timers);
+    await run(creation);
+    await run(workflow('ABORTING'));
+    await until(() => timers.armed() === 1);
+    timers.advance(AFTER_MS);
+    await until(async () => (await types()).length === 4);
+    await reactor.close();
+    expect(await last()).toMatchObject({
+      type: 'ExecutionExpired',
+      data: { phase: 7, cause: expect.stringMatching(/^ended by the control plane/u) as string, principal: '' },
+    });
+  });
+
+  it('is left alone when it goes on to its end', async () => {
+    const timers = handTimers(START);
+    const reactor = open(timers);
+    await run(creation);
+    await run(workflow('ABORTING'));
+    await run(workflow('ABORTED', { second: 1 }));
+    await until(() => timers.armed() === 1);
+    timers.advance(AFTER_MS);
+    await reactor.close();
+    expect(await types()).toEqual(['ExecutionCreated', 'EngineReported', 'TerminationAnnounced', 'EngineReported']);
+  });
+});
+
+describe('an execution that takes longer than it may', () => {
+  const timedOut = async (): Promise<void> => {
+    await run(creation);
+    await run(workflow('RUNNING'));
+    const reactor = open(handTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    await until(async () => (await types()).length === 3);
+    await reactor.close();
+  };
+
+  it('is aborted, and says why', async () => {
+    await timedOut();
+    expect(await last()).toMatchObject({
+      type: 'TerminationRequested',
+      data: { cause: 'execution.timeout of 600 s is over', timedOut: true },
+    });
+  });
+
+  it('is TIMED_OUT when its engine says that it has aborted it, also when it says so again', async () => {
+    await timedOut();
+    await run(workflow('ABORTED', { second: 9 }));
+    expect(await last()).toMatchObject({ type: 'EngineReported', data: { phase: 8 } });
+    const again = await sessions.handle(aggregate, stream, workflow('ABORTED', { second: 9 }), {
+      actor: '',
+      commandId: 'again',
+    });
+    expect(again).toMatchObject({ kind: 'refused', refusal: { kind: 'phase-recorded' } });
+  });
+
+  it.each(['SUCCEEDED', 'FAILED'] as const)('keeps its engine’s word that it %s', async (phase) => {
+    await timedOut();
+    await run(workflow(phase, { second: 9 }));
+    expect(await last()).toMatchObject({ data: { phase: phase === 'FAILED' ? 6 : 4 } });
+  });
+
+  it('is TIMED_OUT when its engine never answers', async () => {
+    await timedOut();
+    const reactor = open(handTimers(START + AFTER_MS));
+    await until(async () => (await types()).length === 4);
+    await reactor.close();
+    expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: 8 } });
+  });
+
+  it('is left alone when it has ended, or is being aborted', async () => {
+    await run(creation);
+    await run(termination);
+    const reactor = open(handTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    await until(async () => (await checkpoint().read()) >= 0n);
+    await run(workflow('ABORTED', { second: 1 }));
+    await reactor.close();
+    expect(await last()).toMatchObject({ type: 'EngineReported', data: { phase: 7 } });
   });
 });

@@ -37,7 +37,7 @@ const ended: ExecutionEvent = {
 };
 const terminated: ExecutionEvent = {
   type: 'TerminationRequested',
-  data: { $typeName: 'platformidl.eventlog.TerminationRequested', cause: 'enough', principal: 'ada' },
+  data: { $typeName: 'platformidl.eventlog.TerminationRequested', cause: 'enough', principal: 'ada', timedOut: false },
 };
 
 const wait = (signalId: string, wanted = INTEGER) => ({ type: 'CreateSignal', id, signalId, wanted }) as const;

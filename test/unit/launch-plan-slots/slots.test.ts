@@ -10,10 +10,13 @@ import type { EventStore } from '../../../services/kernel/event-store.js';
 import type { Sessions } from '../../../services/kernel/sessions.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
 import { slotHolders } from '../../../services/main/slot-holders.js';
+import { releaseSlots } from '../../../services/reactors/release-slots/reactor.js';
 import { launchPlanSlots, type Slots } from '../../../services/reactors/release-slots/take.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
+import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { filePayloadStore } from '../../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { handTimers } from '../../support/hand-timers.js';
 import { creation, workflow } from '../execution/reports.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
@@ -154,5 +157,95 @@ describe('the slots of a launch plan', () => {
       }),
       { numRuns: 30 },
     );
+  });
+});
+
+describe('the slots of executions that have ended', () => {
+  const SECOND = 1_000;
+
+  /** A process that gives slots back, on a clock of its own. */
+  const open = (failures: unknown[] = []) => {
+    const timers = handTimers(now);
+    const checkpoint = fileCheckpoint({ directory, name: 'release-slots', logId: store.logId });
+    const onFailure = (error: unknown) => failures.push(error);
+    const reactor = releaseSlots({ log: store, checkpoint, slots, streamOf: executionStream, timers, onFailure });
+    const until = async (isSo: () => Promise<boolean>): Promise<void> => {
+      while (!(await isSo())) {
+        timers.advance(SECOND);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    return { timers, until, checkpoint, close: () => reactor.close() };
+  };
+  const isReleased = async () => (await types()).at(-1) === 'SlotReleased';
+
+  it('are given back without anybody asking for one', async () => {
+    const slot = await take('a');
+    await createAs('a', slot!.attempt);
+    const reactor = open();
+    await end('a');
+    await reactor.until(isReleased);
+    await reactor.close();
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are given back after a restart between any two steps, and once', async () => {
+    const steps = [async () => createAs('a', (await take('a'))!.attempt), () => end('a')];
+    const slot = await take('a');
+    expect(slot).toBeDefined();
+    for (const step of steps) {
+      const reactor = open();
+      await step();
+      await reactor.close();
+      restart();
+    }
+    for (let again = 0; again < 2; again += 1) {
+      const reactor = open();
+      await reactor.until(isReleased);
+      await reactor.close();
+      restart();
+    }
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are given back once by two who look after them', async () => {
+    const slot = await take('a');
+    await createAs('a', slot!.attempt);
+    await end('a');
+    const [one, other] = [open(), open()];
+    await Promise.all([one.until(isReleased), other.until(isReleased)]);
+    await Promise.all([one.close(), other.close()]);
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are kept for those that go on', async () => {
+    await createAs('a', (await take('a', 2))!.attempt);
+    await createAs('b', (await take('b', 2))!.attempt);
+    await end('b');
+    const reactor = open();
+    await reactor.until(isReleased);
+    await reactor.close();
+    expect(await types()).toEqual(['SlotTaken', 'SlotTaken', 'SlotReleased']);
+    expect(await take('c', 1)).toBeUndefined();
+  });
+
+  it('are taken away from an attempt that came to nothing, a minute after it took one', async () => {
+    await take('a');
+    now += 60_000;
+    const reactor = open();
+    await reactor.until(isReleased);
+    await reactor.close();
+    expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
+  });
+
+  it('are followed from the oldest one that is held', async () => {
+    await createAs('a', (await take('a', 2))!.attempt);
+    await createAs('b', (await take('b', 2))!.attempt);
+    await end('a');
+    const reactor = open();
+    await reactor.until(isReleased);
+    await reactor.until(async () => (await reactor.checkpoint.read()) === 2n);
+    await reactor.close();
+    expect(await reactor.checkpoint.read()).toBe(2n);
   });
 });

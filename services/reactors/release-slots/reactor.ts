@@ -1,0 +1,103 @@
+import { endsExecution, executionCodec } from '../../execution/events.js';
+import type { Checkpoint } from '../../kernel/checkpoint.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import type { EventLog } from '../../kernel/event-store.js';
+import { follow } from '../../kernel/follow.js';
+import type { Reactor } from '../../kernel/reactor.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { Timers } from '../../kernel/timers.js';
+import type { ExecutionId } from '../../launch-plan-slots/commands.js';
+import { SLOTS_CATEGORY } from '../../launch-plan-slots/events.js';
+import { heldSlots, type WatchedSlot } from './held-slots.js';
+import { FENCED_AFTER_MS, type Slots } from './take.js';
+
+export type ReleaseSlotsOptions = {
+  readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
+  readonly checkpoint: Checkpoint;
+  readonly slots: Pick<Slots, 'settle'>;
+  readonly streamOf: (id: ExecutionId) => StreamName;
+  readonly timers: Timers;
+  /** Hears of every failure; what failed is tried again. */
+  readonly onFailure: (error: unknown) => void;
+};
+
+const EVERY_MS = 1_000;
+/** So many executions are looked at each time, so that looking stays cheap however many slots are held. */
+const LOOKED_AT = 100;
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+const isEnd = ({ type, data, metadata }: RecordedEvent): boolean =>
+  (type === 'EngineReported' || type === 'ExecutionExpired') &&
+  endsExecution(executionCodec.decode(type, data, metadataOf({ metadata }).schema));
+
+/** Looks at what is new in the stream of the execution that holds a slot, and answers whether it needs it no more. */
+const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
+  let isOver = false;
+  for await (const page of log.readStream(streamOf(slot.held.execution), { from: slot.next })) {
+    for (const event of page) {
+      slot.isCreated ||= event.type === 'ExecutionCreated';
+      isOver ||= isEnd(event);
+      slot.next = event.revision + 1n;
+    }
+  }
+  if (isOver) slot.next = 0n;
+  return isOver || (!slot.isCreated && timers.now() - slot.held.sinceMs >= FENCED_AFTER_MS);
+};
+
+/**
+ * Gives back the slots of executions that have ended, and of those that were never created. It follows the slots, and
+ * now and then looks at what is new in the streams of who holds them: to follow all that engines report would cost a
+ * read of every event for the sake of few.
+ */
+export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
+  const { log, checkpoint, slots, timers, onFailure } = options;
+  const held = heldSlots();
+  const state = { isClosed: false, isLive: false, stopWaiting: (): void => undefined };
+
+  const settle = async (slot: WatchedSlot): Promise<void> => {
+    if (!(await looksOver(slot, options)) || !held.has(slot)) return;
+    if (await slots.settle(slot.stream, slot.held, `release-slots-${hex(slot.id)}`)) held.delete(slot);
+  };
+
+  const look = async (): Promise<void> => {
+    for (const slot of held.next(LOOKED_AT)) {
+      if (state.isClosed) return;
+      await settle(slot).catch(onFailure);
+    }
+  };
+
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = timers.after(EVERY_MS, resolve);
+      state.stopWaiting = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  const keepLooking = async (): Promise<void> => {
+    while (!state.isClosed) {
+      await pause();
+      if (state.isLive) await look();
+    }
+  };
+
+  const filter = { categories: [SLOTS_CATEGORY] };
+  const following = follow({ log, filter, checkpoint, now: () => timers.now() }, async (page, isLive, reached) => {
+    for (const event of page.events) held.take(event);
+    state.isLive = isLive;
+    const oldest = held.oldest();
+    await reached(oldest === undefined ? page.position : oldest - 1n);
+  });
+  const looking = keepLooking();
+  return {
+    ended: following.ended,
+    close: async () => {
+      state.isClosed = true;
+      state.stopWaiting();
+      await following.close();
+      await looking;
+    },
+  };
+};

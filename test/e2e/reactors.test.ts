@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ConcurrencyLimitBehavior,
+  LaunchPlanCreateRequestSchema,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { workflowReport } from '../support/reports.js';
+
+const { method } = AdminService;
+const NAME = 'hello.one_at_a_time';
+const LIMIT_MS = 120_000;
+const recorded = fromBinary(
+  LaunchPlanCreateRequestSchema,
+  fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+);
+
+const registerPlan = (plane: ControlPlane) =>
+  plane.grpc.call(method.createLaunchPlan, {
+    ...recorded,
+    id: { ...recorded.id!, name: NAME, version: 'one' },
+    spec: {
+      ...recorded.spec!,
+      concurrencyPolicy: {
+        $typeName: 'platformidl.admin.ConcurrencyPolicy',
+        max: 1,
+        behavior: ConcurrencyLimitBehavior.SKIP,
+      },
+    },
+  });
+
+const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
+
+const launch = (plane: ControlPlane, name: string) =>
+  plane.grpc.refused(
+    method.createExecution,
+    helloRequest(name, ({ spec }) => {
+      spec!.launchPlan!.name = NAME;
+      spec!.launchPlan!.version = 'one';
+    }),
+  );
+
+const end = (plane: ControlPlane, name: string) =>
+  plane.grpc.refused(method.createWorkflowEvent, workflowReport(idOf(name), { phase: Phase.FAILED }));
+
+/** What happened to the slots of the launch plan. */
+const slots = async (plane: ControlPlane): Promise<readonly string[]> =>
+  (await plane.events()).filter(({ stream }) => stream.startsWith('launchPlanSlots-')).map(({ type }) => type);
+
+const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 60_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`waited too long: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+};
+
+const hasEnded = (plane: ControlPlane): boolean =>
+  plane.server().child.exitCode !== null || plane.server().child.signalCode !== null;
+
+describe('a process that is killed between two steps of an execution with a slot', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-reactors-'));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  beforeAll(async () => {
+    const plane = await startControlPlane({}, directory);
+    await register(plane.grpc, withNeeds('01-hello'));
+    await registerPlan(plane);
+    await plane.server().stop();
+  }, LIMIT_MS);
+
+  // The slot is taken, the execution created, ended, and the slot given back: a commit each.
+  const points = [1, 2, 3, 4].flatMap((nth) => [`before-commit:${nth}`, `after-commit:${nth}`]);
+
+  it.each(points)(
+    'gives the slot back once, killed %s',
+    async (point) => {
+      const name = point.replace(':', '-');
+      const dying = await startControlPlane({ FLIGHTLOG_FAIL_POINT: point }, directory);
+      const before = (await slots(dying)).length;
+      await launch(dying, name).catch(() => undefined);
+      if (!hasEnded(dying)) await end(dying, name).catch(() => undefined);
+      await until(`the end of the process at ${point}`, () => Promise.resolve(hasEnded(dying)));
+
+      const plane = await startControlPlane({}, directory);
+      const again = await launch(plane, name);
+      expect(['OK', 'ALREADY_EXISTS']).toContain(again.code);
+      await end(plane, name);
+      await until('the slot to be given back', async () => (await slots(plane)).at(-1) === 'SlotReleased');
+      expect((await slots(plane)).slice(before)).toEqual(['SlotTaken', 'SlotReleased']);
+      await plane.server().stop();
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('an execution that takes longer than the configuration allows', () => {
+  let plane: ControlPlane;
+  beforeAll(async () => {
+    plane = await startControlPlane({ FLIGHTLOG_EXECUTION_TIMEOUT: '1ms', FLIGHTLOG_ABORT_TIMEOUT: '1ms' });
+    await register(plane.grpc, withNeeds('01-hello'));
+  }, LIMIT_MS);
+  afterAll(() => plane.close());
+
+  it('is recorded TIMED_OUT, saying which limit it was, when no engine answers', async () => {
+    await plane.grpc.call(method.createExecution, helloRequest('too-long'));
+    const request = { id: idOf('too-long') };
+    const get = async () => (await plane.grpc.call(method.getExecution, request)).closure!;
+    await until('its end', async () => (await get()).phase === Phase.TIMED_OUT);
+    expect((await get()).outputResult).toMatchObject({
+      case: 'abortMetadata',
+      value: { cause: expect.stringContaining('execution.timeout of 0.001 s is over') as string },
+    });
+  });
+});

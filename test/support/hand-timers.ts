@@ -1,0 +1,26 @@
+import type { Timers } from '../../services/kernel/timers.js';
+
+/** A clock that is moved by hand. */
+export const handTimers = (
+  start: number,
+): Timers & { readonly advance: (ms: number) => void; readonly armed: () => number } => {
+  let now = start;
+  const waiting = new Set<{ readonly at: number; readonly run: () => void }>();
+  return {
+    now: () => now,
+    after: (delayMs, run) => {
+      const entry = { at: now + Math.max(0, delayMs), run };
+      waiting.add(entry);
+      return () => waiting.delete(entry);
+    },
+    advance: (ms) => {
+      now += ms;
+      for (const entry of waiting) {
+        if (entry.at > now) continue;
+        waiting.delete(entry);
+        entry.run();
+      }
+    },
+    armed: () => waiting.size,
+  };
+};
