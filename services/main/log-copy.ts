@@ -18,7 +18,7 @@ type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; by
 
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 
-/** Appends on their way to the other log; their order is the order in which they are sent. */
+/** Appends on their way to the embedded log, which writes them in the order in which they are sent. */
 const MAX_IN_FLIGHT = 64;
 
 const isUrl = (place: string): boolean => place.includes('://');
@@ -87,7 +87,7 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
 
 /** Appends everything after a position, in order: several streams at once, and of each stream one after another. */
 const copyAfter = async (
-  { from, to }: { readonly from: EventLog; readonly to: EventStore },
+  { from, to, atOnce }: { readonly from: EventLog; readonly to: EventStore; readonly atOnce: number },
   after: bigint,
   onProgress: (position: bigint) => void,
 ): Promise<void> => {
@@ -97,7 +97,7 @@ const copyAfter = async (
     inFlight.clear();
   };
   for await (const { stream, events } of batchesAfter(from, after)) {
-    if (inFlight.has(stream) || inFlight.size >= MAX_IN_FLIGHT) await land();
+    if (inFlight.has(stream) || inFlight.size >= atOnce) await land();
     const appended = to.append(stream, expectedOf(events), events);
     appended.catch(() => undefined); // heard where it is awaited
     inFlight.set(stream, appended);
@@ -175,7 +175,8 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   const [copying, verifying] = [barFor('copy', head), barFor('verify', head)] as const;
   try {
     const after = await resumeAfter(from, to);
-    await copyAfter({ from, to }, after, copying.show);
+    // Only the embedded log keeps the order of what it is sent together.
+    await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying.show);
     copying.stop();
     const events = await verify(from, to, verifying.show);
     verifying.stop();
