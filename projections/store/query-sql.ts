@@ -3,6 +3,7 @@ import { conditionSql, type Sql } from './condition-sql.js';
 import { COUNT_DOCUMENT, COUNT_KEY } from './examined-rows.js';
 import type { Plan } from './query-plan.js';
 import { columnOf, indexOf, tableOf } from './tables.js';
+import { leavesOutEmpty } from './tightened-query.js';
 
 /** A query as it is run: its plan, and whether what it looks at is counted. */
 export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
@@ -21,14 +22,15 @@ const directionOf = ({ orderBy }: Pick<Query, 'orderBy'>): string =>
  * The parts of an order that follow a place, in order. Empty values are the smallest, and a comparison never finds
  * them: they are a part of their own.
  */
-export const partsAfter = ({ orderBy, after }: Pick<Query, 'orderBy' | 'after'>): readonly Sql[] => {
+export const partsAfter = (query: Query): readonly Sql[] => {
+  const { orderBy, after } = query;
   if (!after) return [{ text: 'TRUE', values: [] }];
   const column = columnOf(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
   const beyond = isUp ? '>' : '<';
   if (after.value !== null) {
     const filled = { text: `(${column}, key) ${beyond} (?, ?)`, values: [after.value, after.key] };
-    return isUp ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
+    return isUp || leavesOutEmpty(query) ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
   }
   const empty = { text: `${column} IS NULL AND key ${beyond} ?`, values: [after.key] };
   return isUp ? [empty, { text: `${column} IS NOT NULL`, values: [] }] : [empty];

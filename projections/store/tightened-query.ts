@@ -25,6 +25,10 @@ const looser = (bounds: readonly Bound[]): readonly Bound[] =>
 /** The bound on the side that the page begins at. */
 const isBehind = (bound: Bound, { orderBy }: Query): boolean => isUpper(bound) === (orderBy.direction === 'descending');
 
+/** True where no document of the query has its order's field empty. */
+export const leavesOutEmpty = ({ where, orderBy }: Query): boolean =>
+  where.some((each) => each.field === orderBy.field && each.is === '<>' && each.value === null);
+
 /**
  * The same query with one bound of its order on each side at most: the place that the page follows, or a condition. The
  * database begins at one of several, and not at the tightest; what lies between it would walk over.
@@ -41,6 +45,9 @@ export const tightened = (query: Query): Query => {
   // At the bound, what follows the place goes on to the end of a value that a bound may leave out, or begins within.
   const isPlaceFree = isImplied(place, first) || (isAtBound && !first.is.endsWith('='));
   if (isPlaceFree) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
-  if (isAtBound || isImplied(first, place)) dropped.add(first);
-  return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
+  if (!isAtBound && !isImplied(first, place))
+    return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
+  // No bound lets an empty value through, but a place does: they follow it in descending order.
+  const filled: Condition = { field: first.field, is: '<>', value: null };
+  return { ...query, where: [...query.where.filter((each) => each !== first && !dropped.has(each)), filled] };
 };

@@ -508,6 +508,22 @@ export const readStoreContract = (
         await fc.assert(property, { numRuns: pagings });
       });
 
+      it.each(['<', '<=', '>', '>='] as const)('page by page, %s of the order finds no empty value', async (is) => {
+        for (const direction of ['ascending', 'descending'] as const) {
+          const where: Condition[] = [
+            { field: 'project', is: '=', value: 'pages' },
+            { field: 'createdAt', is, value: 9 },
+          ];
+          const seen = await walk({ where, orderBy: { field: 'createdAt', direction }, limit: 1 });
+          const fits = (value: number): boolean =>
+            (is.startsWith('<') ? value < 9 : value > 9) || (is.endsWith('=') && value === 9);
+          const expected = inOrder('createdAt', direction === 'ascending')
+            .filter(({ fields }) => fields['createdAt'] !== null && fits(Number(fields['createdAt'])))
+            .map(({ key }) => key);
+          expect(seen).toEqual(expected);
+        }
+      });
+
       it('a full last page has no next', async () => {
         const found = await reader.find(runs, query('pages', { limit: 60 }));
         expect(found.elements).toHaveLength(60);

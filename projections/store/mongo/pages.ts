@@ -3,7 +3,7 @@ import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../kernel/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
-import { tightened } from '../tightened-query.js';
+import { leavesOutEmpty, tightened } from '../tightened-query.js';
 import { filled, filterOf, isKeyOf, joined, lookups } from './conditions.js';
 import { bytesOf, type Cell, valueOf } from './documents.js';
 import { type Build, collectionName, indexName, pathOf } from './names.js';
@@ -65,14 +65,19 @@ export const asked = <Row extends Document>(
  * The parts of an order that follow a place, in order. Each is one stretch of an index; a choice between two would be
  * walked for from the beginning.
  */
-const partsAfter = ({ fields }: Collection, { orderBy, after }: Query): readonly Document[] => {
+const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] => {
+  const { orderBy, after } = query;
   if (!after) return [{}];
   const path = pathOf(orderBy.field);
   const isUp = orderBy.direction === 'ascending';
   const beyond = isUp ? '$gt' : '$lt';
   const same = { [path]: { $eq: after.value }, _id: { [beyond]: after.key } };
   if (after.value !== null)
-    return [same, { [path]: { [beyond]: after.value } }, ...(isUp ? [] : [{ [path]: { $eq: null } }])];
+    return [
+      same,
+      { [path]: { [beyond]: after.value } },
+      ...(isUp || leavesOutEmpty(query) ? [] : [{ [path]: { $eq: null } }]),
+    ];
   return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
 };
 
