@@ -1,0 +1,432 @@
+import { create } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type WorkflowExecutionEventRequest,
+  WorkflowExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import type { ExecutionClosure } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionError_ErrorKind as Kind,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { WorkflowExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello, literal } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, second, workflowReport } from '../../support/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
+import {
+  again,
+  type Asked,
+  ended,
+  expectShown,
+  foreign,
+  known,
+  ok,
+  refused,
+  stale,
+  type Step,
+  tell,
+  workflow,
+} from '../../support/stories.js';
+import { until } from '../../support/until.js';
+
+const { method } = AdminService;
+
+let plane: ControlPlane;
+let count = 0;
+beforeAll(async () => {
+  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: '1000' });
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+type Names = keyof typeof Phase;
+
+const terminate: Asked = (transport, id) => transport.refused(method.terminateExecution, { id, cause: 'enough' });
+const named = (phase: string, producerId: string) => workflow(phase as Names, { producerId });
+const at = (phase: string, seconds: number, more = {}) =>
+  workflow(phase as Names, { occurredAt: second(seconds), ...more });
+
+const PHASES = [
+  'QUEUED',
+  'RUNNING',
+  'SUCCEEDING',
+  'SUCCEEDED',
+  'FAILING',
+  'FAILED',
+  'ABORTED',
+  'TIMED_OUT',
+  'ABORTING',
+] as const;
+
+/** How an execution comes to each phase. */
+const WAYS: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)[number][]>> = {
+  QUEUED: [],
+  RUNNING: ['RUNNING'],
+  SUCCEEDING: ['RUNNING', 'SUCCEEDING'],
+  SUCCEEDED: ['RUNNING', 'SUCCEEDING', 'SUCCEEDED'],
+  FAILING: ['RUNNING', 'FAILING'],
+  FAILED: ['RUNNING', 'FAILING', 'FAILED'],
+  ABORTED: ['RUNNING', 'ABORTED'],
+  TIMED_OUT: ['RUNNING', 'TIMED_OUT'],
+  ABORTING: ['RUNNING', 'ABORTING'],
+};
+
+type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
+
+/** Rows: from; columns: to, in the order of `PHASES`. */
+const STEPS: Readonly<Record<(typeof PHASES)[number], readonly Answered[]>> = {
+  QUEUED: ['known', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
+  RUNNING: ['to-queued', 'known', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
+  SUCCEEDING: ['stale', 'stale', 'known', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
+  FAILING: ['stale', 'stale', 'stale', 'stale', 'known', 'ok', 'ok', 'ok', 'ok'],
+  ABORTING: ['aborting', 'aborting', 'aborting', 'ok', 'aborting', 'ok', 'ok', 'ok', 'known'],
+  SUCCEEDED: ['ended', 'ended', 'ended', 'known', 'ended', 'ended', 'ended', 'ended', 'ended'],
+  FAILED: ['ended', 'ended', 'ended', 'ended', 'ended', 'known', 'ended', 'ended', 'ended'],
+  ABORTED: ['ended', 'ended', 'ended', 'ended', 'ended', 'ended', 'known', 'ended', 'ended'],
+  TIMED_OUT: ['ended', 'ended', 'ended', 'ended', 'ended', 'ended', 'ended', 'known', 'ended'],
+};
+
+const stepTo = (answered: Answered, from: string, ask: Asked): Step => {
+  const simple = { ok, known, stale };
+  if (answered === 'ended') return ended(ask, from);
+  if (answered === 'to-queued') return refused('FAILED_PRECONDITION', ask, 'Cannot go from RUNNING to QUEUED');
+  if (answered === 'aborting') return refused('FAILED_PRECONDITION', ask, 'Invalid phase change from aborting');
+  return simple[answered](ask);
+};
+
+const MATRIX = PHASES.flatMap((from) => PHASES.map((to, column) => ({ from, to, answered: STEPS[from][column]! })));
+
+const noEvent: Changed<WorkflowExecutionEventRequest> = (request) => {
+  delete request.event;
+};
+const noId: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
+  delete event!.executionId;
+};
+const without = (part: 'project' | 'domain' | 'name'): Changed<WorkflowExecutionEventRequest> => {
+  return ({ event }) => void (event!.executionId![part] = '');
+};
+const nobody: Changed<WorkflowExecutionEventRequest> = ({ event }) => void (event!.executionId!.name = 'nobody');
+const noPhase: Changed<WorkflowExecutionEventRequest> = ({ event }) => void (event!.phase = Phase.UNDEFINED);
+const noTime: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
+  delete event!.occurredAt;
+};
+const atSecond = (seconds: bigint, nanos = 0): Changed<WorkflowExecutionEventRequest> => {
+  return ({ event }) => void Object.assign(event!.occurredAt!, { seconds, nanos });
+};
+const outputs = (text: string) => ({ case: 'outputData', value: { literals: { o0: literal(text) } } }) as const;
+const large: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
+  event!.outputResult = create(WorkflowExecutionEventSchema, { outputResult: outputs('x'.repeat(1_000)) }).outputResult;
+};
+
+const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
+  { rule: '1: an event', change: noEvent, says: 'missing event' },
+  { rule: '2: an execution', change: noId, says: 'missing execution_id' },
+  { rule: '2: its project', change: without('project'), says: 'missing project' },
+  { rule: '2: its domain', change: without('domain'), says: 'missing domain' },
+  { rule: '2: its name', change: without('name'), says: 'missing name' },
+  { rule: 'a phase', change: noPhase, says: 'invalid value for phase: UNDEFINED' },
+  {
+    rule: 'that there is',
+    change: ({ event }) => void Object.assign(event!, { phase: 99 }),
+    says: 'invalid value for phase: 99',
+  },
+  { rule: '10: a time', change: noTime, says: 'missing occurred_at' },
+  { rule: '3: outputs up to the limit', change: large, code: 'RESOURCE_EXHAUSTED', says: '> 1000)' },
+  { rule: '4: an execution that there is', change: nobody, code: 'NOT_FOUND', says: 'type execution with identifier' },
+  { rule: 'order: 2 before 3', change: all(without('name'), large), says: 'missing name' },
+  { rule: 'order: 3 before 4', change: all(large, nobody), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
+];
+
+/** What JSON cannot say at all. */
+const UNSAID: typeof REFUSED = [
+  { rule: '10: not after the year 9999', change: atSecond(253_402_300_800n), says: 'invalid value for occurred_at' },
+  { rule: '10: nor before the year 1', change: atSecond(-62_135_596_801n), says: 'invalid value for occurred_at' },
+  { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'invalid value for occurred_at' },
+];
+
+type Story = { readonly rule: string; readonly steps: readonly Step[] };
+
+const DECIDED: readonly Story[] = [
+  {
+    rule: 'an engine’s first QUEUED takes the execution, and the next is known',
+    steps: [ok(at('QUEUED', 1)), known(at('QUEUED', 2)), again(at('QUEUED', 2))],
+  },
+  {
+    rule: 'QUEUED of another producer takes the execution over',
+    steps: [ok(named('QUEUED', 'east')), ok(named('QUEUED', 'west')), ok(named('RUNNING', 'west'))],
+  },
+  {
+    rule: 'any other phase must come from the producer that has the execution',
+    steps: [ok(named('QUEUED', 'east')), foreign(named('RUNNING', 'west'), 'west'), ok(named('RUNNING', 'east'))],
+  },
+  {
+    rule: 'an execution that no cluster has is no other cluster’s',
+    steps: [foreign(named('RUNNING', 'west'), 'west'), ok(named('RUNNING', 'propeller'))],
+  },
+  {
+    rule: 'the default producer is of every cluster',
+    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', '')), ok(named('SUCCEEDED', 'propeller'))],
+  },
+  {
+    rule: '5 before 6: the same phase from another cluster is known',
+    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', 'east')), again(named('RUNNING', 'west'))],
+  },
+  {
+    rule: '6 before 7: another cluster comes before the end',
+    steps: [ok(named('QUEUED', 'east')), ok(named('FAILED', 'east')), foreign(named('RUNNING', 'west'), 'west')],
+  },
+  {
+    rule: '7 before 8: QUEUED after the end is too late, whoever says it',
+    steps: [ok(workflow('RUNNING')), ok(workflow('FAILED')), ended(named('QUEUED', 'west'), 'FAILED')],
+  },
+  {
+    rule: 'an event again is known while the phase lasts',
+    steps: [ok(workflow('RUNNING')), again(workflow('RUNNING'))],
+  },
+  {
+    rule: 'when the phase has moved on',
+    steps: [ok(workflow('RUNNING')), ok(workflow('SUCCEEDING')), again(workflow('RUNNING'))],
+  },
+  {
+    rule: 'when the execution is ABORTING',
+    steps: [ok(workflow('RUNNING')), ok(terminate), again(workflow('RUNNING'))],
+  },
+  {
+    rule: 'and after the end',
+    steps: [
+      ok(workflow('RUNNING')),
+      ok(workflow('SUCCEEDED')),
+      again(workflow('RUNNING')),
+      again(workflow('SUCCEEDED')),
+    ],
+  },
+  {
+    rule: 'QUEUED again is known when it runs',
+    steps: [ok(workflow('QUEUED')), ok(workflow('RUNNING')), again(workflow('QUEUED'))],
+  },
+  {
+    rule: 'the end is told once, and what is new of it is kept',
+    steps: [ok(at('SUCCEEDED', 9)), known(at('SUCCEEDED', 10)), again(at('SUCCEEDED', 10))],
+  },
+  {
+    rule: 'an execution that is terminated takes no phase that is not an end',
+    steps: [
+      ok(terminate),
+      refused('FAILED_PRECONDITION', workflow('RUNNING'), 'Invalid phase change from aborting to RUNNING'),
+      ok(workflow('ABORTED')),
+    ],
+  },
+  { rule: 'an engine’s ABORTING is known after a termination', steps: [ok(terminate), known(workflow('ABORTING'))] },
+];
+
+type Closure = Partial<Record<keyof ExecutionClosure, unknown>>;
+type Fold = Story & { readonly shows: Closure };
+
+const error = (code: string, message = 'broken') =>
+  ({ outputResult: { case: 'error', value: { code, message, kind: Kind.USER, errorUri: 's3://b/e' } } }) as const;
+const located = (uri: string) => ({ outputResult: { case: 'outputUri', value: uri } }) as const;
+const given = (text: string) => ({ outputResult: outputs(text) });
+const locatedAt = (uri: string) => ({ case: 'outputs', value: { data: { case: 'uri', value: uri } } });
+
+const FOLDS: readonly Fold[] = [
+  { rule: 'QUEUED at once', steps: [], shows: { phase: Phase.QUEUED, startedAt: undefined, duration: undefined } },
+  ...PHASES.slice(1).map((phase) => ({
+    rule: `${phase} when the engine says so`,
+    steps: [ok(workflow(phase))],
+    shows: { phase: Phase[phase] },
+  })),
+  { rule: 'updated when the event occurred', steps: [ok(at('RUNNING', 3e8))], shows: { updatedAt: second(3e8) } },
+  {
+    rule: 'never updated backwards',
+    steps: [ok(at('RUNNING', 3e8)), ok(at('SUCCEEDING', 2e8))],
+    shows: { phase: Phase.SUCCEEDING, updatedAt: second(3e8) },
+  },
+  {
+    rule: 'updated by a phase that was known',
+    steps: [ok(at('RUNNING', 3e8)), known(at('RUNNING', 4e8))],
+    shows: { updatedAt: second(4e8) },
+  },
+  {
+    rule: 'not updated by a phase that it has left behind',
+    steps: [ok(at('SUCCEEDING', 3e8)), stale(at('RUNNING', 4e8))],
+    shows: { phase: Phase.SUCCEEDING, startedAt: undefined, updatedAt: second(3e8) },
+  },
+  { rule: 'started with RUNNING', steps: [ok(at('RUNNING', 20))], shows: { startedAt: second(20) } },
+  {
+    rule: 'started with the earliest RUNNING',
+    steps: [ok(at('RUNNING', 20)), known(at('RUNNING', 10)), known(at('RUNNING', 30))],
+    shows: { startedAt: second(10) },
+  },
+  {
+    rule: 'not started without one',
+    steps: [ok(at('SUCCEEDED', 20))],
+    shows: { startedAt: undefined, duration: undefined },
+  },
+  ...(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const).map((phase) => ({
+    rule: `as long as it took until ${phase}`,
+    steps: [ok(at('RUNNING', 10)), ok(at(phase, 70))],
+    shows: { duration: { seconds: 60n, nanos: 0 } },
+  })),
+  {
+    rule: 'without a length before the end',
+    steps: [ok(at('RUNNING', 10)), ok(at('FAILING', 70))],
+    shows: { duration: undefined },
+  },
+  {
+    rule: 'with the location of its outputs',
+    steps: [ok(workflow('SUCCEEDED', located('s3://b/o')))],
+    shows: { outputResult: locatedAt('s3://b/o') },
+  },
+  {
+    rule: 'with a result that comes before the end',
+    steps: [ok(workflow('SUCCEEDING', located('s3://b/o'))), ok(workflow('SUCCEEDED'))],
+    shows: { outputResult: locatedAt('s3://b/o') },
+  },
+  {
+    rule: 'with a result that comes after the end',
+    steps: [ok(workflow('SUCCEEDED')), known(workflow('SUCCEEDED', located('s3://b/o')))],
+    shows: { outputResult: locatedAt('s3://b/o') },
+  },
+  {
+    rule: 'with the first result of a phase',
+    steps: [ok(workflow('SUCCEEDED', located('s3://b/1'))), known(workflow('SUCCEEDED', located('s3://b/2')))],
+    shows: { outputResult: locatedAt('s3://b/1') },
+  },
+  {
+    rule: 'with the outputs themselves',
+    steps: [ok(workflow('SUCCEEDED', given('all well')))],
+    shows: { outputResult: { case: 'outputData', value: { literals: { o0: literal('all well') } } } },
+  },
+  {
+    rule: 'with its error',
+    steps: [ok(workflow('FAILED', error('OOM')))],
+    shows: { phase: Phase.FAILED, ...error('OOM') },
+  },
+  {
+    rule: 'with the error that came when it began to fail',
+    steps: [ok(workflow('FAILING', error('OOM'))), ok(workflow('FAILED'))],
+    shows: { phase: Phase.FAILED, ...error('OOM') },
+  },
+  {
+    rule: 'with the error of its end rather than an earlier one',
+    steps: [ok(workflow('FAILING', error('OOM'))), ok(workflow('FAILED', error('Disk')))],
+    shows: { ...error('Disk') },
+  },
+  {
+    rule: 'with why it was aborted',
+    steps: [ok(terminate), ok(workflow('ABORTED'))],
+    shows: { phase: Phase.ABORTED, outputResult: { case: 'abortMetadata', value: { cause: 'enough', principal: '' } } },
+  },
+  {
+    rule: 'with why it was aborted, whatever error the engine has for it',
+    steps: [ok(terminate), ok(workflow('ABORTED', error('Killed')))],
+    shows: { outputResult: { case: 'abortMetadata', value: { cause: 'enough' } } },
+  },
+  {
+    rule: 'SUCCEEDED all the same when the termination came too late',
+    steps: [ok(terminate), ok(workflow('SUCCEEDED', located('s3://b/o')))],
+    shows: { phase: Phase.SUCCEEDED, outputResult: locatedAt('s3://b/o') },
+  },
+  {
+    rule: 'aborted by the engine for a reason of its own',
+    steps: [ok(workflow('ABORTED', error('Evicted', 'the node went away')))],
+    shows: { outputResult: { case: 'abortMetadata', value: { cause: 'the node went away' } } },
+  },
+];
+
+type Cluster = { readonly rule: string; readonly steps: readonly Step[]; readonly cluster: string };
+
+const CLUSTERS: readonly Cluster[] = [
+  { rule: 'that of who queues it', steps: [ok(named('QUEUED', 'east'))], cluster: 'east' },
+  {
+    rule: 'that of who queues it last',
+    steps: [ok(named('QUEUED', 'east')), ok(named('QUEUED', 'west'))],
+    cluster: 'west',
+  },
+  { rule: 'none where the default producer has it', steps: [ok(named('QUEUED', 'propeller'))], cluster: '' },
+  {
+    rule: 'the same when the default producer reports',
+    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', ''))],
+    cluster: 'east',
+  },
+];
+
+type Found = Story & { readonly filters: string };
+
+const FILTERS: readonly Found[] = [
+  { rule: 'its phase', steps: [ok(workflow('FAILING'))], filters: 'eq(phase,FAILING)' },
+  { rule: 'when it started', steps: [ok(at('RUNNING', 10))], filters: 'gte(started_at,2026-01-01T00:00:10Z)' },
+  {
+    rule: 'when it was updated',
+    steps: [ok(at('RUNNING', 3e8))],
+    filters: 'gt(execution_updated_at,2035-01-01T00:00:00Z)',
+  },
+  { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
+  { rule: 'the kind of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_kind,USER)' },
+  { rule: 'the code of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
+  { rule: 'its cluster', steps: [ok(named('QUEUED', 'north'))], filters: 'eq(cluster,north)' },
+  { rule: 'why it was aborted', steps: [ok(terminate)], filters: 'eq(abort_cause,enough)' },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `told-${way}-${(count += 1)}`);
+  const get = (id: ExecutionId) => plane[way].call(method.getExecution, { id });
+
+  describe('CreateWorkflowEvent wants', () => {
+    let id: ExecutionId;
+    beforeAll(async () => {
+      id = await launch();
+    });
+    const whole = () =>
+      create(WorkflowExecutionEventRequestSchema, workflowReport({ ...id }, { phase: Phase.RUNNING }));
+
+    it.each(way === 'grpc' ? [...REFUSED, ...UNSAID] : REFUSED)('$rule', async (row) => {
+      await expectRefused(plane, way, [method.createWorkflowEvent, whole], row);
+    });
+  });
+
+  it.each(sampled(way, MATRIX))('$to after $from: $answered', async ({ from, to, answered }) => {
+    const id = await launch();
+    const before = ['QUEUED', ...WAYS[from]].map((phase) => ok(workflow(phase as Names)));
+    await tell(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
+    expect(Phase[(await get(id)).closure!.phase]).toBe(answered === 'ok' ? to : from);
+  });
+
+  describe('as decided:', () => {
+    it.each(DECIDED)('$rule', async ({ steps }) => tell(plane, way, await launch(), steps));
+  });
+
+  describe('an execution is shown', () => {
+    it.each(sampled(way, FOLDS))('$rule', async ({ steps, shows }) => {
+      const id = await launch();
+      await tell(plane, way, id, steps);
+      expectShown((await get(id)).closure, shows);
+    });
+  });
+
+  describe('the cluster of an execution is', () => {
+    it.each(CLUSTERS)('$rule', async ({ steps, cluster }) => {
+      const id = await launch();
+      await tell(plane, way, id, steps);
+      expect((await get(id)).spec!.metadata?.systemMetadata?.executionCluster ?? '').toBe(cluster);
+    });
+  });
+
+  describe('an execution is found by', () => {
+    it.each(FILTERS)('$rule', async ({ steps, filters }) => {
+      const id = await launch();
+      const found = async () => {
+        const request = { id: PLACE, filters: `${filters}+eq(name,${id.name})` };
+        return (await plane[way].call(method.listExecutions, request)).executions;
+      };
+      expect(await found()).toEqual([]);
+      await tell(plane, way, id, steps);
+      expect((await until(found, ({ length }) => length > 0)).map((each) => each.id!.name)).toEqual([id.name]);
+    });
+  });
+});

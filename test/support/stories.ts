@@ -1,0 +1,96 @@
+import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { expect } from 'vitest';
+
+import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { ControlPlane } from './control-plane.js';
+import { type ExecutionId, workflowReport } from './reports.js';
+import type { Answer, Transport } from './transports.js';
+
+const { method } = AdminService;
+
+type Fields<Desc extends Parameters<typeof fromBinary>[0]> = Omit<
+  Exclude<MessageInitShape<Desc>, { readonly $typeName: string }>,
+  'phase'
+>;
+
+/** Something that is asked about an execution. */
+export type Asked = (transport: Transport, id: ExecutionId) => Promise<Answer>;
+
+/** An engine says which phase an execution has, and what else it knows. */
+export const workflow =
+  (phase: keyof typeof Phase, more: Fields<typeof WorkflowExecutionEventSchema> = {}): Asked =>
+  (transport, id) =>
+    transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase[phase], ...more }));
+
+/** One step of a story: what is asked, how that is answered, and whether anything is recorded. */
+export type Step = {
+  readonly ask: Asked;
+  readonly code: string;
+  readonly says: string;
+  /** The detail of the status. */
+  readonly reason: object | undefined;
+  readonly isRecorded: boolean;
+};
+
+const OK: Omit<Step, 'ask'> = { code: 'OK', says: '', reason: undefined, isRecorded: true };
+
+export const ok = (ask: Asked): Step => ({ ...OK, ask });
+
+/** The phase is known, and something that is said of it is not: that is kept. */
+export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS', says: 'already recorded' });
+
+/** All of it is known. */
+export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
+
+/** The execution has left the phase behind. */
+export const stale = (ask: Asked): Step => ({ ...again(ask), says: 'was left behind' });
+
+/** Refused; nothing is recorded. */
+export const refused = (code: string, ask: Asked, says: string, reason?: object): Step => ({
+  ...{ ask, code, says, reason },
+  isRecorded: false,
+});
+
+/** Refused, because it has ended in a phase, which the detail names. */
+export const ended = (ask: Asked, currentPhase: string): Step =>
+  refused('FAILED_PRECONDITION', ask, 'Invalid phase change', {
+    case: 'alreadyInTerminalState',
+    value: { currentPhase },
+  });
+
+/** Refused, because it comes from another cluster than the execution's. */
+export const foreign = (ask: Asked, cluster: string): Step =>
+  refused('FAILED_PRECONDITION', ask, cluster, { case: 'incompatibleCluster', value: { cluster } });
+
+const reasonOf = ({ details: [detail] }: Answer): unknown =>
+  detail && fromBinary(EventFailureReasonSchema, detail.value).reason;
+
+/** Tells a story of an execution step by step, and holds each answer, and the log, against it. */
+export const tell = async (
+  { head, ...plane }: ControlPlane,
+  way: 'grpc' | 'rest',
+  id: ExecutionId,
+  steps: readonly Step[],
+): Promise<void> => {
+  for (const { ask, code, says, reason, isRecorded } of steps) {
+    const before = await head();
+    const answer = await ask(plane[way], id);
+    const seen = { code: answer.code, message: answer.message, isRecorded: (await head()) > before };
+    expect(seen).toEqual({ code, message: expect.stringContaining(says) as string, isRecorded });
+    if (reason === undefined) expect(answer.details).toEqual([]);
+    else expect(reasonOf(answer)).toMatchObject(reason);
+  }
+};
+
+/** Holds the fields of an answer that are named against it; those that are undefined are not there. */
+export const expectShown = (answered: object | undefined, shown: Readonly<Record<string, unknown>>): void => {
+  const all = new Map<string, unknown>(Object.entries(answered ?? {}));
+  for (const [field, value] of Object.entries(shown)) {
+    const seen = { [field]: all.get(field) };
+    if (value === undefined) expect(seen).toEqual({ [field]: undefined });
+    else expect(seen).toMatchObject({ [field]: value });
+  }
+};
