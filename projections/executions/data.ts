@@ -5,7 +5,7 @@ import { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/
 import { type ExecutionEvent, executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type Past, unlessUnreadable } from '../kernel/past.js';
+import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../kernel/past.js';
 import type { StoredDocument } from '../kernel/read-store.js';
 
 /** An execution's document is keyed by its stream. */
@@ -13,8 +13,8 @@ const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise
   eventAt(past, executionCodec, key as StreamName, revision);
 
 /** What the execution runs with: the first event of its stream has it. */
-export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(past, `the inputs of ${document.key}`, async () => {
+export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     let revision = 0n;
     let event = await eventOf(past, document, revision);
     // Attempts that were kept from creating the execution come before the one that did.
@@ -24,10 +24,10 @@ export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralM
   });
 
 /** What the engine sent as outputs; unset when it sent a location, because engines' storage cannot be read from here. */
-export const outputsOf = async (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> => {
+export const outputsOf = async (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> => {
   const { outputs_at: revision } = document.fields;
   if (typeof revision !== 'number') return undefined;
-  return unlessUnreadable(past, `the outputs of ${document.key}`, async () => {
+  return unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
     const event = await eventOf(past, document, BigInt(revision));
     if (event?.type !== 'EngineReported') return undefined;
     const bytes = await bytesOf(event.data.message, past.payloads);

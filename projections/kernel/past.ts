@@ -14,20 +14,23 @@ export type Past = {
   readonly warn: (message: string, cause: unknown) => void;
 };
 
-/** The same for one call: what is fetched from the payloads waits until the transport has room for it. */
-export const pastFor = (past: Past, { makeRoom }: Call): Past =>
-  makeRoom === undefined
-    ? past
-    : {
-        ...past,
-        payloads: {
-          ...past.payloads,
-          get: async (ref) => {
-            await makeRoom(Number(ref.sizeBytes));
-            return past.payloads.get(ref);
-          },
-        },
-      };
+/** The same for one call, whose answer says what could not be read. */
+export type PastOfCall = Past & Pick<Call, 'unread'>;
+
+const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']>): PayloadStore => ({
+  ...payloads,
+  get: async (ref) => {
+    await makeRoom(Number(ref.sizeBytes));
+    return payloads.get(ref);
+  },
+});
+
+/** The past as one call reads it: what is fetched from the payloads waits until the transport has room for it. */
+export const pastFor = (past: Past, { makeRoom, unread }: Call): PastOfCall => ({
+  ...past,
+  ...(makeRoom && { payloads: withRoom(past.payloads, makeRoom) }),
+  ...(unread && { unread }),
+});
 
 /** The event at a revision of a stream; `undefined` when there is none. */
 export const eventAt = async <Event>(
@@ -42,17 +45,21 @@ export const eventAt = async <Event>(
   return undefined;
 };
 
-/** What a read answers; unset, and said to the operator, when the machinery fails: content is never invented. */
+/**
+ * What a field of the answer holds; unset, and said to the caller and the operator, when the machinery fails: content is
+ * never invented.
+ */
 export const unlessUnreadable = async <Value>(
-  { warn }: Past,
-  what: string,
+  { warn, unread }: PastOfCall,
+  { field, of }: { readonly field: string; readonly of: string },
   read: () => Promise<Value | undefined>,
 ): Promise<Value | undefined> => {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    warn(`cannot read ${what}`, error);
+    warn(`cannot read ${field} of ${of}`, error);
+    unread?.(field, error);
     return undefined;
   }
 };

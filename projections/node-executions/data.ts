@@ -9,7 +9,7 @@ import {
 import { executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type Past, unlessUnreadable } from '../kernel/past.js';
+import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../kernel/past.js';
 import type { StoredDocument } from '../kernel/read-store.js';
 
 /** The engine's own message at the revision that a field of the document names. */
@@ -26,15 +26,15 @@ const messageAt = async (
 };
 
 /** What the engine sent as inputs; unset when it sent a location, because engines' storage cannot be read from here. */
-export const inputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(past, `the inputs of ${document.key}`, async () => {
+export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     const input = (await messageAt(past, document, 'inputs_at'))?.inputValue;
     return input?.case === 'inputData' ? input.value : undefined;
   });
 
 /** What the engine sent as outputs; unset when it sent a location. */
-export const outputsOf = (past: Past, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(past, `the outputs of ${document.key}`, async () => {
+export const outputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
     const result = (await messageAt(past, document, 'outputs_at'))?.outputResult;
     return result?.case === 'outputData' ? result.value : undefined;
   });

@@ -14,7 +14,7 @@ import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/ev
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { latestDocument } from '../kernel/freshness.js';
-import { type Past, pastFor } from '../kernel/past.js';
+import { type Past, type PastOfCall, pastFor, unlessUnreadable } from '../kernel/past.js';
 import type { StoredDocument } from '../kernel/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
@@ -60,12 +60,12 @@ const dynamicPart = (
   });
 };
 
-const dataOf = async (past: Past, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
+const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
   const node = fromBinary(NodeExecutionSchema, document.answer);
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
     inputsOf(past, document),
     outputsOf(past, document),
-    dynamicWorkflowOf(past, document),
+    unlessUnreadable(past, { field: 'dynamic_workflow', of: document.key }, () => dynamicWorkflowOf(past, document)),
   ]);
   return create(NodeExecutionGetDataResponseSchema, {
     // Nothing is signed, so these name nothing; clients expect the messages all the same.

@@ -14,7 +14,7 @@ import type { Freshness } from '../kernel/freshness.js';
 import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
-import { type Past, pastFor } from '../kernel/past.js';
+import { type Past, type PastOfCall, pastFor } from '../kernel/past.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../kernel/run-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
@@ -38,7 +38,7 @@ const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
   return create(FlyteURLsSchema, { inputs: `${base}/i`, outputs: `${base}/o` });
 };
 
-const dataOf = async (past: Past, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
+const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
   const task = fromBinary(TaskExecutionSchema, document.answer);
   const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
   return create(TaskExecutionGetDataResponseSchema, {

@@ -9,6 +9,7 @@ import {
   type GetDataResponse,
   GetDataResponseSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { Fault } from '../kernel/fault.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import { MAX_EXPIRY_SECONDS } from './expiry.js';
 import { type DataAddress, dataAddress } from './flyte-url.js';
@@ -44,7 +45,8 @@ const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): Get
 /**
  * Gives the data behind an address.
  *
- * @throws {RpcError} NOT_FOUND where there is none that can be read: an empty map is never invented.
+ * @throws {RpcError} NOT_FOUND where there is none: an empty map is never invented.
+ * @throws {Fault} where it is there and cannot be read.
  */
 export const getData = async (
   services: DataProxyServices,
@@ -59,9 +61,10 @@ export const getData = async (
   }
   const { fullInputs, fullOutputs } = await workedOn(services, address, call);
   const map = part === 'i' ? fullInputs : fullOutputs;
+  if (map instanceof Fault) throw map;
   if (!map) {
     const what = part === 'i' ? 'inputs' : 'outputs';
-    throw new RpcError('NOT_FOUND', `${flyteUrl}: no ${what} are recorded that can be read`);
+    throw new RpcError('NOT_FOUND', `${flyteUrl}: no ${what} are recorded here`);
   }
   const data = name === undefined ? { case: 'literalMap' as const, value: map } : literalOf(map, name, address);
   return create(GetDataResponseSchema, { data });

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
+import type { FaultCode } from '../kernel/fault.js';
 import type { Call } from '../kernel/rpc.js';
 import type { PositionTokens } from './position-token.js';
 
-/** A call on its way, and the position that its answer stands on once the handler has said so. */
-export type OpenCall = Call & { position: bigint | undefined };
+/** A call on its way, and what its handler has said of the answer besides the message. */
+export type OpenCall = Call & {
+  /** The position that the answer stands on. */
+  position: bigint | undefined;
+  /** The fields that could not be read, and why. */
+  readonly unreadFields: Map<string, FaultCode>;
+};
 
 /** What a transport knows of a request besides its message. */
 export type Arrival = {
@@ -43,11 +49,26 @@ export const openCall = (arrival: Arrival, requestId: string, positions: Positio
     isCancelled: arrival.isCancelled,
     makeRoom: arrival.makeRoom,
     position: undefined,
+    unreadFields: new Map(),
     answeredAt: (position) => {
       call.position = position;
+    },
+    unread: (field, { code }) => {
+      call.unreadFields.set(field, code);
     },
     ...(minPosition === undefined ? undefined : { minPosition: positions.parse(minPosition) }),
     ...(idempotencyKey === undefined ? undefined : { idempotencyKey }),
   };
   return call;
 };
+
+/** What an answer says of itself besides the message, by the name of the trailer or header. */
+export const noteOf = (
+  { position, unreadFields }: OpenCall,
+  positions: PositionTokens,
+): readonly (readonly [name: string, value: string])[] => [
+  ...(position === undefined ? [] : ([['flightlog-position', positions.format(position)]] as const)),
+  ...(unreadFields.size === 0
+    ? []
+    : ([['flightlog-unread', [...unreadFields].map((each) => each.join('=')).join(', ')]] as const)),
+];

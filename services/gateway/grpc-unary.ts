@@ -4,7 +4,7 @@ import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCal
 
 import { RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { CallRoom } from './room.js';
-import { type OpenCall, openCall, requestIdOf } from './call.js';
+import { noteOf, type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, encodeAnswer, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { grpcError } from './grpc-trailer.js';
 import { logFailure } from './log.js';
@@ -23,9 +23,10 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 const header = (metadata: Metadata, name: string): string | undefined => metadata.get(name)[0]?.toString();
 
 const trailerOf = (call: OpenCall | undefined, { positions }: Hosting): Metadata | undefined => {
-  if (call?.position === undefined) return undefined;
+  const notes = call === undefined ? [] : noteOf(call, positions);
+  if (notes.length === 0) return undefined;
   const trailer = new Metadata();
-  trailer.set('flightlog-position', positions.format(call.position));
+  for (const [name, value] of notes) trailer.set(name, value);
   return trailer;
 };
 

@@ -104,7 +104,10 @@ export const operationOf = (
     responses: {
       200: {
         description: comments[method.output.typeName] ?? 'Done.',
-        headers: { 'flightlog-position': { $ref: '#/components/headers/position' } },
+        headers: {
+          'flightlog-position': { $ref: '#/components/headers/position' },
+          'flightlog-unread': { $ref: '#/components/headers/unread' },
+        },
         content: content(schemas.ofMessage(method.output)),
       },
       default: { $ref: '#/components/responses/Error' },

@@ -127,6 +127,11 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       parameters,
       headers: {
         position: { description: 'The position in the log that the answer stands on.', schema: { type: 'string' } },
+        unread: {
+          description:
+            'Fields that are unset because what they hold could not be read, and why: `full_inputs=FAULT, …`.',
+          schema: { type: 'string' },
+        },
       },
       responses: {
         Error: {

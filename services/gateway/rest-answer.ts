@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { type Answer, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { CallRoom } from './room.js';
-import { type OpenCall, openCall, requestIdOf } from './call.js';
+import { noteOf, type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
 import { logFailure } from './log.js';
 import type { Bindings } from './rest-bindings.js';
@@ -36,10 +36,9 @@ const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | st
   sendBody(request, reply, typeof body === 'string' ? Buffer.from(body) : asBuffer(body));
 };
 
-const sendPosition = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
-  if (call?.position === undefined) return;
-  const token = positions.format(call.position);
-  void reply.headers({ 'flightlog-position': token, 'grpc-metadata-flightlog-position': token });
+const sendNotes = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
+  for (const [name, value] of call === undefined ? [] : noteOf(call, positions))
+    void reply.headers({ [name]: value, [`grpc-metadata-${name}`]: value });
 };
 
 /** A text as a header can carry it: one line of printable ASCII. */
@@ -134,13 +133,13 @@ export const answerRequest = async (
     const { write } = dialectsOf(request);
     const body = await within(timeout, bodyFor({ request, addressed, call }, reply, hosting));
     if (body.length > UNCOUNTED_BYTES) room().fill(body.length);
-    sendPosition(reply, call, hosting);
+    sendNotes(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
     send({ request, reply }, write, body);
   } catch (thrown) {
     const requestId = done.call?.requestId ?? requestIdOf(header(request, 'x-request-id'));
     logFailure(hosting.logger, thrown, { requestId, rpc: done.endpoint?.name ?? 'none' });
-    sendPosition(reply, done.call, hosting);
+    sendNotes(reply, done.call, hosting);
     code = sendFailure(request, reply, thrown);
   }
   if (done.endpoint) hosting.onAnswered?.(done.endpoint, code, performance.now() - startedAt);

@@ -17,7 +17,9 @@ const ACCEPTED = [
   'x-request-id',
 ];
 
-const EXPOSED = ['flightlog-position', 'grpc-metadata-flightlog-position', 'grpc-metadata-content-type'];
+const NOTES = ['flightlog-position', 'flightlog-unread'];
+
+const EXPOSED = [...NOTES, ...NOTES.map((name) => `grpc-metadata-${name}`), 'grpc-metadata-content-type'];
 
 const MAX_AGE_S = 600;
 

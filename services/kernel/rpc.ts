@@ -8,6 +8,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 
+import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
 import { contentOf, type Idempotency, MAX_KEY } from './idempotency.js';
 
@@ -73,6 +74,11 @@ export interface Call {
   readonly makeRoom?: (bytes: number) => Promise<void>;
   /** Says which position the answer stands on; the transport sends it along as `flightlog-position`. */
   answeredAt(position: bigint): void;
+  /**
+   * Says that a field of the answer is unset because what it holds could not be read; the transport sends it along as
+   * `flightlog-unread`.
+   */
+  readonly unread?: (field: string, fault: Fault) => void;
 }
 
 /** An answer that is already encoded goes out as it is. */

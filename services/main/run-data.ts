@@ -7,7 +7,9 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { RunData, WorkedOn } from '../data-proxy/ports.js';
+import type { Fault } from '../kernel/fault.js';
 import type { Answer, Call, Route } from '../kernel/rpc.js';
 
 type Ask = <Input extends DescMessage, Output extends DescMessage>(
@@ -26,12 +28,16 @@ const asking =
     return answer instanceof Uint8Array ? fromBinary(method.output, answer) : answer;
   };
 
-type Maps = { readonly [Map in keyof WorkedOn]?: WorkedOn[Map] | undefined };
+type Maps = { readonly fullInputs?: LiteralMap | undefined; readonly fullOutputs?: LiteralMap | undefined };
 
-const mapsOf = ({ fullInputs, fullOutputs }: Maps): WorkedOn => ({
-  ...(fullInputs && { fullInputs }),
-  ...(fullOutputs && { fullOutputs }),
-});
+/** What is read with a call, and in the place of what could not be read the fault. */
+const workedOn = async (call: Call, read: (call: Call) => Promise<Maps>): Promise<WorkedOn> => {
+  const faults = new Map<string, Fault>();
+  const maps = await read({ ...call, unread: (field, fault) => void faults.set(field, fault) });
+  const fullInputs = maps.fullInputs ?? faults.get('full_inputs');
+  const fullOutputs = maps.fullOutputs ?? faults.get('full_outputs');
+  return { ...(fullInputs && { fullInputs }), ...(fullOutputs && { fullOutputs }) };
+};
 
 /** The data of runs as the read models answer it. */
 export const runData = (routes: readonly Route[]): RunData => {
@@ -39,12 +45,12 @@ export const runData = (routes: readonly Route[]): RunData => {
   const { method } = AdminService;
   return {
     node: (id, call) => ask(method.getNodeExecution, { id }, call),
-    ofNode: async (id, call) => mapsOf(await ask(method.getNodeExecutionData, { id }, call)),
+    ofNode: (id, call) => workedOn(call, (of) => ask(method.getNodeExecutionData, { id }, of)),
     ofAttempt: async (nodeExecutionId, attempt, call) => {
       const filters = `eq(retry_attempt,${attempt})`;
       const { taskExecutions } = await ask(method.listTaskExecutions, { nodeExecutionId, filters, limit: 1 }, call);
       const id = taskExecutions[0]?.id;
-      return id && mapsOf(await ask(method.getTaskExecutionData, { id }, call));
+      return id && workedOn(call, (of) => ask(method.getTaskExecutionData, { id }, of));
     },
   };
 };

@@ -23,6 +23,8 @@ export type Answer = {
   readonly bytes: Uint8Array;
   /** `flightlog-position`. */
   readonly position: string | undefined;
+  /** `flightlog-unread`. */
+  readonly unread: string | undefined;
 };
 
 /** A status other than OK. */
@@ -89,7 +91,8 @@ export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl
     const [status] = answer.metadata.get('grpc-status-details-bin');
     const details = status === undefined ? [] : fromBinary(StatusSchema, new Uint8Array(Buffer.from(status))).details;
     const position = answer.metadata.get('flightlog-position')[0]?.toString();
-    return { ...answer, details, position };
+    const unread = answer.metadata.get('flightlog-unread')[0]?.toString();
+    return { ...answer, details, position, unread };
   };
   return transport(`gRPC (${callersPackage})`, callersPackage, send, client.close);
 };
@@ -100,8 +103,9 @@ export const overRest = (ready: Ready, body: RestBody = 'json'): Transport => {
   const send: Transport['send'] = async (rpc, request, headers = {}) => {
     const answer = await client.raw(rpc, request, { body, headers });
     const position = answer.headers.get('flightlog-position') ?? undefined;
-    if (answer.code === 'OK') return { ...answer, details: [], position };
-    return { ...answer, bytes: new Uint8Array(), details: statusOf(answer).details, position };
+    const unread = answer.headers.get('flightlog-unread') ?? undefined;
+    if (answer.code === 'OK') return { ...answer, details: [], position, unread };
+    return { ...answer, bytes: new Uint8Array(), details: statusOf(answer).details, position, unread };
   };
   return transport(`REST (${body})`, 'platformidl', send);
 };

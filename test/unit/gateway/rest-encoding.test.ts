@@ -128,6 +128,7 @@ describe('a page of another origin', () => {
     const answer = await toy.get(TASK, { origin: PAGE });
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
     expect(answer.headers.get('access-control-expose-headers')).toContain('flightlog-position');
+    expect(answer.headers.get('access-control-expose-headers')).toContain('flightlog-unread');
     const refused = await toy.get('/api/v1/tasks/p/d/n/none', { origin: PAGE });
     expect(refused.headers.get('access-control-allow-origin')).toBe(PAGE);
   });

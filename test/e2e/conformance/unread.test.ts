@@ -1,0 +1,141 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { create, type DescMessage, type DescMethodUnary, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  NodeExecution_Phase as Phase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as WorkflowPhase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { helloRequest, literal } from '../../support/hello.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../../support/reports.js';
+
+const { method } = AdminService;
+
+/** Larger than what the log itself holds. */
+const LARGE = 'x'.repeat(100_000);
+
+/** Ways in which an object can be lost, and the fault that each is. */
+const LOSSES: Readonly<Record<string, (path: string) => void>> = {
+  'corrupt-payload': (path) => writeFileSync(path, 'other content'),
+  'store-unavailable': (path) => {
+    rmSync(path);
+    mkdirSync(path);
+  },
+};
+const losses = Object.keys(LOSSES).map(
+  (name) => [name, name === 'corrupt-payload' ? 'INTERNAL' : 'UNAVAILABLE'] as const,
+);
+
+let plane: ControlPlane;
+let launched = 0;
+
+const objectsOf = ({ project, domain, name }: ExecutionId): string[] => {
+  const folder = join(plane.directory, 'payloads', 'runs', project, domain, name);
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+};
+
+const launch = async (input: string): Promise<ExecutionId> => {
+  const request = helloRequest(`unread-${(launched += 1)}`, ({ inputs }) => {
+    inputs!.literals['name'] = create(LiteralSchema, literal(input));
+  });
+  return (await plane.grpc.call(method.createExecution, request)).id!;
+};
+
+const map = (text: string) => ({ literals: { o0: literal(text) } });
+const inputs = (text: string) => ({ inputValue: { case: 'inputData', value: map(text) } }) as const;
+const outputs = (text: string) => ({ outputResult: { case: 'outputData', value: map(text) } }) as const;
+
+/** Loses what the log does not hold itself. */
+const lose = (run: ExecutionId, loss: string): void => {
+  const paths = objectsOf(run);
+  expect(paths.length).toBeGreaterThan(0);
+  for (const path of paths) LOSSES[loss]?.(path);
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+/** Asks over both transports; each says the same. */
+const ask = async <Input extends DescMessage, Output extends DescMessage>(
+  rpc: DescMethodUnary<Input, Output>,
+  request: MessageInitShape<Input>,
+) => {
+  const [grpc, rest] = [await plane.grpc.refused(rpc, request), await plane.rest.refused(rpc, request)];
+  expect(rest).toMatchObject({ code: grpc.code, unread: grpc.unread });
+  expect(fromBinary(rpc.output, rest.bytes)).toEqual(fromBinary(rpc.output, grpc.bytes));
+  return { code: grpc.code, unread: grpc.unread, answer: fromBinary(rpc.output, grpc.bytes) };
+};
+
+const getData = (run: ExecutionId, rest: string) =>
+  ask(DataProxyService.method.getData, { flyteUrl: `flyte://v1/${run.project}/${run.domain}/${run.name}/${rest}` });
+
+describe.each(losses)('a payload that is lost as %s', (loss, status) => {
+  it('leaves the inputs of an execution unset, and its outputs as they are', async () => {
+    const id = await launch(LARGE);
+    const report = workflowReport(id, { phase: WorkflowPhase.SUCCEEDED, ...outputs('small') });
+    await plane.grpc.call(method.createWorkflowEvent, report);
+    const whole = await ask(method.getExecutionData, { id });
+    expect(whole).toMatchObject({ code: 'OK', unread: undefined });
+    expect(whole.answer.fullInputs).toBeDefined();
+    lose(id, loss);
+    const { code, unread, answer } = await ask(method.getExecutionData, { id });
+    expect({ code, unread }).toEqual({ code: 'OK', unread: `full_inputs=${loss}` });
+    expect(answer.fullInputs).toBeUndefined();
+    expect(answer.fullOutputs).toMatchObject(map('small'));
+  });
+
+  it('leaves what a node has worked on and made of itself unset, and the rest as it is', async () => {
+    const executionId = await launch('small');
+    const id = { executionId, nodeId: 'n0' };
+    const template = { ...HELLO_TASK, resourceType: ResourceType.WORKFLOW };
+    const dynamicWorkflow = { id: template, compiledWorkflow: { primary: { template: { id: template } } } };
+    const send = (event: Parameters<typeof nodeReport>[2]) =>
+      plane.grpc.call(method.createNodeEvent, nodeReport(executionId, 'n0', event));
+    await send({ phase: Phase.QUEUED, ...inputs('small') });
+    await send({
+      phase: Phase.SUCCEEDED,
+      ...outputs(LARGE),
+      targetMetadata: { case: 'taskNodeMetadata', value: { dynamicWorkflow } },
+    });
+    expect((await ask(method.getNodeExecutionData, { id })).answer).toMatchObject({ dynamicWorkflow });
+    lose(executionId, loss);
+    const { code, unread, answer } = await ask(method.getNodeExecutionData, { id });
+    expect({ code, unread }).toEqual({ code: 'OK', unread: `full_outputs=${loss}, dynamic_workflow=${loss}` });
+    expect(answer.fullInputs).toMatchObject(map('small'));
+    expect(answer).not.toHaveProperty('fullOutputs');
+    expect(answer).not.toHaveProperty('dynamicWorkflow');
+    expect(await getData(executionId, 'n0/i')).toMatchObject({ code: 'OK', unread: undefined });
+    expect(await getData(executionId, 'n0/o')).toMatchObject({ code: status });
+    expect(await getData(executionId, 'n0/o/o0')).toMatchObject({ code: status });
+    expect(await ask(method.getDynamicNodeWorkflow, { id })).toMatchObject({ code: status });
+  });
+
+  it('leaves what an attempt of a task has worked on unset, and its logs as they are', async () => {
+    const executionId = await launch('small');
+    const id = { nodeExecutionId: { executionId, nodeId: 'n0' }, taskId: HELLO_TASK, retryAttempt: 0 };
+    await plane.grpc.call(method.createNodeEvent, nodeReport(executionId, 'n0', { phase: Phase.RUNNING }));
+    const log = { uri: 'https://logs/0', name: 'log' };
+    const event = { phase: TaskPhase.SUCCEEDED, logs: [log], ...inputs(LARGE), ...outputs(LARGE) };
+    await plane.grpc.call(method.createTaskEvent, taskReport(executionId, 'n0', event));
+    expect((await ask(method.getTaskExecutionData, { id })).answer).toMatchObject({ fullInputs: map(LARGE) });
+    lose(executionId, loss);
+    const { code, unread, answer } = await ask(method.getTaskExecutionData, { id });
+    expect({ code, unread }).toEqual({ code: 'OK', unread: `full_inputs=${loss}, full_outputs=${loss}` });
+    expect(answer).not.toHaveProperty('fullInputs');
+    expect(answer.logs).toMatchObject([log]);
+    expect(await getData(executionId, 'n0/0/i')).toMatchObject({ code: status });
+  });
+});
