@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { DataDirectoryUnusable } from '../kernel/fault.js';
@@ -34,16 +34,27 @@ const read = (file: string): Uint8Array | undefined => {
   }
 };
 
-const make = (file: string): Uint8Array => {
-  const key = randomBytes(KEY_BYTES);
+const write = (file: string, key: Uint8Array): void => {
   const handle = openSync(file, 'wx', OWNER_ONLY);
   try {
-    writeSync(handle, key.toString('base64'));
+    writeSync(handle, Buffer.from(key).toString('base64'));
     fsyncSync(handle);
   } finally {
     closeSync(handle);
   }
-  return key;
+};
+
+/** Whole or not at all, and the first one stays: processes that share a key may all make it at once. */
+const make = (file: string): void => {
+  const own = `${file}.${randomBytes(6).toString('hex')}`;
+  write(own, randomBytes(KEY_BYTES));
+  try {
+    linkSync(own, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
 };
 
 /**
@@ -55,8 +66,9 @@ const make = (file: string): Uint8Array => {
 export const linkKey = (directory: string): Uint8Array => {
   const file = join(directory, 'link.key');
   try {
-    const key = read(file) ?? make(file);
-    if (key.length !== KEY_BYTES) throw new Error('it is not 32 bytes in base64; remove it, and a new one is made');
+    if (read(file) === undefined) make(file);
+    const key = read(file);
+    if (key?.length !== KEY_BYTES) throw new Error('it is not 32 bytes in base64; remove it, and a new one is made');
     return key;
   } catch (error) {
     throw new DataDirectoryUnusable(
