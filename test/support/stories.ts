@@ -2,11 +2,19 @@ import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { expect } from 'vitest';
 
 import { EventFailureReasonSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import type {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { ControlPlane } from './control-plane.js';
-import { type ExecutionId, workflowReport } from './reports.js';
+import { type ExecutionId, nodeReport, taskReport, workflowReport } from './reports.js';
 import type { Answer, Transport } from './transports.js';
 
 const { method } = AdminService;
@@ -24,6 +32,18 @@ export const workflow =
   (phase: keyof typeof Phase, more: Fields<typeof WorkflowExecutionEventSchema> = {}): Asked =>
   (transport, id) =>
     transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase[phase], ...more }));
+
+/** The same of a node, `n0` unless it says otherwise. */
+export const node =
+  (phase: keyof typeof NodePhase, more: Fields<typeof NodeExecutionEventSchema> = {}, nodeId = 'n0'): Asked =>
+  (transport, id) =>
+    transport.refused(method.createNodeEvent, nodeReport(id, nodeId, { phase: NodePhase[phase], ...more }));
+
+/** The same of an attempt of the task of `n0`. */
+export const task =
+  (phase: keyof typeof TaskPhase, more: Fields<typeof TaskExecutionEventSchema> = {}): Asked =>
+  (transport, id) =>
+    transport.refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[phase], ...more }));
 
 /** One step of a story: what is asked, how that is answered, and whether anything is recorded. */
 export type Step = {

@@ -1,0 +1,589 @@
+import { create } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type NodeExecutionEventRequest,
+  NodeExecutionEventRequestSchema,
+} from '../../../proto/gen/platformidl/admin/event_pb.js';
+import type {
+  NodeExecutionClosure,
+  NodeExecutionMetaData,
+} from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus as Cache } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import {
+  ExecutionError_ErrorKind as Kind,
+  NodeExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello, literal } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
+import {
+  again,
+  type Asked,
+  ended,
+  expectShown,
+  foreign,
+  known,
+  node,
+  ok,
+  refused,
+  type Step,
+  task,
+  tell,
+  workflow,
+} from '../../support/stories.js';
+
+const { method } = AdminService;
+const CHILD = { ...PLACE, name: 'child-of-a-node' };
+const NOBODY = { ...PLACE, name: 'nobody' };
+
+let plane: ControlPlane;
+let count = 0;
+beforeAll(async () => {
+  plane = await startControlPlane({ FLIGHTLOG_MAX_OUTPUT_BYTES: '1000' });
+  await register(plane.grpc, withNeeds('01-hello'));
+  for (const name of [CHILD.name, 'another-child']) await launchHello(plane.grpc, name);
+});
+afterAll(() => plane.close());
+
+type Names = keyof typeof Phase;
+type More = NonNullable<Parameters<typeof node>[1]>;
+
+const PHASES = [
+  'UNDEFINED',
+  'QUEUED',
+  'RUNNING',
+  'SUCCEEDED',
+  'FAILING',
+  'FAILED',
+  'ABORTED',
+  'SKIPPED',
+  'TIMED_OUT',
+  'DYNAMIC_RUNNING',
+  'RECOVERED',
+] as const;
+const ENDS: ReadonlySet<string> = new Set(['SUCCEEDED', 'FAILED', 'ABORTED', 'SKIPPED', 'TIMED_OUT', 'RECOVERED']);
+
+const stepTo = (from: string, to: string, ask: Asked): Step => {
+  if (from === to) return known(ask);
+  return ENDS.has(from) ? ended(ask, from) : ok(ask);
+};
+
+const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
+
+const at = (phase: Names, seconds: number, more: More = {}) => node(phase, { occurredAt: second(seconds), ...more });
+const from = (producerId: string, phase: Names = 'RUNNING') => node(phase, { producerId });
+const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
+/** A node that stands inside another. */
+const inside = (parent: string, nodeId = 'n0-0-n1') =>
+  node('QUEUED', { parentNodeMetadata: { nodeId: parent } }, nodeId);
+/** A node that an attempt of a task of `n0` has made. */
+const madeBy =
+  (retryAttempt: number, taskId = HELLO_TASK, of?: ExecutionId): Asked =>
+  (transport, id) => {
+    const nodeExecutionId = { executionId: of ?? id, nodeId: 'n0' };
+    return node(
+      'QUEUED',
+      { parentTaskMetadata: { id: { taskId, nodeExecutionId, retryAttempt } } },
+      'dn0',
+    )(transport, id);
+  };
+const started = (executionId: ExecutionId): More => ({
+  targetMetadata: { case: 'workflowNodeMetadata', value: { executionId } },
+});
+
+type Change = Changed<NodeExecutionEventRequest>;
+
+const noId: Change = ({ event }) => {
+  delete event!.id;
+};
+const noExecution: Change = ({ event }) => {
+  delete event!.id!.executionId;
+};
+const without = (part: 'project' | 'domain' | 'name'): Change => {
+  return ({ event }) => void (event!.id!.executionId![part] = '');
+};
+const nobody: Change = ({ event }) => void (event!.id!.executionId!.name = 'nobody');
+/** Sets what the field of a message is said to be. */
+const saying = (field: 'outputResult' | 'targetMetadata', fields: More): Change => {
+  const said = create(NodeExecutionEventSchema, fields)[field];
+  return ({ event }) => void Object.assign(event!, { [field]: said });
+};
+const outputs = (text: string): More => ({
+  outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
+});
+const large = saying('outputResult', outputs('x'.repeat(1_000)));
+
+type Cached = Extract<NonNullable<More['targetMetadata']>, { readonly case?: 'taskNodeMetadata' }>['value'];
+const cached = (value: Cached & object): More => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
+const template = { id: { ...PLACE, name: 'made', version: 'v1' } };
+const made = (name: string, spec = ''): Cached & object => ({
+  dynamicWorkflow: {
+    id: { ...PLACE, name },
+    dynamicJobSpecUri: spec,
+    compiledWorkflow: { primary: { template: { ...template, id: { ...template.id, name } } } },
+  },
+});
+const dynamic = (dynamicWorkflow: (Cached & object)['dynamicWorkflow'] & object): Change =>
+  saying('targetMetadata', cached({ dynamicWorkflow }));
+const madeId = { ...PLACE, name: 'made' };
+
+const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
+  {
+    rule: '1: an event',
+    change: (request) => {
+      delete request.event;
+    },
+    says: 'missing event',
+  },
+  { rule: '1: an identifier', change: noId, says: 'missing id' },
+  { rule: '1: of an execution', change: noExecution, says: 'missing execution_id' },
+  { rule: '1: its project', change: without('project'), says: 'missing project' },
+  { rule: '1: its domain', change: without('domain'), says: 'missing domain' },
+  { rule: '1: its name', change: without('name'), says: 'missing name' },
+  { rule: '1: and of a node', change: ({ event }) => void (event!.id!.nodeId = ''), says: 'missing node_id' },
+  {
+    rule: 'a time',
+    change: ({ event }) => {
+      delete event!.occurredAt;
+    },
+    says: 'missing occurred_at',
+  },
+  {
+    rule: 'a phase that there is',
+    change: ({ event }) => void Object.assign(event!, { phase: 11 }),
+    says: 'phase: 11',
+  },
+  { rule: '1: the identifier of a dynamic workflow', change: dynamic({}), says: 'missing id of dynamic_workflow' },
+  { rule: '1: what it compiled to', change: dynamic({ id: madeId }), says: 'missing compiled dynamic workflow' },
+  {
+    rule: '1: its primary',
+    change: dynamic({ id: madeId, compiledWorkflow: {} }),
+    says: 'missing primary dynamic workflow',
+  },
+  {
+    rule: '1: with a template',
+    change: dynamic({ id: madeId, compiledWorkflow: { primary: { connections: {} } } }),
+    says: 'missing primary dynamic workflow template',
+  },
+  {
+    rule: '1: the execution of a child',
+    change: saying('targetMetadata', { targetMetadata: { case: 'workflowNodeMetadata', value: {} } }),
+    says: 'missing execution_id',
+  },
+  { rule: '1: outputs up to the limit', change: large, code: 'RESOURCE_EXHAUSTED', says: '> 1000)' },
+  { rule: '2: an execution that there is', change: nobody, code: 'NOT_FOUND', says: 'type execution with identifier' },
+  { rule: 'order: 1 before 2', change: all(large, nobody), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
+];
+
+type Story = { readonly rule: string; readonly steps: readonly Step[] };
+
+const DECIDED: readonly Story[] = [
+  {
+    rule: '3: of the cluster that has the execution',
+    steps: [ok(queuedBy('east')), foreign(from('west'), 'west'), ok(from('east')), ok(from('propeller', 'SUCCEEDED'))],
+  },
+  {
+    rule: '3: of no cluster where none has it',
+    steps: [foreign(from('west'), 'west'), ok(from('')), ok(from('propeller', 'SUCCEEDED'))],
+  },
+  {
+    rule: '3 before 5: the cluster before the parent',
+    steps: [foreign(node('QUEUED', { producerId: 'west', parentNodeMetadata: { nodeId: 'nobody' } }), 'west')],
+  },
+  {
+    rule: '3 before 7: the cluster before the phase',
+    steps: [ok(queuedBy('east')), ok(from('east')), foreign(from('west'), 'west')],
+  },
+  {
+    rule: 'before 3: what was said already is known, whoever has the execution now',
+    steps: [ok(queuedBy('east')), ok(from('east')), ok(queuedBy('west')), again(from('east'))],
+  },
+  { rule: '5: inside a node that there is', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
+  { rule: '5: not inside one that there is not', steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')] },
+  {
+    rule: '5: made by an attempt that there is',
+    steps: [ok(node('RUNNING')), ok(task('RUNNING', { retryAttempt: 1 })), ok(madeBy(1))],
+  },
+  {
+    rule: '5: not by another attempt',
+    steps: [ok(node('RUNNING')), ok(task('RUNNING')), refused('NOT_FOUND', madeBy(1), 'retry_attempt:1')],
+  },
+  {
+    rule: '5: nor by another task',
+    steps: [
+      ok(node('RUNNING')),
+      ok(task('RUNNING')),
+      refused('NOT_FOUND', madeBy(0, { ...HELLO_TASK, version: 'v2' }), 'type task execution'),
+    ],
+  },
+  {
+    rule: '5: nor by a task of another execution',
+    steps: [
+      ok(node('RUNNING')),
+      ok(task('RUNNING')),
+      refused('NOT_FOUND', madeBy(0, HELLO_TASK, CHILD), 'type task execution'),
+    ],
+  },
+  {
+    rule: '7: once, with the same time and content',
+    steps: [ok(node('RUNNING')), again(node('RUNNING')), ok(node('SUCCEEDED')), again(node('RUNNING'))],
+  },
+  {
+    rule: '7: and what is new of a phase is kept',
+    steps: [
+      ok(node('RUNNING')),
+      known(node('RUNNING', { deckUri: 's3://b/d' })),
+      again(node('RUNNING', { deckUri: 's3://b/d' })),
+    ],
+  },
+  {
+    rule: '7 before 8: the end is known when it comes again',
+    steps: [ok(node('FAILED')), again(node('FAILED')), known(at('FAILED', 60)), ended(node('SUCCEEDED'), 'FAILED')],
+  },
+  {
+    rule: '8 before 9: the end before the child',
+    steps: [ok(node('FAILED')), ended(node('RUNNING', started(NOBODY)), 'FAILED')],
+  },
+  {
+    rule: '9: with a child execution that there is',
+    steps: [ok(node('QUEUED')), ok(node('RUNNING', started(CHILD)))],
+  },
+  {
+    rule: '9: not with one that there is not',
+    steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', started(NOBODY)), 'type execution')],
+  },
+  {
+    rule: '9: nor where that is the first that is said of it',
+    steps: [refused('NOT_FOUND', node('RUNNING', started(NOBODY)), 'workflow_node_metadata')],
+  },
+  {
+    rule: '10: to and fro until it ends',
+    steps: [
+      ok(at('RUNNING', 1)),
+      ok(at('QUEUED', 2)),
+      ok(at('RUNNING', 3)),
+      again(at('RUNNING', 1)),
+      ok(at('DYNAMIC_RUNNING', 4)),
+      ok(at('RUNNING', 5)),
+      ok(at('SUCCEEDED', 6)),
+    ],
+  },
+  {
+    rule: 'after the end of its execution, once more: how it ended',
+    steps: [
+      ok(node('RUNNING')),
+      ok(workflow('FAILED')),
+      ended(node('QUEUED'), 'ABORTED'),
+      ok(node('SUCCEEDED')),
+      ended(node('FAILED'), 'SUCCEEDED'),
+    ],
+  },
+  {
+    rule: 'after the end of its execution, ABORTED: which says so itself',
+    steps: [ok(node('RUNNING')), ok(workflow('FAILED')), ok(node('ABORTED')), ended(node('FAILED'), 'ABORTED')],
+  },
+  {
+    rule: 'after the end of its execution for the first time, when it has ended',
+    steps: [ok(workflow('FAILED')), ended(node('RUNNING'), 'ABORTED'), ok(node('SKIPPED'))],
+  },
+];
+
+type Shown = Story & {
+  readonly closure?: Partial<Record<keyof NodeExecutionClosure, unknown>>;
+  readonly metadata?: Partial<Record<keyof NodeExecutionMetaData, unknown>>;
+  readonly inputUri?: string;
+};
+
+const error = (code: string): More => ({
+  outputResult: { case: 'error', value: { code, message: 'broken', kind: Kind.SYSTEM } },
+});
+const located = (value: string): More => ({ outputResult: { case: 'outputUri', value } });
+const reading = (value: string): More => ({ inputValue: { case: 'inputUri', value } });
+const catalogKey = { datasetId: { ...PLACE, name: 'catalog' } };
+const hit = { cacheStatus: Cache.CACHE_HIT, catalogKey };
+const shownCache = (value: object) => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
+
+const FOLDS: readonly Shown[] = [
+  ...PHASES.map((phase) => ({
+    rule: `${phase} from its first event on`,
+    steps: [ok(at(phase, 20))],
+    closure: { phase: Phase[phase], createdAt: second(20), updatedAt: second(20) },
+  })),
+  {
+    rule: 'created when its first event occurred',
+    steps: [ok(at('QUEUED', 20)), ok(at('RUNNING', 10))],
+    closure: { createdAt: second(20) },
+  },
+  {
+    rule: 'updated when an event was reported',
+    steps: [ok(at('QUEUED', 20, { reportedAt: second(25) }))],
+    closure: { updatedAt: second(25) },
+  },
+  {
+    rule: 'updated when it occurred where the report has the time zero',
+    steps: [ok(at('QUEUED', 20, { reportedAt: {} }))],
+    closure: { updatedAt: second(20) },
+  },
+  {
+    rule: 'never updated backwards',
+    steps: [ok(at('QUEUED', 20, { reportedAt: second(90) })), ok(at('RUNNING', 30))],
+    closure: { updatedAt: second(90) },
+  },
+  {
+    rule: 'started with its earliest RUNNING',
+    steps: [ok(at('RUNNING', 20)), ok(at('QUEUED', 25)), ok(at('RUNNING', 30)), known(at('RUNNING', 15))],
+    closure: { startedAt: second(15) },
+  },
+  {
+    rule: 'never started where it was not RUNNING',
+    steps: [ok(at('QUEUED', 20)), ok(at('DYNAMIC_RUNNING', 25)), ok(at('SUCCEEDED', 30))],
+    closure: { startedAt: undefined, duration: undefined },
+  },
+  ...(['SUCCEEDED', 'FAILED', 'ABORTED', 'SKIPPED', 'TIMED_OUT', 'RECOVERED'] as const).map((phase) => ({
+    rule: `as long as it took until ${phase}`,
+    steps: [ok(at('RUNNING', 10)), ok(at(phase, 70))],
+    closure: { duration: { seconds: 60n, nanos: 0 } },
+  })),
+  {
+    rule: 'without a length while it fails',
+    steps: [ok(at('RUNNING', 10)), ok(at('FAILING', 70))],
+    closure: { duration: undefined },
+  },
+  {
+    rule: 'with the location of its outputs',
+    steps: [ok(node('SUCCEEDED', located('s3://b/o')))],
+    closure: { outputResult: { case: 'outputUri', value: 's3://b/o' } },
+  },
+  { rule: 'with its outputs', steps: [ok(node('SUCCEEDED', outputs('all well')))], closure: outputs('all well') },
+  { rule: 'with its error', steps: [ok(node('FAILED', error('OOM')))], closure: error('OOM') },
+  {
+    rule: 'with no result before it ends',
+    steps: [ok(node('FAILING', error('OOM')))],
+    closure: { outputResult: { case: undefined } },
+  },
+  {
+    rule: 'with the result that came before it ended, where none came with the end',
+    steps: [ok(node('FAILING', error('OOM'))), ok(node('FAILED'))],
+    closure: error('OOM'),
+  },
+  {
+    rule: 'with a result that came after the end',
+    steps: [ok(node('SUCCEEDED')), known(node('SUCCEEDED', located('s3://b/o')))],
+    closure: { outputResult: { case: 'outputUri', value: 's3://b/o' } },
+  },
+  {
+    rule: 'without the error of a failure that was got over',
+    steps: [ok(node('RUNNING', error('OOM'))), ok(node('SUCCEEDED'))],
+    closure: { outputResult: { case: undefined } },
+  },
+  {
+    rule: 'with its deck, whichever phase it came in',
+    steps: [ok(node('RUNNING')), known(node('RUNNING', { deckUri: 's3://b/d' })), ok(node('SUCCEEDED'))],
+    closure: { deckUri: 's3://b/d' },
+  },
+  {
+    rule: 'with the deck that came last',
+    steps: [ok(node('RUNNING', { deckUri: 's3://b/1' })), ok(node('SUCCEEDED', { deckUri: 's3://b/2' }))],
+    closure: { deckUri: 's3://b/2' },
+  },
+  {
+    rule: 'with the location of its inputs, as it was said first',
+    steps: [ok(node('QUEUED')), ok(node('RUNNING', reading('s3://b/1'))), ok(node('SUCCEEDED', reading('s3://b/2')))],
+    inputUri: 's3://b/1',
+  },
+  {
+    rule: 'with the group and the name that its first event has',
+    steps: [ok(node('QUEUED', { retryGroup: '1', specNodeId: 'spec' })), ok(node('RUNNING', { retryGroup: '2' }))],
+    metadata: { retryGroup: '1', specNodeId: 'spec' },
+  },
+  {
+    rule: 'with what it is, which any event may say',
+    steps: [
+      ok(node('QUEUED', { isParent: true })),
+      ok(node('RUNNING', { isDynamic: true })),
+      known(node('RUNNING', { isArray: true })),
+      ok(node('SUCCEEDED', { isEager: true })),
+    ],
+    metadata: { isParentNode: true, isDynamic: true, isArray: true, isEager: true },
+  },
+  {
+    rule: 'with none of it where none is said',
+    steps: [ok(node('RUNNING'))],
+    metadata: { isParentNode: false, isDynamic: false, isArray: false, isEager: false },
+  },
+  { rule: 'with what its cache says', steps: [ok(node('SUCCEEDED', cached(hit)))], closure: shownCache(hit) },
+  {
+    rule: 'with what its cache said, when later events are silent',
+    steps: [ok(node('RUNNING', cached(hit))), ok(node('SUCCEEDED', cached({ checkpointUri: 's3://b/c' })))],
+    closure: shownCache({ ...hit, checkpointUri: 's3://b/c' }),
+  },
+  {
+    rule: 'with what its cache says in a phase that is known',
+    steps: [ok(node('RUNNING')), known(node('RUNNING', cached(hit)))],
+    closure: shownCache(hit),
+  },
+  {
+    rule: 'with its checkpoint',
+    steps: [ok(node('RUNNING', cached({ checkpointUri: 's3://b/c' }))), ok(node('FAILED'))],
+    closure: shownCache({ checkpointUri: 's3://b/c' }),
+  },
+  {
+    rule: 'with its child, also when its first event names it',
+    steps: [ok(node('RUNNING', started(CHILD))), ok(node('SUCCEEDED'))],
+    closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
+  },
+  {
+    rule: 'with its child, which it has for good',
+    steps: [
+      ok(node('RUNNING')),
+      known(node('RUNNING', started(CHILD))),
+      ok(node('SUCCEEDED', started({ ...CHILD, name: 'another-child' }))),
+    ],
+    closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
+  },
+  {
+    rule: 'with where its dynamic workflow is told',
+    steps: [ok(node('DYNAMIC_RUNNING', cached(made('made', 's3://b/j')))), ok(node('SUCCEEDED'))],
+    closure: { dynamicJobSpecUri: 's3://b/j' },
+  },
+  {
+    rule: 'ABORTED with its execution, which says that it was inferred',
+    steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED', { occurredAt: second(70) }))],
+    closure: {
+      phase: Phase.ABORTED,
+      updatedAt: second(70),
+      duration: { seconds: 60n, nanos: 0 },
+      outputResult: { case: 'error', value: { code: 'ExecutionEnded', kind: Kind.SYSTEM } },
+    },
+  },
+  {
+    rule: 'as its engine says, which is later than its execution',
+    steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED')), ok(at('SUCCEEDED', 20, located('s3://b/o')))],
+    closure: {
+      phase: Phase.SUCCEEDED,
+      duration: { seconds: 10n, nanos: 0 },
+      outputResult: { case: 'outputUri', value: 's3://b/o' },
+    },
+  },
+  {
+    rule: 'as it ended, when its execution ends after it',
+    steps: [ok(node('FAILED', error('OOM'))), ok(workflow('FAILED'))],
+    closure: { phase: Phase.FAILED, ...error('OOM') },
+  },
+];
+
+type Found = Story & { readonly filters: string };
+
+const FILTERS: readonly Found[] = [
+  { rule: 'its phase', steps: [ok(node('FAILING'))], filters: 'eq(phase,FAILING)' },
+  { rule: 'when it was made', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
+  { rule: 'when it started', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
+  {
+    rule: 'when it was updated',
+    steps: [ok(at('RUNNING', 20, { reportedAt: second(25) }))],
+    filters: 'eq(node_execution_updated_at,2026-01-01T00:00:25Z)',
+  },
+  { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
+  { rule: 'the kind of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_kind,SYSTEM)' },
+  { rule: 'the code of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
+  { rule: 'what its cache says', steps: [ok(node('SUCCEEDED', cached(hit)))], filters: 'eq(cache_status,CACHE_HIT)' },
+  { rule: 'where its inputs are', steps: [ok(node('QUEUED', reading('s3://b/i')))], filters: 'eq(input_uri,s3://b/i)' },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `told-${way}-${(count += 1)}`);
+  const get = (executionId: ExecutionId, nodeId = 'n0') =>
+    plane[way].call(method.getNodeExecution, { id: { executionId, nodeId } });
+  const under = async (workflowExecutionId: ExecutionId, uniqueParentId = '', filters = '') => {
+    const request = { workflowExecutionId, uniqueParentId, filters };
+    const { nodeExecutions } = await plane[way].call(method.listNodeExecutions, request);
+    return nodeExecutions.map(({ id }) => id!.nodeId);
+  };
+
+  describe('CreateNodeEvent wants', () => {
+    let id: ExecutionId;
+    beforeAll(async () => {
+      id = await launch();
+    });
+    const whole = () => create(NodeExecutionEventRequestSchema, nodeReport({ ...id }, 'n0', { phase: Phase.RUNNING }));
+
+    it.each(REFUSED)('$rule', async (row) => {
+      await expectRefused(plane, way, [method.createNodeEvent, whole], row);
+    });
+  });
+
+  describe('a node may go', () => {
+    let id: ExecutionId;
+    beforeAll(async () => {
+      id = await launch();
+    });
+
+    it.each(sampled(way, MATRIX))('from $from to $to', async ({ from: before, to }) => {
+      const nodeId = `${before}-${to}`;
+      const step = stepTo(before, to, node(to, { occurredAt: second(60) }, nodeId));
+      await tell(plane, way, id, [ok(node(before, {}, nodeId)), step]);
+      expect(Phase[(await get(id, nodeId)).closure!.phase]).toBe(step.code === 'OK' ? to : before);
+    });
+  });
+
+  describe('a node is taken', () => {
+    it.each(DECIDED)('$rule', async ({ steps }) => tell(plane, way, await launch(), steps));
+  });
+
+  describe('a node is shown', () => {
+    it.each(sampled(way, FOLDS))('$rule', async ({ steps, closure = {}, metadata = {}, inputUri = '' }) => {
+      const id = await launch();
+      await tell(plane, way, id, steps);
+      const shown = await get(id);
+      expectShown(shown.closure, closure);
+      expectShown(shown.metadata, metadata);
+      expect(shown.inputUri).toBe(inputUri);
+    });
+
+    it('under its parent, and nowhere else', async () => {
+      const id = await launch();
+      await tell(plane, way, id, [ok(node('RUNNING')), ok(inside('n0')), ok(node('RUNNING', {}, 'n0-0-n1'))]);
+      expect([await under(id), await under(id, 'n0')]).toEqual([['n0'], ['n0-0-n1']]);
+    });
+
+    it('not at the root when a task has made it', async () => {
+      const id = await launch();
+      await tell(plane, way, id, [ok(node('RUNNING')), ok(task('RUNNING')), ok(madeBy(0))]);
+      expect(await under(id)).toEqual(['n0']);
+    });
+
+    it('with the inputs and the outputs that came with its events', async () => {
+      const executionId = await launch();
+      const inputs: More = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
+      await tell(plane, way, executionId, [ok(node('RUNNING', inputs)), ok(node('SUCCEEDED', outputs('Hello')))]);
+      const data = await plane[way].call(method.getNodeExecutionData, { id: { executionId, nodeId: 'n0' } });
+      expectShown(data, {
+        fullInputs: { literals: { name: literal('Ada') } },
+        fullOutputs: { literals: { o0: literal('Hello') } },
+      });
+    });
+
+    it('with the dynamic workflow that it made last', async () => {
+      const executionId = await launch();
+      const twice = [ok(node('RUNNING', cached(made('first')))), ok(node('DYNAMIC_RUNNING', cached(made('last'))))];
+      await tell(plane, way, executionId, [...twice, ok(node('SUCCEEDED', cached(hit)))]);
+      const id = { executionId, nodeId: 'n0' };
+      const { compiledWorkflow } = await plane[way].call(method.getDynamicNodeWorkflow, { id });
+      expect(compiledWorkflow!.primary!.template!.id!.name).toBe('last');
+    });
+  });
+
+  describe('a node is found by', () => {
+    it.each(FILTERS)('$rule', async ({ steps, filters }) => {
+      const id = await launch();
+      await tell(plane, way, id, [ok(node('UNDEFINED', {}, 'other')), ...steps]);
+      expect(await under(id, '', filters)).toEqual(['n0']);
+    });
+  });
+});
