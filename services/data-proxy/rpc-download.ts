@@ -24,6 +24,9 @@ const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `erro
 /** That there is no such object, and that nobody may have it, is one answer: it does not tell what is there. */
 const absent = (): RpcError => new RpcError('NOT_FOUND', 'object not found');
 
+const tooLarge = (): RpcError =>
+  new RpcError('RESOURCE_EXHAUSTED', 'message larger than max: the file is larger than may be uploaded');
+
 const validSeconds = (expiresIn: Duration | undefined): number => {
   const seconds = expirySeconds(expiresIn);
   if (typeof seconds === 'string') throw refuse(seconds);
@@ -35,7 +38,9 @@ const linkTo = async (
   key: UploadKey | undefined,
   seconds: number,
 ): Promise<PreSignedURLs> => {
-  if (key === undefined || (await uploads.find(key)) === undefined) throw absent();
+  const found = key && (await uploads.find(key));
+  if (key === undefined || found === undefined) throw absent();
+  if (found.isTooLarge) throw tooLarge();
   const expiresAt = timestampFromMs(now() + seconds * SECOND_MS);
   return create(PreSignedURLsSchema, { signedUrl: [await uploads.linkToGet(key, seconds)], expiresAt });
 };

@@ -11,6 +11,7 @@ import {
 import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from './exchange.js';
 import { logFailure } from './log.js';
 import { answerRequest, requestFault, sendFailure } from './rest-answer.js';
+import { answerBroken, MAX_HEADER_BYTES } from './rest-broken.js';
 import { allowOrigins } from './rest-cors.js';
 import { boundBodies } from './rest-incoming.js';
 import { takeCompressedBodies } from './rest-encoding.js';
@@ -18,7 +19,6 @@ import { bindingTable, readBindings } from './rest-bindings.js';
 import { routed, serveLinks } from './rest-links.js';
 import { pages } from './rest-pages.js';
 
-const MAX_HEADER_BYTES = 64 * 1024;
 // A connection that has not sent the whole of its request by then is closed.
 const REQUEST_MS = 300_000;
 const CHECKS_IN_HANDSHAKE = 4;
@@ -70,6 +70,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     requestTimeout: REQUEST_MS,
     ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerBroken(),
     // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   } as FastifyHttpOptions<Server>);

@@ -13,6 +13,8 @@ export type UploadLink = { readonly url: string; readonly headers: Readonly<Reco
 
 /** An upload that is there. */
 export type FoundUpload = {
+  /** It is larger than may be uploaded, and came to a place where that is not seen before it is there. */
+  readonly isTooLarge: boolean;
   /** Whether the content has this MD5, 16 bytes. */
   hasMd5(md5: Uint8Array): Promise<boolean>;
 };

@@ -105,7 +105,9 @@ export const settings = z
         public_url: publicUrl
           .default('')
           .describe('address that links to files lead to; the one that is listened on where it is empty'),
-        max_upload_bytes: count.default(1024 * 1024 * 1024).describe('largest file that is uploaded to this server'),
+        max_upload_bytes: count
+          .default(1024 * 1024 * 1024)
+          .describe('largest file that is uploaded; larger ones in a bucket get no link to read them'),
       })
       .prefault({}),
     quality_of_service: z

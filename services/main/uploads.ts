@@ -16,7 +16,8 @@ export const openUploads = async (configuration: Configuration, directory: strin
   const { payload_store: location, data_proxy: settings } = configuration;
   if (location.kind === 's3') {
     const { s3UploadStore } = await import('../store/s3-upload-store.js');
-    return { store: s3UploadStore(location), listensAt: () => undefined };
+    const store = s3UploadStore({ location, maxBytes: settings.max_upload_bytes });
+    return { store, listensAt: () => undefined };
   }
   let address = '';
   const publicUrl = (): string => settings.public_url || address;

@@ -135,7 +135,10 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
     find: (key) =>
       ifThere(fileOf(key), async () => {
         if (!(await stat(fileOf(key))).isFile()) return undefined;
-        return { hasMd5: async (md5) => (await md5Of(fileOf(key))) === Buffer.from(md5).toString('base64') };
+        return {
+          isTooLarge: false,
+          hasMd5: async (md5) => (await md5Of(fileOf(key))) === Buffer.from(md5).toString('base64'),
+        };
       }),
     linkToPut: async (key, { md5, expiresInSeconds }) => {
       const base64 = md5 && Buffer.from(md5).toString('base64');

@@ -20,9 +20,13 @@ const hasMd5 = ({ Metadata, ETag = '' }: HeadObjectCommandOutput, md5: Buffer): 
 
 /**
  * Keeps uploads as objects of a bucket, below its prefix; clients put and get them there, through links that the object
- * store itself checks. How large a file may be is the object store's matter.
+ * store itself checks. A link cannot say how large a file may be without saying how large it is, which clients do not
+ * tell: what is too large is found out when it is looked up.
  */
-export const s3UploadStore = (location: S3Location, client: S3Client = s3Client(location)): UploadStore => {
+export const s3UploadStore = (
+  { location, maxBytes }: { readonly location: S3Location; readonly maxBytes: number },
+  client: S3Client = s3Client(location),
+): UploadStore => {
   const { bucket: Bucket, prefix } = location;
   const linker = linking(s3Client(location));
   const base = `s3://${Bucket}/${prefix}`;
@@ -35,7 +39,12 @@ export const s3UploadStore = (location: S3Location, client: S3Client = s3Client(
       const object = objectOf(key);
       const ask = () => client.send(new HeadObjectCommand(object));
       const found = await fromS3(`upload ${object.Key} cannot be looked up`, ask);
-      return found && { hasMd5: (md5) => Promise.resolve(hasMd5(found, Buffer.from(md5))) };
+      return (
+        found && {
+          isTooLarge: (found.ContentLength ?? 0) > maxBytes,
+          hasMd5: (md5) => Promise.resolve(hasMd5(found, Buffer.from(md5))),
+        }
+      );
     },
     linkToPut: async (key, { md5, notesMd5, expiresInSeconds }) => {
       const base64 = md5 && Buffer.from(md5).toString('base64');

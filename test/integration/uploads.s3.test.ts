@@ -5,6 +5,7 @@ import { type ControlPlane, startControlPlane } from '../support/control-plane.j
 import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
 
 const { method } = DataProxyService;
+const MAX_UPLOAD = 1_000;
 const md5 = (content: string): Buffer => createHash('md5').update(content).digest();
 
 describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
@@ -13,7 +14,10 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
 
   beforeAll(async () => {
     await makeBucket();
-    plane = await startControlPlane({ FLIGHTLOG_PAYLOAD_STORE: s3Setting(location) });
+    plane = await startControlPlane({
+      FLIGHTLOG_PAYLOAD_STORE: s3Setting(location),
+      FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD),
+    });
   });
   afterAll(() => plane.close());
 
@@ -64,6 +68,17 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
         code: 'NOT_FOUND',
       });
     }
+  });
+
+  it('that are too large have no link to read them by', async () => {
+    const largest = await upload('x'.repeat(MAX_UPLOAD));
+    const { nativeUrl } = await upload('x'.repeat(MAX_UPLOAD + 1));
+    const ask = (url: string) => plane.grpc.refused(method.createDownloadLocation, { nativeUrl: url });
+    expect(await ask(largest.nativeUrl)).toMatchObject({ code: 'OK' });
+    expect(await ask(nativeUrl)).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: expect.stringContaining('message larger than max') as string,
+    });
   });
 
   it.skipIf(!checksSignatures)('are refused by the object store when the link was changed', async () => {

@@ -173,6 +173,17 @@ describe('a connection that does not begin to speak', () => {
     const socket = silent(Number(new URL(toy.url).port), words);
     await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
   });
+
+  it('is told by REST that its request has not come, as in every other error', async () => {
+    const toy = await overHttp([], [], { handshakeMs: 200 });
+    closing.push(() => toy.close());
+    const socket = silent(Number(new URL(toy.url).port), 'GET / HTTP/1.1\r\nHost:');
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /u);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ code: 4, details: [] });
+  });
 });
 
 describe('more connections than may be', () => {

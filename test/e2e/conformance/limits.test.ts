@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../../support/reports.js';
+import type { Transport } from '../../support/transports.js';
+import { wideWorkflow } from '../../support/wide-workflow.js';
+
+const { method } = AdminService;
+const WAYS = ['grpc', 'rest'] as const;
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+/** A map that takes exactly so many bytes: its lengths inside are of as many digits as they happen to be. */
+const mapOf = (bytes: number): LiteralMap => {
+  for (let length = bytes; length > 0; length -= 1) {
+    const map = create(LiteralMapSchema, { literals: { o0: literal('x'.repeat(length)) } });
+    if (toBinary(LiteralMapSchema, map).length === bytes) return map;
+  }
+  throw new Error(`no map has ${bytes} bytes`);
+};
+
+const MAX_OUTPUT = 2 * 1024 * 1024;
+const outputs = (bytes: number) => ({ outputResult: { case: 'outputData', value: mapOf(bytes) } }) as const;
+
+type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['refused']>;
+
+const events: Readonly<Record<string, Send>> = {
+  workflow: ({ refused }, id, bytes) =>
+    refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED, ...outputs(bytes) })),
+  node: ({ refused }, id, bytes) =>
+    refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, ...outputs(bytes) })),
+  task: ({ refused }, id, bytes) =>
+    refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, ...outputs(bytes) })),
+};
+
+describe.each(WAYS)('over %s', (way) => {
+  it.each(['node', 'task', 'workflow'])('the outputs in the event of a %s may have 2 MiB, and no more', async (of) => {
+    const id = await launchHello(plane.grpc, `outputs-${of}-${way}`);
+    if (of === 'task')
+      await plane.grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+    const above = await plane.unchanged(async () => events[of]!(plane[way], id, MAX_OUTPUT + 1));
+    expect(above).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: `Output data size exceeds platform configured threshold (${MAX_OUTPUT + 1} > ${MAX_OUTPUT})`,
+    });
+    expect(await events[of]!(plane[way], id, MAX_OUTPUT)).toMatchObject({ code: 'OK' });
+  });
+
+  it('the name of an execution may have 63 characters, and has 20 where nobody gives one', async () => {
+    const name = `n${way}`.padEnd(63, 'x');
+    const above = await plane.unchanged(() => plane[way].refused(method.createExecution, helloRequest(`${name}x`)));
+    expect(above).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('size of name exceeded length 63') as string,
+    });
+    const { id } = await plane[way].call(method.createExecution, helloRequest(name));
+    expect(id!.name).toBe(name);
+    const nameless = await plane[way].call(method.createExecution, helloRequest(''));
+    expect(nameless.id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
+  });
+
+  it('an execution runs 25 nodes at a time where nobody says', async () => {
+    const { id } = await plane[way].call(method.createExecution, helloRequest(''));
+    const { spec } = await plane[way].call(method.getExecution, { id: id! });
+    expect(spec!.maxParallelism).toBe(25);
+  });
+
+  it('a page may have any number of elements', async () => {
+    const { executions } = await plane[way].call(method.listExecutions, { id: PLACE, limit: 2 ** 32 - 1 });
+    expect(executions.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the text of a status', () => {
+  const longest = helloRequest('', ({ spec }) => (spec!.launchPlan!.name = 'é'.repeat(100_000)));
+
+  it('has at most 32,000 bytes over REST', async () => {
+    const { code, message } = await plane.rest.refused(method.createExecution, longest);
+    expect(code).toBe('NOT_FOUND');
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(32_000);
+    expect(Buffer.byteLength(message)).toBeGreaterThan(31_990);
+    expect(message).not.toContain('\ufffd');
+  });
+
+  it('is shorter over gRPC, where clients refuse 8 kB of metadata', async () => {
+    const { code, message } = await plane.grpc.refused(method.createExecution, longest);
+    expect(code).toBe('NOT_FOUND');
+    expect(encodeURI(message).length).toBeLessThanOrEqual(6_000);
+    expect(message).toMatch(/^missing entity of type LAUNCH_PLAN .*…$/su);
+  });
+});
+
+describe('a message over gRPC', () => {
+  const MAX_BYTES = 64 * 1024 * 1024;
+
+  /** Well formed and of exactly so many bytes; its name is longer than any may be. */
+  const messageOf = (bytes: number): Uint8Array => {
+    const request = create(ExecutionCreateRequestSchema, { ...PLACE, name: 'x'.repeat(bytes) });
+    request.name = request.name.slice(toBinary(ExecutionCreateRequestSchema, request).length - bytes);
+    return toBinary(ExecutionCreateRequestSchema, request);
+  };
+
+  it('may have 64 MiB, and no more', async () => {
+    const largest = messageOf(MAX_BYTES);
+    expect(largest.length).toBe(MAX_BYTES);
+    expect(await plane.grpc.send('CreateExecution', largest)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const above = await plane.grpc.send('CreateExecution', messageOf(MAX_BYTES + 1));
+    expect(above).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: expect.stringContaining('message larger than max') as string,
+    });
+  });
+});
+
+describe('a workflow, where the settings say how large it may be', () => {
+  const NODES = 400;
+  const BYTES = 200_000;
+  let small: ControlPlane;
+
+  beforeAll(async () => {
+    small = await startControlPlane({
+      FLIGHTLOG_REGISTRATION_MAX_WORKFLOW_NODES: String(NODES),
+      FLIGHTLOG_REGISTRATION_WORKFLOW_SIZE_LIMIT: String(BYTES),
+    });
+    await register(small.grpc, withNeeds('01-hello'));
+  });
+  afterAll(() => small.close());
+
+  const told = (nodes: number, version: string, way: (typeof WAYS)[number]) =>
+    small[way].refused(method.createWorkflow, wideWorkflow(version, nodes));
+
+  it.each(WAYS)('may have as many nodes as they say, and no more: over %s', async (way) => {
+    const above = await small.unchanged(() => told(NODES + 1, `above-${way}`, way));
+    expect(above).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(/number of nodes in workflow .* exceeds limit \(401 > 400\)/u) as string,
+    });
+    expect(await told(NODES, `at-${way}`, way)).toMatchObject({ code: 'OK' });
+  });
+
+  it.each(WAYS)('may come to as many bytes as they say: over %s', async (way) => {
+    const above = await small.unchanged(() => told(10 * NODES, `large-${way}`, way));
+    const [, limit, bytes] = /exceeds max limit \[(\d+)\]: it has (\d+) bytes/u.exec(above.message) ?? [];
+    expect([above.code, limit]).toEqual(['INVALID_ARGUMENT', String(BYTES)]);
+    expect(Number(bytes)).toBeGreaterThan(BYTES);
+  });
+});
+
+describe('the headers of a request over HTTP', () => {
+  /** Sends bytes over a connection of its own, and answers what comes back until it is closed. */
+  const exchange = (sent: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(plane.server().ready.http);
+      let received = '';
+      connect(Number(port), hostname)
+        .once('error', reject)
+        .once('close', () => resolve(received))
+        .on('data', (chunk: Buffer) => (received += chunk.toString()))
+        .end(sent);
+    });
+  const get = (headerBytes: number): Promise<string> =>
+    exchange(`GET /api/v1/version HTTP/1.1\r\nhost: x\r\nx-padding: ${'x'.repeat(headerBytes)}\r\n\r\n`);
+
+  const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+
+  it('may have 64 KiB', async () => {
+    expect(await get(60_000)).toMatch(/^HTTP\/1\.1 200 /u);
+  });
+
+  it.each([70_000, 5_000_000])('are refused above that, in the form of every error: %i bytes', async (bytes) => {
+    const answer = await get(bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /u);
+    expect(answer).toMatch(/^content-type: application\/json\r$/mu);
+    expect(bodyOf(answer)).toEqual({ code: 8, message: 'headers larger than max (65536 bytes)', details: [] });
+  });
+
+  it.each(['NONSENSE\r\n\r\n', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'])('have to be headers: %j', async (sent) => {
+    const answer = await exchange(sent);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
+    expect(bodyOf(answer)).toEqual({ code: 3, message: 'malformed HTTP', details: [] });
+  });
+});
+
+describe('a file that is uploaded compressed', () => {
+  it('is kept as it comes, and its MD5 is that of what comes', async () => {
+    const sent = gzipSync('a text that is compressed');
+    const contentMd5 = createHash('md5').update(sent).digest();
+    const located = await plane.grpc.call(DataProxyService.method.createUploadLocation, {
+      ...PLACE,
+      contentMd5,
+      filename: 'compressed.gz',
+    });
+    const { status } = await fetch(located.signedUrl, {
+      method: 'PUT',
+      body: sent,
+      headers: { ...located.headers, 'content-encoding': 'gzip' },
+    });
+    expect(status).toBe(200);
+    expect(Buffer.compare(readFileSync(located.nativeUrl.replace('file://', '')), sent)).toBe(0);
+    const { signedUrl } = await plane.grpc.call(DataProxyService.method.createDownloadLocation, {
+      nativeUrl: located.nativeUrl,
+    });
+    const got = await fetch(signedUrl);
+    expect(got.headers.get('content-encoding')).toBeNull();
+    expect(Buffer.compare(Buffer.from(await got.arrayBuffer()), sent)).toBe(0);
+  });
+});
