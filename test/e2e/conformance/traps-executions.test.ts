@@ -1,0 +1,184 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { EventFailureReasonSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { ExecutionClusterLabelSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import {
+  ExecutionError_ErrorKind as ErrorKind,
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { NodeExecutionIdentifierSchema, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { helloRequest, launchHello, literal } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second, taskReport, workflowReport } from '../../support/reports.js';
+import type { Transport } from '../../support/transports.js';
+
+const { method } = AdminService;
+
+let plane: ControlPlane;
+let call: Transport['call'];
+let refused: Transport['refused'];
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  ({ call, refused } = plane.grpc);
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+const launch = (name: string): Promise<ExecutionId> => launchHello(plane.grpc, name);
+const run = async (id: ExecutionId) => (await call(method.getExecution, { id })).closure!;
+const reportWorkflow = async (id: ExecutionId, event: Parameters<typeof workflowReport>[1]): Promise<string> =>
+  (await refused(method.createWorkflowEvent, workflowReport(id, event))).code;
+const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typeof nodeReport>[2]): Promise<string> =>
+  (await refused(method.createNodeEvent, nodeReport(id, nodeId, event))).code;
+const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
+  (await refused(method.createTaskEvent, taskReport(id, 'n0', event))).code;
+
+describe('traps about executions', () => {
+  it('trap 3: an event of an execution that nobody knows is NOT_FOUND, and one that was just created is known', async () => {
+    const unknown = { ...PLACE, name: 'nobody' };
+    const answers = [
+      await reportWorkflow(unknown, { phase: Phase.RUNNING }),
+      await reportNode(unknown, 'n0', { phase: NodePhase.QUEUED }),
+      await reportTask(unknown, { phase: TaskPhase.QUEUED }),
+    ];
+    expect(answers).toEqual(['NOT_FOUND', 'NOT_FOUND', 'NOT_FOUND']);
+    for (let at = 0; at < 20; at += 1) {
+      const id = await launch(`just-created-${at}`);
+      expect(await reportWorkflow(id, { phase: Phase.QUEUED })).toBe('OK');
+    }
+  });
+
+  it('trap 17: inputs may be in the old field, a task runs by itself, and what is to run must say what it is', async () => {
+    const inputs = create(LiteralMapSchema, { literals: { name: literal('console'), times: literal(3n) } });
+    const older = helloRequest('old-inputs', (request) => {
+      delete request.inputs;
+      Object.assign(request.spec!, { inputs });
+    });
+    const { id } = await call(method.createExecution, older);
+    const { fullInputs } = await call(method.getExecutionData, { id: id! });
+    expect(fullInputs).toMatchObject(inputs);
+
+    const ofTask = helloRequest('one-task', ({ spec }) => Object.assign(spec!.launchPlan!, HELLO_TASK));
+    await call(method.createExecution, ofTask);
+    const { workflowId } = await run({ ...PLACE, name: 'one-task' });
+    expect(workflowId?.name).toMatch(/^\.flytegen\./u);
+
+    const vague = helloRequest('vague', ({ spec }) =>
+      Object.assign(spec!.launchPlan!, { resourceType: ResourceType.UNSPECIFIED }),
+    );
+    expect(await refused(method.createExecution, vague)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('trap 18: a name is taken for ever, also when its execution is archived', async () => {
+    const id = await launch('taken');
+    await call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ARCHIVED });
+    expect((await refused(method.createExecution, helloRequest('taken'))).code).toBe('ALREADY_EXISTS');
+  });
+
+  it('trap 19: a child takes after its parent, which must be there, and is there before the parent names it', async () => {
+    const executionClusterLabel = create(ExecutionClusterLabelSchema, { value: 'gpu' });
+    const parent = { ...PLACE, name: 'parent' };
+    const labelled = helloRequest('parent', ({ spec }) => Object.assign(spec!, { executionClusterLabel }));
+    await call(method.createExecution, labelled);
+    await reportNode(parent, 'n0', { phase: NodePhase.RUNNING });
+    const child = (name: string, nodeId: string) =>
+      helloRequest(name, ({ spec }) => {
+        spec!.metadata!.parentNodeExecution = create(NodeExecutionIdentifierSchema, { executionId: parent, nodeId });
+      });
+    expect((await refused(method.createExecution, child('orphan', 'n9'))).code).toBe('NOT_FOUND');
+
+    const childId = { ...PLACE, name: 'child' };
+    const target = { case: 'workflowNodeMetadata', value: { executionId: childId } } as const;
+    expect(await reportNode(parent, 'n0', { phase: NodePhase.SUCCEEDED, targetMetadata: target })).toBe('NOT_FOUND');
+    await call(method.createExecution, child('child', 'n0'));
+    const { spec } = await call(method.getExecution, { id: childId });
+    expect(spec?.executionClusterLabel?.value).toBe('gpu');
+    expect(spec?.metadata).toMatchObject({ nesting: 1, parentNodeExecution: { executionId: parent, nodeId: 'n0' } });
+    expect(await reportNode(parent, 'n0', { phase: NodePhase.SUCCEEDED, targetMetadata: target })).toBe('OK');
+  });
+
+  it('trap 20: a launch that cannot be is refused as its own mistake, never so that the engine tries again', async () => {
+    const launches = [
+      helloRequest('Not-A-Name'),
+      helloRequest('no-plan', ({ spec }) => Object.assign(spec!.launchPlan!, { name: 'nobody' })),
+      helloRequest('no-spec', (request) => {
+        delete request.spec;
+      }),
+      helloRequest('no-project', (request) => void (request.project = 'nobody')),
+      helloRequest('bad-input', (request) => {
+        request.inputs!.literals['times'] = request.inputs!.literals['name']!;
+      }),
+      helloRequest('taken-twice'),
+      helloRequest('taken-twice'),
+    ];
+    const codes: string[] = [];
+    for (const request of launches) codes.push((await refused(method.createExecution, request)).code);
+    const mistake = 'INVALID_ARGUMENT';
+    expect(codes).toEqual([mistake, 'NOT_FOUND', mistake, mistake, mistake, 'OK', 'ALREADY_EXISTS']);
+  });
+
+  it('trap 21: an engine that cannot start an execution leaves a FAILED one with its error, not a failed launch', async () => {
+    const id = await launch('never-started');
+    const error = { code: 'Internal', message: 'no room for it', kind: ErrorKind.SYSTEM };
+    await call(
+      method.createWorkflowEvent,
+      workflowReport(id, { phase: Phase.FAILED, outputResult: { case: 'error', value: error } }),
+    );
+    expect(await run(id)).toMatchObject({ phase: Phase.FAILED, outputResult: { case: 'error', value: error } });
+  });
+
+  it('trap 22: what was created is QUEUED at once, and the first QUEUED of the engine is recorded', async () => {
+    const id = await launch('new');
+    const closure = await run(id);
+    expect(closure).toMatchObject({
+      phase: Phase.QUEUED,
+      stateChangeDetails: { state: ExecutionState.EXECUTION_ACTIVE },
+    });
+    expect(closure.updatedAt).toEqual(closure.createdAt);
+    expect([closure.createdAt, closure.startedAt, closure.duration]).toEqual([expect.anything(), undefined, undefined]);
+    expect(await reportWorkflow(id, { phase: Phase.QUEUED })).toBe('OK');
+    expect(await reportWorkflow(id, { phase: Phase.QUEUED, occurredAt: second(9) })).toBe('ALREADY_EXISTS');
+  });
+
+  it('trap 23: a termination is ABORTING at once, and ABORTED with the word of the engine', async () => {
+    const id = await launch('terminated');
+    await reportWorkflow(id, { phase: Phase.RUNNING });
+    expect((await refused(method.terminateExecution, { id: { ...PLACE, name: 'nobody' } })).code).toBe('NOT_FOUND');
+    await call(method.terminateExecution, { id, cause: 'enough' });
+    expect(await run(id)).toMatchObject({
+      phase: Phase.ABORTING,
+      outputResult: { case: 'abortMetadata', value: { cause: 'enough' } },
+    });
+    await reportWorkflow(id, { phase: Phase.ABORTED });
+    expect((await run(id)).phase).toBe(Phase.ABORTED);
+    const { code, details } = await refused(method.terminateExecution, { id, cause: 'again' });
+    const { reason } = fromBinary(EventFailureReasonSchema, details[0]!.value);
+    expect([code, reason]).toMatchObject([
+      'FAILED_PRECONDITION',
+      { case: 'alreadyInTerminalState', value: { currentPhase: 'ABORTED' } },
+    ]);
+    for (const [at, phase] of [Phase.SUCCEEDED, Phase.FAILED, Phase.TIMED_OUT].entries()) {
+      const other = await launch(`terminated-${at}`);
+      await call(method.terminateExecution, { id: other });
+      expect(await reportWorkflow(other, { phase })).toBe('OK');
+    }
+  });
+
+  it('trap 24: another engine takes an execution over with QUEUED, and the engine without a name may always report', async () => {
+    const id = await launch('handed-over');
+    const queued = (producerId: string) => reportWorkflow(id, { phase: Phase.QUEUED, producerId });
+    expect([await queued('east'), await queued('west'), await queued('west')]).toEqual(['OK', 'OK', 'ALREADY_EXISTS']);
+    expect(await reportWorkflow(id, { phase: Phase.RUNNING, producerId: 'east' })).toBe('FAILED_PRECONDITION');
+    expect(await reportWorkflow(id, { phase: Phase.RUNNING, producerId: 'propeller' })).toBe('OK');
+    expect(await reportNode(id, 'n0', { phase: NodePhase.RUNNING, producerId: '' })).toBe('OK');
+  });
+});
