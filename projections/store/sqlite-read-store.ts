@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { CheckpointMoved } from '../../services/kernel/fault.js';
+import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.js';
 import type {
   Checkpoint,
   Collection,
@@ -14,7 +14,7 @@ import type {
 import { type DocumentStatements, documentStatements } from './document-statements.js';
 import { faultOf, guarded } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
-import { checkTables, makeBookkeeping, makeIndexes, makeTables, tableOf } from './tables.js';
+import { checkTables, hasBookkeeping, makeBookkeeping, makeIndexes, makeTables, tableOf } from './tables.js';
 import { writeStatements } from './write-statements.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -45,6 +45,13 @@ export type SqliteReadStore = ReadStore & {
 /** The name of the file of views in a data directory. */
 export const VIEWS_FILE = 'views.db';
 
+/** @throws {StoreUnavailable} while another process is still making the file. */
+const whole = (db: Database): Database => {
+  if (hasBookkeeping(db)) return db;
+  db.close();
+  throw new StoreUnavailable('the views are being made');
+};
+
 // NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
 // together, and the log has them all.
 const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
@@ -52,7 +59,7 @@ const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteR
   if (!isReadOnly) mkdirSync(directory, { recursive: true });
   const db = new DatabaseSync(join(directory, file), { readOnly: isReadOnly, timeout: 5_000 });
   db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
-  if (isReadOnly) return db;
+  if (isReadOnly) return whole(db);
   db.exec(
     `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${isGrowing ? 'OFF' : 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;`,
   );

@@ -76,3 +76,7 @@ export const makeBookkeeping = (db: Database): void =>
     CREATE TABLE IF NOT EXISTS checkpoints (name TEXT PRIMARY KEY, log_id TEXT NOT NULL, position INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS parked (stream TEXT PRIMARY KEY, position INTEGER NOT NULL, reason TEXT NOT NULL);
   `);
+
+/** Whether a file has what every file of views has. */
+export const hasBookkeeping = (db: Database): boolean =>
+  db.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('checkpoints', 'parked')`).all().length === 2;

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { agents } from './agent-settings.js';
 import { kafka } from './kafka-settings.js';
+import { isWhole, roles } from './roles.js';
 import {
   budgets,
   cors,
   count,
   domains,
   duration,
+  EMBEDDED,
   eventStore,
   flag,
   labels,
@@ -32,15 +34,12 @@ export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
 /** How clients of the EventStoreDB protocol get the data of events. */
 export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
 
-/** What a process can do. */
-export const ROLES = ['all', 'log'] as const;
-
 /** Every setting there is, with its default. Keys are those of the configuration file. */
 export const settings = z
   .strictObject({
     data: z.string().min(1).default('./data').describe('data directory'),
     event_store: eventStore
-      .prefault('embedded:')
+      .prefault(EMBEDDED)
       .describe(
         'where the log is: embedded: is the data directory, or esdb://HOST:PORT of an EventStoreDB or KurrentDB',
       ),
@@ -64,13 +63,11 @@ export const settings = z
       .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
       .optional()
       .describe('how they get the data of events; by default json, of a log server stored'),
-    role: z
-      .preprocess(
-        (value) => (typeof value === 'string' ? [value] : value),
-        z.array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` })).min(1),
-      )
+    role: roles
       .prefault(['all'])
-      .describe('what this process does: all, or log, which is a log server and nothing else'),
+      .describe(
+        'what this process does: all; or of it api, projector and reactor, any of them; or log, a log server and nothing else',
+      ),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
       .default('info')
@@ -162,6 +159,11 @@ export const settings = z
   .refine(({ grpc_port: grpc, http_port: http }) => grpc === 0 || grpc !== http, {
     path: ['http_port'],
     error: 'must not be the port of gRPC too',
+  })
+  .refine(({ role, event_store: log }) => isWhole(role) || log !== EMBEDDED, {
+    path: ['role'],
+    error:
+      "an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)",
   });
 
 /** The settings of a process, complete and valid. */

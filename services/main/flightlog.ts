@@ -16,13 +16,13 @@ import {
   EVENTSTORE_MODES,
   type Given,
   LOG_LEVELS,
-  ROLES,
 } from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { ExportFlags } from './export-commands.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
 import type { GarbageFlags } from './payloads-gc.js';
+import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import { dataHelp, settingsHelp } from './settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile } from './sources.js';
@@ -133,9 +133,10 @@ withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'i
   .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
   .option('--tls-key <file>', 'its private key, in PEM')
   .addOption(
-    new Option('--role <role>', 'what this process does: log is a log server and nothing else (default all)').choices(
-      ROLES,
-    ),
+    new Option(
+      '--role <role...>',
+      'what this process does, repeatable: api, projector and reactor need --event-store; log is a log server (default all)',
+    ).choices(ROLES),
   )
   .addHelpText('after', settingsHelp([]))
   .action(async (options: Options) => {

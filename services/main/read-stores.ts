@@ -7,8 +7,9 @@ import type { ReadStoreLocation } from '../../projections/store/mongo/location.j
 import type { MongoReadStoreOptions } from '../../projections/store/mongo/mongo-read-store.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { StoreUnavailable } from '../kernel/fault.js';
+import { DataDirectoryUnusable, StoreUnavailable } from '../kernel/fault.js';
 import { failPoint } from '../store/fail-point.js';
+import { models } from './models.js';
 
 /** Which views a process, or a thread of it, works with. */
 export type ReadStoreSource = { readonly directory: string; readonly views: ReadStoreLocation };
@@ -67,25 +68,43 @@ export const openFreshViews = async ({ directory, views }: ReadStoreSource, logI
   return freshMongoViews(views, logId);
 };
 
-const isReachable = async (source: ReadStoreSource, logger: Logger): Promise<boolean> => {
+/** What keeps it from being read that may pass: it cannot be reached, or whoever makes it has not. */
+const obstacle = async (source: ReadStoreSource): Promise<Error | undefined> => {
   try {
     const store = await openReadStore(source, 'alone');
-    await store.close();
-    return true;
+    try {
+      await store.prepare(models.map(({ collection }) => collection)); // holds what there is against what there should be
+    } finally {
+      await store.close();
+    }
+    return undefined;
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    logger.warn({ why: error.message }, 'the read store cannot be reached; it is tried again');
-    return false;
+    if (error instanceof StoreUnavailable || error instanceof DataDirectoryUnusable) return error;
+    throw error;
   }
 };
 
+/** Tables are made one after another: for so many looks, one that is missing is one that is not made yet. */
+const LOOKS_AT_TABLES = 40;
+
+const WHERE_FROM =
+  'the views are not there; it is tried again. A projector makes them: on this data directory, or anywhere with --read-store mongodb://… for all';
+
 /**
- * Waits until the server that has the views can be reached.
+ * Waits until there are views that can be read: until the server that has them can be reached, or, in a data directory,
+ * until another process has made them.
  *
  * @throws {ReadStoreUnusable} when waiting does not help.
+ * @throws {DataDirectoryUnusable} likewise.
  */
 export const untilReachable = async (source: ReadStoreSource, logger: Logger): Promise<void> => {
-  if (source.views.kind === 'sqlite') return;
-  for (let times = 0; !(await isReachable(source, logger)); times += 1)
-    await setTimeout(Math.min(250 * 2 ** times, MAX_PAUSE_MS));
+  const isHere = source.views.kind === 'sqlite';
+  const text = isHere ? WHERE_FROM : 'the read store cannot be reached; it is tried again';
+  for (let times = 0; ; times += 1) {
+    const why = await obstacle(source);
+    if (!why) return;
+    if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES) throw why;
+    if (!isHere || times % 40 === 1) logger.warn({ why: why.message }, text);
+    await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
+  }
 };

@@ -104,7 +104,7 @@ const startEngine = (
 export const runSandbox = async (configuration: Configuration, { engineRate }: SandboxFlags): Promise<void> => {
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
-  const server = await startServer(configuration, logger);
+  const server = await startServer({ ...configuration, role: ['all'] }, logger);
   const stopped = onStopSignals();
   greet(server);
   await Promise.race([fill(server), server.failed]);

@@ -1,13 +1,18 @@
 import type { Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
+import { dutiesOf } from './roles.js';
 import { type Running, startServer } from './server.js';
 import { onStopSignals } from './stop-signals.js';
+import { startWorker, type Working } from './worker.js';
 
-/** Says on standard output, in one line, that the server is ready and where. */
-const announce = ({ grpc, http, eventstore, data, logId, executions }: Running): void => {
-  const line = { ready: true, grpc, http, ...(eventstore !== undefined && { eventstore }), data, logId, executions };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
+type Started = Working & Partial<Running>;
+
+/** Says on standard output, in one line, that the process is ready and where. */
+const announce = (roles: readonly string[], running: Started): void => {
+  const { grpc, http, eventstore, data, logId, executions } = running;
+  // What a process does not serve is not in the line.
+  process.stdout.write(`${JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, executions })}\n`);
 };
 
 /**
@@ -17,11 +22,14 @@ const announce = ({ grpc, http, eventstore, data, logId, executions }: Running):
  */
 export const serve = async (configuration: Configuration): Promise<void> => {
   assertAllowed(configuration);
-  const logger = openLogger(configuration.log_level);
-  const server = await startServer(configuration, logger);
+  const { role, log_level: level } = configuration;
+  const logger = openLogger(level);
+  const running: Started = dutiesOf(role).api
+    ? await startServer(configuration, logger)
+    : await startWorker(configuration, logger);
   const stopped = onStopSignals();
-  announce(server);
-  await Promise.race([stopped, server.failed]);
+  announce(role, running);
+  await Promise.race([stopped, running.failed]);
   logger.info('stopping');
-  await server.close();
+  await running.close();
 };

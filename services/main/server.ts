@@ -1,33 +1,25 @@
-import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
-import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
-import { registerConfiguredProjects } from '../project/configured.js';
 import { executionAggregate } from '../execution/aggregate.js';
-import { openSessions } from '../sessions/sessions.js';
-import { lockDataDirectory } from '../store/data-directory.js';
+import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from './configuration.js';
+import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
-import { type LogSource, openWritableLog } from './log-source.js';
-import { assertPortIsFree } from './ports.js';
-import { slotsOf } from './slot-holders.js';
+import { openFoundation } from './foundation.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
-import { openPayloads } from './payloads.js';
-import { openReadStore, untilReachable } from './read-stores.js';
+import { assertPortIsFree } from './ports.js';
 import { startReactors } from './reactors.js';
+import { dutiesOf } from './roles.js';
 import { allRoutes, workflowLimits } from './routes.js';
+import { keepCurrent } from './shared-log.js';
+import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
-import { isShared, keepCurrent } from './shared-log.js';
 import { openUploads } from './uploads.js';
-import { type RunningViews, startViews } from './views.js';
-import type { ViewsThreadData } from './views-thread.js';
-
-const CATCH_UP_REPORT_MS = 2_000;
 
 /** A server that answers. */
 export type Running = {
@@ -49,32 +41,15 @@ export type Running = {
   readonly close: () => Promise<void>;
 };
 
-/** Who was answered before a restart sees what they were told from the first request on. */
-const catchUp = async (views: RunningViews, head: bigint, logger: Logger): Promise<void> => {
-  while (!(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), views.failed]))) {
-    logger.info({ position: Number(views.position()), head: Number(head) }, 'the views catch up with the log');
-  }
-};
-
-/** Waits until there are views that have seen the log up to its head. */
-const currentViews = async (source: ViewsThreadData, head: bigint, logger: Logger): Promise<RunningViews> => {
-  await untilReachable(source, logger);
-  const views = await startViews(source, logger);
-  await catchUp(views, head, logger);
-  return views;
-};
-
-const sourcesOf = (
-  { payload_store: location, read_store: views }: Configuration,
-  directory: string,
-  source: LogSource,
-): ViewsThreadData => ({ directory, location, source, views });
-
 /** Rejects when one of the parts of the process fails. */
 const failureOf = (
-  ending: readonly { readonly ended: Promise<unknown> }[],
-  failing: readonly { readonly failed: Promise<unknown> }[],
-): Promise<never> => firstFailure([...ending.map(({ ended }) => ended), ...failing.map(({ failed }) => failed)]);
+  ending: readonly ({ readonly ended: Promise<unknown> } | undefined)[],
+  failing: readonly ({ readonly failed: Promise<unknown> } | undefined)[],
+): Promise<never> =>
+  firstFailure([
+    ...ending.flatMap((part) => (part ? [part.ended] : [])),
+    ...failing.flatMap((part) => (part ? [part.failed] : [])),
+  ]);
 
 /** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
@@ -85,27 +60,24 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
 };
 
 /**
- * Starts the whole control plane in this process: the log and its writer thread, the views and theirs, the transports.
+ * Starts what serves the interface in this process, and with it whatever else the process does: the log and its writer
+ * thread, the views and theirs, the reactors, the transports.
  *
  * @throws {CannotGoOn} when a port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
   const eventstoreAt = await checkedPorts(configuration);
-  const directory = resolve(configuration.data);
-  const lock = await lockDataDirectory(directory);
-  const log = await openWritableLog(configuration, { directory, derived: [VIEWS_FILE], logger });
+  const duties = dutiesOf(configuration.role);
+  const foundation = await openFoundation(configuration, logger);
+  const { directory, log, payloads, sessions, source } = foundation;
   const { store } = log;
-  const source = sourcesOf(configuration, directory, log.source);
-  const payloads = await openPayloads(source);
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
-  const maxCachedBytes = configuration.max_session_bytes;
-  const sessions = openSessions({ store, payloads, now: Date.now, maxCachedBytes, isShared: isShared(log) });
   if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
 
-  const views = await currentViews(source, await store.head(), logger);
-  const readStore = await openReadStore(source, 'serve');
+  const current = await openCurrentViews(configuration, foundation, logger);
+  const { readStore, views } = current;
   const found = await readStore.count(executionsView.collection);
   const unseen = unseenFolder(source);
   const fresh = freshness(sessions.acknowledged, views, unseen);
@@ -120,18 +92,18 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     uploads: uploads.store,
   });
 
-  const current = await keepCurrent(log, { sessions, reference: following });
+  const keeping = await keepCurrent(log, { sessions, reference: following });
 
-  const reactors = startReactors({ ...parts, directory, slots });
+  const reactors = duties.reactor ? startReactors({ ...parts, directory, slots }) : undefined;
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
-  const egress = await startExport(configuration, source, logger);
-  const hosting = { logId: store.logId, logger, uploads, isReady: current.isCurrent };
+  const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
+  const hosting = { logId: store.logId, logger, uploads, isReady: keeping.isCurrent };
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: what takes calls first, what others stand on last.
-  const first = [transports, eventstore, egress, reactors, current, following, unseen];
-  const last = [largeWorkflows, views, readStore, payloads, store];
+  const first = [transports, eventstore, egress, reactors, keeping, following, unseen];
+  const last = [largeWorkflows, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,
@@ -140,10 +112,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
-    failed: failureOf([log, following, current, reactors], [views, eventstore, egress]),
+    failed: failureOf([log, following, keeping, reactors], [current, eventstore, egress]),
     close: async () => {
-      for (const part of [...first, ...last]) await part.close();
-      lock.release();
+      for (const part of [...first, ...last]) await part?.close();
     },
   };
 };

@@ -44,6 +44,9 @@ export const publicUrl = z
     error: 'must be an http or https address without a query',
   })
   .transform((text) => text.replace(/\/+$/u, ''));
+/** The event store that is in the data directory. */
+export const EMBEDDED = 'embedded:';
+
 const EVENT_STORE = /^(?:embedded:$|(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?\s]+)/u;
 
 /** Where the log is. */

@@ -31,12 +31,15 @@ const ALONE: Current = {
  */
 export const keepCurrent = async (
   log: WritableLog,
-  { sessions, reference }: { readonly sessions: OpenSessions; readonly reference: { position(): bigint } },
+  { sessions, reference }: { readonly sessions: OpenSessions; readonly reference?: { position(): bigint } },
 ): Promise<Current> => {
   if (!isShared(log)) return ALONE;
   const store: EventStore = log.store;
   const warm = await keepWarm(store, sessions);
-  const lowest = (): bigint => (warm.position() < reference.position() ? warm.position() : reference.position());
+  const lowest = (): bigint => {
+    const known = reference?.position() ?? warm.position();
+    return known < warm.position() ? known : warm.position();
+  };
   const lag = headLag(store, lowest);
   return {
     isCurrent: () => lag.ms() <= MAX_LAG_MS,

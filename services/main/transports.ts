@@ -35,50 +35,80 @@ const limitsOf = (totalBytes: number): RoomLimits => ({
 export type Hosted = {
   readonly logId: string;
   readonly logger: Logger;
-  readonly uploads: Uploads;
+  /** Absent where no links are served. */
+  readonly uploads?: Uploads;
   /** Whether it is current; it is not ready otherwise. */
   readonly isReady: () => boolean;
 };
+
+/** What of the process is served, and who is asked whether it is ready. */
+const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
+  const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
+  const requests = requestRoom(limitsOf(configuration.max_request_bytes));
+  const state = { isOpen: true };
+  return {
+    hosting: {
+      routes: routeTable(routes),
+      host: configuration.host,
+      maxMessageBytes: configuration.max_message_bytes,
+      maxConnections: configuration.max_connections,
+      tls: tlsOf(configuration),
+      answers,
+      requests,
+      positions: positionTokens(logId),
+      logger,
+      isReady: () => state.isOpen && asked.isReady(),
+      version,
+      cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
+      files: asked.uploads?.files,
+    },
+    leave: (): void => {
+      state.isOpen = false;
+    },
+    close: (): void => {
+      answers.close();
+      requests.close();
+    },
+  };
+};
+
+const shown = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+const urlOf = ({ host, tls }: { readonly host: string; readonly tls: object | undefined }, port: number): string =>
+  `${tls ? 'https' : 'http'}://${shown(host)}:${port}`;
 
 /** Serves the routes over gRPC and REST, as configured. */
 export const startTransports = async (
   configuration: Configuration,
   routes: readonly AnyRoute[],
-  { logId, logger, uploads, isReady }: Hosted,
+  hosted: Hosted,
 ): Promise<Transports> => {
-  const { host } = configuration;
-  const tls = tlsOf(configuration);
-  let isOpen = true;
-  const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
-  const requests = requestRoom(limitsOf(configuration.max_request_bytes));
-  const hosting = {
-    routes: routeTable(routes),
-    host,
-    maxMessageBytes: configuration.max_message_bytes,
-    maxConnections: configuration.max_connections,
-    tls,
-    answers,
-    requests,
-    positions: positionTokens(logId),
-    logger,
-    isReady: () => isOpen && isReady(),
-    version,
-    cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
-    files: uploads.files,
-  };
+  const { hosting, leave, close } = hostingOf(configuration, routes, hosted);
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
-  const name = host.includes(':') ? `[${host}]` : host;
-  const address = `${tls ? 'https' : 'http'}://${name}:${http.port}`;
-  uploads.listensAt(address);
+  const address = urlOf(hosting, http.port);
+  hosted.uploads?.listensAt(address);
   return {
-    grpc: `${name}:${grpc.port}`,
+    grpc: `${shown(hosting.host)}:${grpc.port}`,
     http: address,
     close: async () => {
-      isOpen = false;
+      leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
-      answers.close();
-      requests.close();
+      close();
+    },
+  };
+};
+
+/** Serves what is asked of a process that serves no interface: whether it lives, and whether it is ready. */
+export const startProbes = async (configuration: Configuration, hosted: Hosted): Promise<Omit<Transports, 'grpc'>> => {
+  const { hosting, leave, close } = hostingOf(configuration, [], hosted);
+  const http = await serveHttp({ ...hosting, port: configuration.http_port });
+  return {
+    http: urlOf(hosting, http.port),
+    close: async () => {
+      leave();
+      await http.close({ drainMs: DRAIN_MS });
+      close();
     },
   };
 };

@@ -87,16 +87,26 @@ const prepare = (directory: string): void => {
   }
 };
 
+/** How a data directory is held: by one process alone, or together with others that hold it so. */
+export type Holding = 'alone' | 'together';
+
+// To read takes a lock that others may have too, and that keeps an exclusive one out; one that waits to be exclusive
+// would keep new readers out.
+const BEGIN: Readonly<Record<Holding, string>> = {
+  alone: 'BEGIN EXCLUSIVE',
+  together: 'BEGIN; SELECT count(*) FROM sqlite_schema',
+};
+
 /**
- * An exclusive transaction on an empty database: the operating system drops it with the process, however that ends.
+ * A transaction on an empty database: the operating system drops it with the process, however that ends.
  *
  * @returns `undefined` when another process has it.
  */
-const exclusive = (directory: string, file: string): InstanceType<typeof DatabaseSync> | undefined => {
+const begun = (directory: string, file: string, how: Holding): InstanceType<typeof DatabaseSync> | undefined => {
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
     db = new DatabaseSync(file);
-    db.exec('BEGIN EXCLUSIVE');
+    db.exec(BEGIN[how]);
     return db;
   } catch (error) {
     db?.close();
@@ -111,15 +121,15 @@ const exclusive = (directory: string, file: string): InstanceType<typeof Databas
  * @throws {DataDirectoryInUse} when another process has it.
  * @throws {DataDirectoryUnusable} when it cannot be made or written.
  */
-export const lockDataDirectory = async (path: string): Promise<DataDirectoryLock> => {
+export const lockDataDirectory = async (path: string, how: Holding = 'alone'): Promise<DataDirectoryLock> => {
   const directory = resolve(path);
   prepare(directory);
   const pidFile = join(directory, 'lock.pid');
-  const db = exclusive(directory, join(directory, 'lock.db'));
+  const db = begun(directory, join(directory, 'lock.db'), how);
   if (!db) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
   const release = (): void => {
     if (!held.delete(lock)) return;
-    rmSync(pidFile, { force: true });
+    if (how === 'alone') rmSync(pidFile, { force: true });
     db.close();
   };
   const lock: DataDirectoryLock = { directory, release };

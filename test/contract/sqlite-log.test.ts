@@ -272,6 +272,17 @@ describe('a data directory', () => {
     (await lockDataDirectory(directory)).release();
   });
 
+  it('is held together by those that hold it so, and by nobody alone meanwhile', async () => {
+    const directory = newDirectory();
+    const [one, two] = [await lockDataDirectory(directory, 'together'), await lockDataDirectory(directory, 'together')];
+    one.release();
+    await expect(lockDataDirectory(directory)).rejects.toBeInstanceOf(DataDirectoryInUse);
+    two.release();
+    const alone = await lockDataDirectory(directory);
+    await expect(lockDataDirectory(directory, 'together')).rejects.toBeInstanceOf(DataDirectoryInUse);
+    alone.release();
+  });
+
   it('goes to one of many that start at the same time', async () => {
     const directory = join(newDirectory(), 'below', 'that');
     const starters = Array.from({ length: 4 }, () =>

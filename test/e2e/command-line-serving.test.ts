@@ -60,6 +60,7 @@ describe('while a server runs', () => {
     expect(server.stdout().trim().split('\n')).toHaveLength(1);
     expect(ready).toEqual({
       ready: true,
+      roles: ['all'],
       grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/u) as string,
       http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/u) as string,
       eventstore: expect.stringMatching(/^127\.0\.0\.1:\d+$/u) as string,

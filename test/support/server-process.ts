@@ -9,6 +9,7 @@ const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 /** The one line that `serve` prints when it is ready. */
 export type Ready = {
   readonly ready: true;
+  readonly roles: readonly string[];
   readonly grpc: string;
   readonly http: string;
   readonly eventstore?: string;

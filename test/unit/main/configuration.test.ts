@@ -22,6 +22,16 @@ describe('the configuration', () => {
     expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
   });
 
+  it('takes one role, several, or a text with several', () => {
+    const store = { path: ['event_store'], value: 'esdb://log:2113', origin: 'test' };
+    const roles = (value: unknown) => configure([store, { path: ['role'], value, origin: 'test' }]).role;
+    expect(roles('api')).toEqual(['api']);
+    expect(roles(['api', 'projector'])).toEqual(['api', 'projector']);
+    expect(roles('projector,reactor')).toEqual(['projector', 'reactor']);
+    expect(given('role', 'log').role).toEqual(['log']);
+    expect(configure([]).role).toEqual(['all']);
+  });
+
   it.each([
     ['grpc_port', 'x', 'must be a port'],
     ['abort.timeout', 'soon', 'must be a duration'],
@@ -36,6 +46,11 @@ describe('the configuration', () => {
     ['projects.0.description', { id: 'a', description: 'x'.repeat(301) }, 'must have at most 300 bytes'],
     ['task_resources.limits.cpu', 'lots', 'must be a quantity'],
     ['task_resources.defaults.memory', '-1Gi', 'must be a quantity'],
+    ['role', 'api', "an embedded log is one process's alone"],
+    ['role', ['all', 'api'], 'all and log stand alone'],
+    ['role', 'api,log', 'all and log stand alone'],
+    ['role.0', 'worker', 'must be one of all, api, projector, reactor, log'],
+    ['role', [], 'must not be empty'],
     ['nope', 1, 'is not a setting'],
   ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
     const [path = '', element] = key.split('.0');

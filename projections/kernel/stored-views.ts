@@ -1,0 +1,61 @@
+import type { ReadStore } from './read-store.js';
+import { progressViews, type Timer, type Views } from './views.js';
+
+/** What it takes to know of views that other processes write. */
+export type StoredViewsOptions = {
+  readonly readStore: Pick<ReadStore, 'checkpoint'>;
+  /** The name of their checkpoint. */
+  readonly checkpoint: string;
+  /** The log that is served: the checkpoint of another says nothing. */
+  readonly logId: string;
+  readonly timer: Timer;
+};
+
+/** While a read waits for the views, somebody looks so often how far they are. */
+const WAITING_LOOK_MS = 10;
+const LOOK_MS = 250;
+
+/** Follows how far views are that other processes write, by their checkpoint in the read store. */
+export const storedViews = ({
+  readStore,
+  checkpoint: name,
+  logId,
+  timer,
+}: StoredViewsOptions): Views & { close(): Promise<void> } => {
+  const progress = progressViews(timer);
+  const state = { isClosed: false, isLooking: false, waiting: 0, callOff: (): void => undefined };
+
+  const look = async (): Promise<void> => {
+    state.callOff();
+    state.isLooking = true;
+    try {
+      const checkpoint = await readStore.checkpoint(name);
+      if (checkpoint?.logId === logId) progress.advance(checkpoint.position);
+    } catch {
+      // A store that cannot be asked tells who waits nothing; who reads it hears why.
+    } finally {
+      state.isLooking = false;
+      if (!state.isClosed) state.callOff = timer(state.waiting > 0 ? WAITING_LOOK_MS : LOOK_MS, () => void look());
+    }
+  };
+
+  void look();
+  return {
+    position: () => progress.position(),
+    reached: async (position, timeoutMs) => {
+      if (position <= progress.position()) return true;
+      state.waiting += 1;
+      if (!state.isLooking) void look();
+      try {
+        return await progress.reached(position, timeoutMs);
+      } finally {
+        state.waiting -= 1;
+      }
+    },
+    close: () => {
+      state.isClosed = true;
+      state.callOff();
+      return Promise.resolve();
+    },
+  };
+};

@@ -1,0 +1,84 @@
+import type { Logger } from 'pino';
+import type { ReadStore } from '../../projections/kernel/read-store.js';
+import { storedViews } from '../../projections/kernel/stored-views.js';
+import { checkpointName } from '../../projections/kernel/view-writer.js';
+import type { Views } from '../../projections/kernel/views.js';
+import type { Configuration } from './configuration.js';
+import type { Foundation } from './foundation.js';
+import { models } from './models.js';
+import { openReadStore, untilReachable } from './read-stores.js';
+import { dutiesOf, isWhole } from './roles.js';
+import { systemTimers } from './system-timers.js';
+import { type RunningViews, startViews } from './views.js';
+
+/** The views as a process reads them. */
+export type CurrentViews = {
+  readonly readStore: ReadStore;
+  readonly views: Views;
+  /** Rejects when the views of this process cannot go on. */
+  readonly failed: Promise<never>;
+  readonly close: () => Promise<void>;
+};
+
+const CATCH_UP_REPORT_MS = 2_000;
+/** Who does not keep the views himself serves without them after a while: what is written does not need them. */
+const CATCH_UP_MS = 10_000;
+
+const never = new Promise<never>(() => undefined);
+
+/** Who was answered before a restart sees what they were told from the first request on. */
+const catchUp = async (
+  views: Views,
+  head: bigint,
+  { failed, until }: { readonly failed: Promise<never>; readonly until: number },
+  logger: Logger,
+): Promise<void> => {
+  while (performance.now() < until && !(await Promise.race([views.reached(head, CATCH_UP_REPORT_MS), failed]))) {
+    logger.info({ position: Number(views.position()), head: Number(head) }, 'the views catch up with the log');
+  }
+};
+
+/** Starts what keeps the views, where the process does. */
+export const startProjecting = async (
+  configuration: Configuration,
+  { source }: Foundation,
+  logger: Logger,
+): Promise<RunningViews | undefined> => {
+  if (!dutiesOf(configuration.role).projector) return undefined;
+  if (source.views.kind === 'mongodb') await untilReachable(source, logger);
+  return startViews(source, logger);
+};
+
+/** Whether nobody else writes the views of this process. */
+const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
+  isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
+
+/** Opens the views to be read, and waits until they have seen the log up to its head. */
+export const openCurrentViews = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<CurrentViews> => {
+  const { source, log } = foundation;
+  const head = await log.store.head();
+  const own = await startProjecting(configuration, foundation, logger);
+  const failed = own?.failed ?? never;
+  await Promise.race([untilReachable(source, logger), failed]);
+  const readStore = await openReadStore(source, 'serve');
+  const { logId } = log.store;
+  const views =
+    own && isAlone(configuration, foundation)
+      ? own
+      : storedViews({ readStore, checkpoint: checkpointName({ models }), logId, timer: systemTimers.after });
+  await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
+  return {
+    readStore,
+    views,
+    failed,
+    close: async () => {
+      await own?.close();
+      if (views !== own) await views.close();
+      await readStore.close();
+    },
+  };
+};

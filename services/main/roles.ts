@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** What a process can do. */
+export const ROLES = ['all', 'api', 'projector', 'reactor', 'log'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** What of the control plane a process does; a log server does nothing of it. */
+export type Duties = {
+  /** Serves the interface. */
+  readonly api: boolean;
+  /** Keeps the views up with the log. */
+  readonly projector: boolean;
+  /** Acts by itself on what is recorded, and publishes it. */
+  readonly reactor: boolean;
+};
+
+const listed = (value: unknown): unknown => (typeof value === 'string' ? value.split(',') : value);
+
+/** Roles as they are configured: one, a list, or several with commas between. */
+export const roles = z
+  .preprocess(
+    listed,
+    z.array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` })).min(1, { error: 'must not be empty' }),
+  )
+  .refine((given) => given.length === 1 || !given.some((role) => role === 'all' || role === 'log'), {
+    error: 'all and log stand alone',
+  });
+
+/** Whether all that there is of a control plane is in this process, or may be. */
+export const isWhole = (given: readonly Role[]): boolean => given.includes('all') || given.includes('log');
+
+/** What a process of these roles does. */
+export const dutiesOf = (given: readonly Role[]): Duties => {
+  const does = (role: Role): boolean => given.includes('all') || given.includes(role);
+  return { api: does('api'), projector: does('projector'), reactor: does('reactor') };
+};

@@ -1,0 +1,99 @@
+import type { Logger } from 'pino';
+import { executionAggregate } from '../execution/aggregate.js';
+import type { Configuration } from './configuration.js';
+import { startProjecting } from './current-views.js';
+import { startExport } from './export.js';
+import { type Foundation, openFoundation } from './foundation.js';
+import { headLag } from './head-lag.js';
+import { assertPortIsFree } from './ports.js';
+import { startReactors } from './reactors.js';
+import { dutiesOf } from './roles.js';
+import { keepCurrent } from './shared-log.js';
+import { slotsOf } from './slot-holders.js';
+import { tlsOf } from './tls-files.js';
+import { firstFailure } from './told.js';
+import { startProbes } from './transports.js';
+import type { RunningViews } from './views.js';
+
+/** A process that works behind those that serve the interface. */
+export type Working = {
+  /** A URL, for health checks. */
+  readonly http: string;
+  /** The data directory, absolute. */
+  readonly data: string;
+  readonly logId: string;
+  /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
+  readonly failed: Promise<never>;
+  /** Finishes what is at work, and closes what it opened. */
+  readonly close: () => Promise<void>;
+};
+
+/** A part of the process: what it does, until it is closed. */
+type Part = {
+  readonly isReady: () => boolean;
+  readonly ends: readonly Promise<unknown>[];
+  readonly close: () => Promise<void>;
+};
+
+/** Views that are further behind are not what a load balancer, or a rollout, should count on. */
+const MAX_VIEWS_LAG_MS = 5_000;
+
+const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
+  const lag = headLag(log.store, () => views.position());
+  return {
+    isReady: () => lag.ms() <= MAX_VIEWS_LAG_MS,
+    ends: [views.failed],
+    close: async () => {
+      lag.close();
+      await views.close();
+    },
+  };
+};
+
+const reactorPart = async (configuration: Configuration, foundation: Foundation, logger: Logger): Promise<Part> => {
+  const { directory, log, payloads, sessions, source } = foundation;
+  const executions = executionAggregate({ payloads });
+  const slots = slotsOf(sessions, executions);
+  // It knows nothing of other streams but what its sessions hear.
+  const keeping = await keepCurrent(log, { sessions });
+  const { store } = log;
+  const reactors = startReactors({ configuration, directory, store, sessions, executions, slots, logger });
+  const egress = await startExport(configuration, source, logger);
+  return {
+    isReady: keeping.isCurrent,
+    ends: [keeping.ended, reactors.ended, egress.failed],
+    close: async () => {
+      for (const part of [egress, reactors, keeping]) await part.close();
+    },
+  };
+};
+
+/**
+ * Starts what works without being called: the views, the reactors, or both, and says over HTTP how it is.
+ *
+ * @throws {CannotGoOn} when the port cannot be taken; nothing has been written then.
+ * @throws {Fault} when the data directory or the log cannot be used.
+ */
+export const startWorker = async (configuration: Configuration, logger: Logger): Promise<Working> => {
+  tlsOf(configuration); // what is wrong with it is said before anything is written
+  await assertPortIsFree('REST', configuration.host, configuration.http_port);
+  const foundation = await openFoundation(configuration, logger);
+  const views = await startProjecting(configuration, foundation, logger);
+  const parts = [
+    ...(views ? [projectorPart(views, foundation)] : []),
+    ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
+  ];
+  const { directory, log } = foundation;
+  const { logId } = log.store;
+  const isReady = (): boolean => parts.every((part) => part.isReady());
+  const probes = await startProbes(configuration, { logId, logger, isReady });
+  return {
+    http: probes.http,
+    data: directory,
+    logId,
+    failed: firstFailure([log.ended, ...parts.flatMap(({ ends }) => ends)]),
+    close: async () => {
+      for (const part of [probes, ...parts, foundation]) await part.close();
+    },
+  };
+};

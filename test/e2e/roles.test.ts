@@ -1,0 +1,106 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ExecutionTerminateRequestSchema,
+  WorkflowExecutionGetRequestSchema,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { helloRequest, launchHello } from '../support/hello.js';
+import { type Parts, startParts } from '../support/roles.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const { method } = AdminService;
+const LIMIT_MS = 120_000;
+
+let parts: Parts;
+let apis: readonly Transport[];
+
+const first = (): Transport => apis[0]!;
+const other = (): Transport => apis[1]!;
+const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
+
+const probe = async (name: string, path: string): Promise<number> => {
+  const answer = await fetch(`${parts.part(name).server().ready.http}${path}`);
+  await answer.arrayBuffer();
+  return answer.status;
+};
+
+beforeAll(async () => {
+  // On one machine the views are a file that the projector and the API processes share.
+  parts = await startParts(['api', 'api', 'projector', 'reactor'], { env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' } });
+  apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
+  await register(first(), withNeeds('01-hello'));
+}, LIMIT_MS);
+afterAll(async () => {
+  for (const api of apis) api.close();
+  await parts.close();
+}, LIMIT_MS);
+
+describe('a control plane of processes with a role each', () => {
+  it('says in the ready line what each is, and serves the interface where that is api alone', () => {
+    const lines = parts.parts.map((part) => part.server().ready);
+    expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['reactor']]);
+    expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false]);
+  });
+
+  it.each(['projector-1', 'reactor-1'])('answers health checks of %s', async (name) => {
+    expect(await probe(name, '/healthz')).toBe(200);
+    expect(
+      await until(
+        () => probe(name, '/readyz'),
+        (status) => status === 200,
+      ),
+    ).toBe(200);
+    expect(await probe(name, '/api/v1/projects')).toBe(501);
+  });
+
+  it('shows what one API process was told through the other, to who names its position', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [here, there] = round % 2 === 0 ? [first(), other()] : [other(), first()];
+      const name = `told-${round}`;
+      const { position } = await here.send(
+        'CreateExecution',
+        toBinary(method.createExecution.input, helloRequest(name)),
+      );
+      const request = create(WorkflowExecutionGetRequestSchema, { id: idOf(name) });
+      const read = await there.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request), {
+        'flightlog-min-position': position!,
+      });
+      expect(read.code).toBe('OK');
+    }
+  });
+
+  it('lists what it has just acknowledged', async () => {
+    for (const [turn, api] of [first(), other(), first(), other()].entries()) {
+      await launchHello(api, `listed-${turn}`);
+      const { executions } = await api.call(method.listExecutions, {
+        id: { project: 'flytesnacks', domain: 'development' },
+        limit: 100,
+      });
+      expect(executions.map(({ id }) => id?.name)).toContain(`listed-${turn}`);
+    }
+  });
+
+  it('ends what no engine ends, by the reactor', async () => {
+    const id = await launchHello(first(), 'abandoned');
+    await other().call(method.terminateExecution, create(ExecutionTerminateRequestSchema, { id, cause: 'enough' }));
+    const phase = async (): Promise<Phase> =>
+      (await first().call(method.getExecution, { id })).closure?.phase ?? Phase.UNDEFINED;
+    expect(await until(phase, (seen) => seen === Phase.ABORTED)).toBe(Phase.ABORTED);
+  });
+
+  it('serves on while the projector is gone, and shows what was written meanwhile when it is back', async () => {
+    await parts.part('projector-1').kill();
+    const id = await launchHello(first(), 'meanwhile');
+    const { closure } = await first().call(method.getExecution, { id });
+    expect(closure?.phase).toBe(Phase.QUEUED);
+    await parts.part('projector-1').start();
+    const seen = () => other().refused(method.getExecution, { id });
+    expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
+  });
+});
