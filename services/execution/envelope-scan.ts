@@ -8,7 +8,15 @@ import {
 import { shortHash } from '../kernel/hash.js';
 import { missing, RpcError } from '../kernel/rpc.js';
 import type { Entity } from './engine-report.js';
-import { type Envelope, Repeated, type Scanned, scanNode, scanTask, scanWorkflow } from './envelope.js';
+import {
+  type Envelope,
+  type OutputLimit,
+  Repeated,
+  type Scanned,
+  scanNode,
+  scanTask,
+  scanWorkflow,
+} from './envelope.js';
 import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
 import { DELIMITED, Malformed, readLength, readTag, skipValue } from './wire.js';
 
@@ -20,7 +28,7 @@ type Layout = {
   readonly lists: number;
   /** Bits of the fields of which only the last counts. */
   readonly oneofs: readonly number[];
-  readonly scan: (event: Fields) => Scanned;
+  readonly scan: (event: Fields, withinLimit: OutputLimit) => Scanned;
 };
 
 const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
@@ -87,12 +95,12 @@ const eventOf = (request: Uint8Array): Uint8Array => {
 /** At most one field of a oneof is there. */
 const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
 
-const scan = (layout: Layout, event: Uint8Array): Scanned => {
+const scan = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
   const fields = fieldsOf(event, 0, event.length);
   const isPlain =
     (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => isChosen(fields.present & mask));
   if (!isPlain) throw new Repeated();
-  return layout.scan(fields);
+  return layout.scan(fields, withinLimit);
 };
 
 /** Fields that this release does not know are left out: they may be lists. */
@@ -105,17 +113,22 @@ const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array =>
 };
 
 /** Bytes that repeat what should stand once are read as protobuf reads them, and scanned as it would write them. */
-const scanAny = (layout: Layout, event: Uint8Array): Scanned => {
+const scanAny = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
   try {
-    return scan(layout, event);
+    return scan(layout, event, withinLimit);
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
-    return scan(layout, normalised(layout, event));
+    return scan(layout, normalised(layout, event), withinLimit);
   }
 };
 
-const tooLarge = (bytes: number, maxBytes: number): RpcError =>
-  new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${bytes} > ${maxBytes})`);
+const limitOf =
+  (maxBytes: number): OutputLimit =>
+  (bytes) => {
+    if (bytes <= maxBytes) return;
+    const sizes = `${bytes} > ${maxBytes}`;
+    throw new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${sizes})`);
+  };
 
 /** Field by field, because a spread costs more than the whole scan. */
 const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
@@ -135,11 +148,9 @@ const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelo
   messageHash: shortHash(message),
 });
 
-const scanRequest = (layout: Layout, request: Uint8Array, maxOutputBytes: number): Envelope => {
+const scanRequest = (layout: Layout, request: Uint8Array, withinLimit: OutputLimit): Envelope => {
   const message = eventOf(request);
-  const scanned = scanAny(layout, message);
-  if (scanned.outputBytes > maxOutputBytes) throw tooLarge(scanned.outputBytes, maxOutputBytes);
-  return envelope(layout.entity, scanned, message);
+  return envelope(layout.entity, scanAny(layout, message, withinLimit), message);
 };
 
 /**
@@ -150,9 +161,10 @@ const scanRequest = (layout: Layout, request: Uint8Array, maxOutputBytes: number
  */
 export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
   const layout = layouts[entity];
+  const withinLimit = limitOf(maxOutputBytes);
   return (request) => {
     try {
-      return scanRequest(layout, request, maxOutputBytes);
+      return scanRequest(layout, request, withinLimit);
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
       throw new RpcError('INVALID_ARGUMENT', `malformed ${entity} event: ${error.message} at byte ${error.at}`);

@@ -21,7 +21,10 @@ export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & 
 };
 
 /** What stands in the event itself. */
-export type Scanned = Omit<Envelope, 'entity' | 'message' | 'messageHash'> & { readonly outputBytes: number };
+export type Scanned = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
+
+/** Refuses outputs that are too large, by their size in bytes. */
+export type OutputLimit = (bytes: number) => void;
 
 /** The same singular message stands twice: protobuf merges the two, and so the slow way is taken. */
 export class Repeated extends Error {}
@@ -82,10 +85,12 @@ const task = (event: Fields): TaskId => {
 
 const sizeIn = (event: Fields, number: number): number => (event.ends[number] ?? 0) - (event.starts[number] ?? 0);
 
-export const scanWorkflow = (event: Fields): Scanned => {
+export const scanWorkflow = (event: Fields, withinLimit: OutputLimit): Scanned => {
   const id = execution(event, 1);
   const phase = phaseIn('workflow', event, 3);
   if (phase === 0) throw invalid('phase', 'UNDEFINED');
+  const at = occurredAt(event, 4);
+  withinLimit(sizeIn(event, 7));
   return {
     execution: id,
     nodeId: '',
@@ -93,12 +98,11 @@ export const scanWorkflow = (event: Fields): Scanned => {
     retryAttempt: 0,
     phase,
     phaseVersion: 0,
-    occurredAt: occurredAt(event, 4),
+    occurredAt: at,
     producerId: textIn(event, 2),
     parentNodeId: undefined,
     parentTask: undefined,
     child: undefined,
-    outputBytes: sizeIn(event, 7),
   };
 };
 
@@ -126,28 +130,32 @@ const checkDynamicWorkflow = (event: Fields): void => {
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');
 };
 
-export const scanNode = (event: Fields): Scanned => {
+export const scanNode = (event: Fields, withinLimit: OutputLimit): Scanned => {
   if (!has(event, 1)) throw missing('id');
   const id = node(nested(event, 1));
   if (has(event, 14)) checkDynamicWorkflow(event);
+  const phase = phaseIn('node', event, 3);
+  const at = occurredAt(event, 4);
+  const child = has(event, 8) ? execution(nested(event, 8), 1) : undefined;
+  withinLimit(sizeIn(event, 15));
   return {
     execution: id.execution,
     nodeId: id.nodeId,
     taskId: undefined,
     retryAttempt: 0,
-    phase: phaseIn('node', event, 3),
+    phase,
     phaseVersion: 0,
-    occurredAt: occurredAt(event, 4),
+    occurredAt: at,
     producerId: textIn(event, 2),
     parentNodeId: has(event, 10) ? textIn(nested(event, 10), 1) : undefined,
     parentTask: has(event, 9) ? parentTaskOf(event) : undefined,
-    child: has(event, 8) ? execution(nested(event, 8), 1) : undefined,
-    outputBytes: sizeIn(event, 15),
+    child,
   };
 };
 
-export const scanTask = (event: Fields): Scanned => {
+export const scanTask = (event: Fields, withinLimit: OutputLimit): Scanned => {
   const at = occurredAt(event, 7);
+  withinLimit(sizeIn(event, 17));
   if (!has(event, 2)) throw missing('node_execution_id');
   const parent = node(nested(event, 2));
   return {
@@ -162,6 +170,5 @@ export const scanTask = (event: Fields): Scanned => {
     parentNodeId: undefined,
     parentTask: undefined,
     child: undefined,
-    outputBytes: sizeIn(event, 17),
   };
 };
