@@ -31,11 +31,10 @@ export interface Freshness {
   unseen(call: Call, stream: StreamName): Promise<Unseen>;
 
   /**
-   * For a Get of what several streams feed: waits for the last acknowledged event of one of them.
-   *
-   * @throws {RpcError} UNAVAILABLE when the views have not come that far, or not to the caller's own position.
+   * For a Get of what several streams feed: one of those whose names begin so that this process has acknowledged;
+   * `undefined` when there is none.
    */
-  waitForStream(call: Call, stream: StreamName): Promise<void>;
+  acknowledgedUnder(prefix: string): StreamName | undefined;
 
   /**
    * For a List: waits for the last acknowledged event of the streams whose names begin so, then goes on with what is
@@ -64,12 +63,7 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
     call.answeredAt(views.position());
     return isSeen ? nothing : ({ name: collection }, wanted) => events.fold({ stream, collection, ...wanted });
   },
-  waitForStream: async (call, stream) => {
-    await minPositionSeen(views, call);
-    const position = acknowledged.ofStream(stream) ?? 0n;
-    if (!(await views.reached(position, ACKNOWLEDGED_WAIT_MS))) throw behind(position);
-    call.answeredAt(views.position());
-  },
+  acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),
   waitForPrefix: async (call, prefix) => {
     await minPositionSeen(views, call);
     await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS);
@@ -77,7 +71,7 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
   },
 });
 
-/** The document of a key that one stream feeds, with every event of the stream that this process has acknowledged. */
+/** The document of a key, with every event of one of its streams that this process has acknowledged. */
 export const latestDocument = async (
   { store, freshness: fresh }: { readonly store: ReadStore; readonly freshness: Freshness },
   call: Call,

@@ -34,7 +34,7 @@ export const registeredNames = ({
     const stream = namedEntityStream(entity);
     const isThere = async (): Promise<boolean> => (await store.get(namedEntityCollection, stream)) !== undefined;
     if (await isThere()) return true; // what was registered stays
-    await freshness.waitForStream(seeing(await log.head()), stream);
+    await freshness.waitForPrefix(seeing(await log.head()), stream);
     return isThere();
   },
 });

@@ -1,18 +1,18 @@
 import type { NamedEntityGetRequest, NamedEntityListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absentEntry, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import { absentEntry, type EntityName, kindOf, nameOf } from '../../services/kernel/entity-name.js';
 import type { Kind } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { LAUNCH_PLAN_CATEGORY } from '../../services/launch-plan/events.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
 import { NAMED_ENTITY_CATEGORY, namedEntityStream } from '../../services/named-entity/events.js';
 import { TASK_CATEGORY } from '../../services/task/events.js';
 import { WORKFLOW_CATEGORY } from '../../services/workflow/events.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage, type Scope } from '../kernel/list-query.js';
-import type { ReadStore } from '../kernel/read-store.js';
+import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import { namedEntityCollection, namedEntityColumns } from './columns.js';
 
 export type NamedEntityReads = { readonly store: ReadStore; readonly freshness: Freshness };
@@ -27,9 +27,24 @@ const CATEGORY_OF: Readonly<Record<Kind, string>> = {
   LAUNCH_PLAN: LAUNCH_PLAN_CATEGORY,
 };
 
-/** A name is there with the first of its versions, whose stream is another. */
-const registered = ({ freshness }: NamedEntityReads, call: Call, kind: Kind, { project, domain }: Place) =>
-  freshness.waitForPrefix(call, streamName(CATEGORY_OF[kind], [project, domain, '']));
+/** What the names of the streams of versions begin with. */
+const registrations = (kind: Kind, parts: readonly string[]): string => streamName(CATEGORY_OF[kind], [...parts, '']);
+
+/**
+ * A name is there with the first of its versions, whose stream is not that of what is noted of it: where the views have
+ * neither, each is asked.
+ */
+const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): Promise<StoredDocument | undefined> => {
+  const { kind, project, domain, name } = entity;
+  const key = namedEntityStream(entity);
+  const noted = await latestDocument(reads, call, namedEntityCollection, { stream: key, key });
+  if (noted !== undefined) return noted;
+  const stream =
+    kind === 'LAUNCH_PLAN'
+      ? launchPlanStream(entity)
+      : reads.freshness.acknowledgedUnder(registrations(kind, [project, domain, name]));
+  return stream && latestDocument(reads, call, namedEntityCollection, { stream, key });
+};
 
 const found = async (
   reads: NamedEntityReads,
@@ -37,11 +52,7 @@ const found = async (
   call: Call,
 ): Promise<Uint8Array> => {
   const kind = kindOf(resourceType, 'Cannot get NamedEntityMetadata for resource type');
-  const name = nameOf(id);
-  const stream = namedEntityStream({ kind, ...name });
-  await registered(reads, call, kind, name);
-  await reads.freshness.waitForStream(call, stream);
-  const document = await reads.store.get(namedEntityCollection, stream);
+  const document = await latest(reads, { kind, ...nameOf(id) }, call);
   if (document === undefined) throw absentEntry();
   return document.answer;
 };
@@ -60,7 +71,7 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   const kind = kindOf(request.resourceType, 'Cannot list entity names for resource type:');
-  await registered(reads, call, kind, request);
+  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]));
   await reads.freshness.waitForPrefix(call, streamName(NAMED_ENTITY_CATEGORY, [project, domain, '']));
   const listed: Listed = {
     rpc: 'ListNamedEntities',

@@ -86,6 +86,7 @@ export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, 
   decider: attributesDecider,
   codec: attributesCodec,
   payloadScope: ({ scope }) => `definitions/${scope.project}`,
+  targetOf: ({ scope: { domain, workflow } }) => JSON.stringify([domain, workflow]),
   // Other rows may go, and a row that is merged with may shrink.
   isForGood: () => false,
   sizeOf: ({ rows, bytes }) => (rows.size + 1) * ROW_BYTES + DECODED * bytes,

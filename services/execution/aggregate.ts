@@ -19,6 +19,12 @@ export const executionStream = ({ project, domain, name }: ExecutionId): StreamN
 const entityText = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
   entity === 'workflow' ? '' : JSON.stringify([nodeId, taskId, retryAttempt]);
 
+/** An execution is about itself, its nodes and tasks, and its signals. */
+const targetOf = (command: ExecutionCommand): string => {
+  if (command.type === 'ReportPhase') return entityText(command.envelope);
+  return command.type === 'CreateSignal' || command.type === 'SetSignal' ? JSON.stringify([command.signalId]) : '';
+};
+
 /** Where something ends, room is made: that is never turned away. */
 const urgencyOf = (command: ExecutionCommand): Urgency => {
   if (command.type === 'CreateExecution') return 'start';
@@ -34,7 +40,7 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   urgencyOf,
   begins: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
-  targetOf: (command) => (command.type === 'ReportPhase' ? entityText(command.envelope) : ''),
+  targetOf,
   isForGood,
   sizeOf: sizeOfState,
   recall: (command, past) => recall(command, past, payloads),

@@ -61,4 +61,6 @@ export interface Acknowledged {
   ofStream(stream: StreamName): bigint | undefined;
   /** The last acknowledged position over the streams whose names begin so, such as `execution-flytesnacks:development:`. */
   ofPrefix(prefix: string): bigint | undefined;
+  /** A stream whose name begins so, of those that {@link ofStream} knows; `undefined` when there is none. */
+  streamUnder(prefix: string): StreamName | undefined;
 }

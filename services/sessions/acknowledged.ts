@@ -18,6 +18,7 @@ export const rememberAcknowledged = (): Acknowledged & {
   return {
     ofStream: (stream) => streams.get(stream),
     ofPrefix: (prefix) => prefixes.get(prefix),
+    streamUnder: (prefix) => [...streams.keys()].find((stream) => stream.startsWith(prefix)),
     note: (stream, prefix, at) => {
       if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);
       streams.delete(stream);

@@ -19,10 +19,17 @@ import {
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
+import {
+  MatchableResource,
+  type MatchingAttributesSchema,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { helloRequest, launchHello } from '../support/hello.js';
+import { helloRequest, launchHello, literal } from '../support/hello.js';
 import { nodeReport, taskReport, workflowReport } from '../support/reports.js';
 import type { Answer, Transport } from '../support/transports.js';
 
@@ -50,6 +57,14 @@ const keyed = <I extends DescMessage>(
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 const runningOf = (way: string) => ({ ...PLACE, name: `running-${way}` });
 const failedOf = (way: string) => ({ ...PLACE, name: `failed-${way}` });
+
+const GREET = { ...PLACE, name: 'hello.greet' };
+const simple = (value: SimpleType) => ({ type: { case: 'simple', value } }) as const;
+
+/** Attributes that are another's for each way. */
+const parallelism = (way: string): MessageInitShape<typeof MatchingAttributesSchema> => ({
+  target: { case: 'workflowExecutionConfig', value: { maxParallelism: way.length, envs: { values: [{ key: way }] } } },
+});
 
 /** Every command, each on things of its own. */
 const commandsOf = (way: string): readonly Keyed[] => {
@@ -121,7 +136,42 @@ const commandsOf = (way: string): readonly Keyed[] => {
       taskReport(running, 'n0', { phase: TaskPhase.RUNNING }),
       taskReport(running, 'n0', { phase: TaskPhase.FAILED }),
     ),
+    keyed(
+      SignalService.method.getOrCreateSignal,
+      { id: { signalId: 'gate', executionId: running }, type: simple(SimpleType.INTEGER) },
+      { id: { signalId: 'gate', executionId: running }, type: simple(SimpleType.STRING) },
+    ),
+    keyed(
+      SignalService.method.setSignal,
+      { id: { signalId: 'gate', executionId: running }, value: literal(1n) },
+      { id: { signalId: 'gate', executionId: running }, value: literal(2n) },
+    ),
     keyed(method.terminateExecution, { id: running, cause: 'enough' }, { id: running, cause: 'another' }),
+    keyed(
+      method.updateNamedEntity,
+      { resourceType: ResourceType.TASK, id: GREET, metadata: { description: `by ${way}` } },
+      { resourceType: ResourceType.TASK, id: GREET, metadata: { description: `not by ${way}` } },
+    ),
+    keyed(
+      method.updateProjectAttributes,
+      { attributes: { project: PLACE.project, matchingAttributes: parallelism(way) } },
+      { attributes: { project: PLACE.project, matchingAttributes: parallelism('another') } },
+    ),
+    keyed(
+      method.updateProjectDomainAttributes,
+      { attributes: { ...PLACE, matchingAttributes: parallelism(way) } },
+      { attributes: { ...PLACE, matchingAttributes: parallelism('another') } },
+    ),
+    keyed(
+      method.updateWorkflowAttributes,
+      { attributes: { ...PLACE, workflow: way, matchingAttributes: parallelism(way) } },
+      { attributes: { ...PLACE, workflow: way, matchingAttributes: parallelism('another') } },
+    ),
+    keyed(
+      method.deleteWorkflowAttributes,
+      { ...PLACE, workflow: way, resourceType: MatchableResource.WORKFLOW_EXECUTION_CONFIG },
+      { ...PLACE, workflow: way, resourceType: MatchableResource.TASK_RESOURCE },
+    ),
   ];
 };
 
@@ -182,6 +232,19 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
       const bytes = toBinary(method.createNodeEvent.input, create(method.createNodeEvent.input, report));
       expect((await plane[way].send('CreateNodeEvent', bytes, key)).code).toBe('OK');
     }
+    const others = [
+      ...['a', 'b'].map((signalId) => {
+        const { input } = SignalService.method.getOrCreateSignal;
+        const id = { signalId, executionId: running };
+        return ['GetOrCreateSignal', toBinary(input, create(input, { id, type: simple(SimpleType.NONE) }))] as const;
+      }),
+      ...['a', 'b'].map((workflow) => {
+        const { input } = method.updateWorkflowAttributes;
+        const attributes = { ...PLACE, workflow: `${workflow}-${way}`, matchingAttributes: parallelism(way) };
+        return ['UpdateWorkflowAttributes', toBinary(input, create(input, { attributes }))] as const;
+      }),
+    ];
+    for (const [rpc, request] of others) expect((await plane[way].send(rpc, request, key)).code).toBe('OK');
     const terminate = create(method.terminateExecution.input, { id: running });
     const bytes = toBinary(method.terminateExecution.input, terminate);
     expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('OK');
@@ -233,7 +296,9 @@ describe('a request whose answer was lost, because the process was killed after 
       method.createLaunchPlan,
       method.createExecution,
       method.createNodeEvent,
+      SignalService.method.getOrCreateSignal,
       method.terminateExecution,
+      method.updateProjectAttributes,
     ].map(({ name }) => name),
   );
 

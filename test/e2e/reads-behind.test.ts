@@ -3,6 +3,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary }
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecutionGetRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
@@ -12,9 +13,11 @@ import {
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { registerTask, registerWorkflow } from '../support/registrations.js';
 import { launchHello } from '../support/hello.js';
 import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
 
@@ -136,6 +139,30 @@ describe('while the views stand still', () => {
     expect((await grpc.call(method.getLaunchPlan, { id: { ...plan.id!, version: 'v3' } })).closure!.state).toBe(
       LaunchPlanState.INACTIVE,
     );
+  });
+
+  it('names are answered with what is noted of them, and as soon as one version is registered', async () => {
+    const { grpc } = plane;
+    const place = { project: 'flytesnacks', domain: 'development' };
+    const get = async (resourceType: ResourceType, name: string) => {
+      const { metadata } = await grpc.call(method.getNamedEntity, { resourceType, id: { ...place, name } });
+      return [metadata!.description, metadata!.state];
+    };
+    const greet = { resourceType: ResourceType.TASK, id: { ...place, name: HELLO_TASK.name } };
+    await grpc.call(method.updateNamedEntity, {
+      ...greet,
+      metadata: { description: 'greets', state: NamedEntityState.NAMED_ENTITY_ARCHIVED },
+    });
+    expect(await get(ResourceType.TASK, HELLO_TASK.name)).toEqual(['greets', 1]);
+    await registerTask(grpc, { name: 'new-name' });
+    await registerWorkflow(grpc, { name: 'new-name' });
+    const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
+    for (const name of ['new-name-2', 'new-name'])
+      await grpc.call(method.createLaunchPlan, { ...plan, id: { ...plan.id!, name, version: 'v1' } });
+    for (const type of [ResourceType.TASK, ResourceType.WORKFLOW, ResourceType.LAUNCH_PLAN])
+      expect(await get(type, 'new-name')).toEqual(['', 0]);
+    await expect(get(ResourceType.TASK, 'new')).rejects.toThrow('NOT_FOUND');
+    await expect(get(ResourceType.LAUNCH_PLAN, 'new-nam')).rejects.toThrow('NOT_FOUND');
   });
 
   it('a read that names a position is UNAVAILABLE after a while', async () => {

@@ -67,7 +67,7 @@ export const documentsAfter = <Document>(
 
 const alwaysFresh: Freshness = {
   unseen: () => Promise.resolve(() => Promise.resolve([])),
-  waitForStream: () => Promise.resolve(),
+  acknowledgedUnder: () => undefined,
   waitForPrefix: () => Promise.resolve(),
 };
 

@@ -31,7 +31,11 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint) => {
       return Promise.resolve([]);
     },
   };
-  const fresh = freshness({ ofStream: () => acknowledged, ofPrefix: () => acknowledged }, views, unseen);
+  const fresh = freshness(
+    { ofStream: () => acknowledged, ofPrefix: () => acknowledged, streamUnder: () => stream },
+    views,
+    unseen,
+  );
   const pass = async (ms: number) => {
     for (let i = 0; i < 5; i += 1) await Promise.resolve();
     nowMs += ms;
@@ -45,14 +49,14 @@ describe('a read', () => {
   it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
     const { views, call, fresh, answered } = fixture(undefined);
     views.advance(3n);
-    await fresh.waitForStream(call, stream);
+    await fresh.unseen(call, stream);
     await fresh.waitForPrefix(call, 'execution-p:d:');
     expect(answered).toEqual([3n, 3n]);
   });
 
   it('waits for what was acknowledged', async () => {
     const { views, call, fresh, answered, timers } = fixture(5n);
-    const [get, list] = [fresh.waitForStream(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const [get, list] = [fresh.unseen(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
     await Promise.resolve();
     views.advance(4n);
     expect(answered).toEqual([]);
@@ -77,14 +81,6 @@ describe('a read', () => {
     expect(folded).toHaveLength(1);
   });
 
-  it('of what several streams feed is UNAVAILABLE when the view does not come in time', async () => {
-    const { call, fresh, answered, pass } = fixture(5n);
-    const get = expect(fresh.waitForStream(call, stream)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    await pass(500);
-    await get;
-    expect(answered).toEqual([]);
-  });
-
   it('of a list goes on with what is there after 500 ms', async () => {
     const { views, call, fresh, answered, pass } = fixture(5n);
     views.advance(2n);
@@ -98,7 +94,7 @@ describe('a read', () => {
 
   it('sees the position that its caller names, or is UNAVAILABLE after 2 s', async () => {
     const { views, call, fresh, pass } = fixture(undefined, 9n);
-    const reads = [fresh.waitForStream(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const reads = [fresh.unseen(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
     const refused = reads.map((read) => expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
     await pass(2_000);
     await Promise.all(refused);
