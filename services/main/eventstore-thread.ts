@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { guestAccess, readAccess } from '../streams/eventstore/access.js';
 import { asStored, type Present } from '../streams/eventstore/recorded.js';
-import { serveEventstore } from '../streams/eventstore/server.js';
+import { type EventstoreTls, serveEventstore } from '../streams/eventstore/server.js';
 import { noRules } from '../streams/eventstore/stream-rules.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from './logger.js';
@@ -19,6 +19,7 @@ export type EventstoreThreadData = PayloadSource & {
   readonly port: number;
   readonly mode: 'read' | 'write';
   readonly format: 'json' | 'stored';
+  readonly tls: EventstoreTls | undefined;
   readonly logLevel: Configuration['log_level'];
   /** Appends go by here to the thread that has the store. */
   readonly appends: MessagePort;
@@ -37,6 +38,13 @@ const asJson: Present = async (event) => {
   return { data: Buffer.from(JSON.stringify(await readable(event.type, event.data, payloads))), isJson: true };
 };
 
+/** What comes from another thread are bytes, and no buffers. */
+const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
+  cert: Buffer.from(cert),
+  key: Buffer.from(key),
+  ...(clientCa && { clientCa: Buffer.from(clientCa) }),
+});
+
 const server = await serveEventstore({
   host,
   port,
@@ -48,6 +56,7 @@ const server = await serveEventstore({
     now: Date.now,
     newId: () => randomBytes(16),
   },
+  tls: given.tls && asBuffers(given.tls),
   logger: openLogger(given.logLevel),
 });
 parentPort?.postMessage(server.port);

@@ -8,6 +8,7 @@ import type { EventstoreThreadData } from './eventstore-thread.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
+import { tlsOf } from './tls-files.js';
 import { CannotGoOn } from './told.js';
 
 /** Where clients of the EventStoreDB protocol look for it. */
@@ -68,9 +69,10 @@ export const startEventstore = async (
   }
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
-  const given = { directory, location, source, host, port, mode, format: format ?? 'json', logLevel, appends: port2 };
+  const tls = tlsOf(configuration);
+  const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 } as const;
   const worker = new Worker(new URL('./eventstore-thread.js', import.meta.url), {
-    workerData: given satisfies EventstoreThreadData,
+    workerData: { directory, location, source, ...served } satisfies EventstoreThreadData,
     transferList: [port2],
   });
   const failed = new Promise<never>((_, reject) => {

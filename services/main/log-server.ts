@@ -11,6 +11,7 @@ import { eventstorePort } from './eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
 import { onStopSignals } from './stop-signals.js';
+import { tlsOf } from './tls-files.js';
 import { CannotGoOn, firstFailure } from './told.js';
 
 const DRAIN_MS = 10_000;
@@ -24,6 +25,7 @@ const DRAIN_MS = 10_000;
 export const serveLog = async (configuration: Configuration): Promise<void> => {
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
+  const tls = tlsOf(configuration);
   const port = await eventstorePort(configuration);
   if (port === undefined)
     throw new CannotGoOn(
@@ -38,6 +40,7 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
     port,
     reading: { log: store, rules, present: asStored, now: Date.now },
     writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
+    tls,
     logger,
   });
   const stopped = onStopSignals();

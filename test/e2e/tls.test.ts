@@ -4,10 +4,12 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { certificates } from '../support/certificates.js';
+import { startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 
 const made = certificates();
@@ -67,6 +69,29 @@ const channel = ({ ca, key, cert }: Shown): ChannelCredentials => credentials.cr
 const OK = 0;
 const UNAVAILABLE = 14;
 
+const portOf = (address: string): string => address.split(':').at(-1) ?? '';
+
+/** How an official client of the EventStoreDB protocol connects. */
+const clientUrl = (address: string, shows?: string): string => {
+  const own =
+    shows === undefined ? '' : `&userCertFile=${made.file(`${shows}.pem`)}&userKeyFile=${made.file(`${shows}.key`)}`;
+  return `esdb://localhost:${portOf(address)}?tls=true&tlsCAFile=${made.file('ours.pem')}${own}`;
+};
+
+/** Reads the log as an official client does. */
+const overEventstore = async (url: string): Promise<number | 'refused'> => {
+  const client = EventStoreDBClient.connectionString(url);
+  let events = 0;
+  try {
+    for await (const { event } of client.readAll()) events += event === undefined ? 0 : 1;
+    return events;
+  } catch {
+    return 'refused';
+  } finally {
+    await client.dispose();
+  }
+};
+
 /** The first bytes that a plain caller is sent; none when it is sent away. */
 const plain = ({ ready }: ServerProcess): Promise<string> =>
   new Promise((resolve) => {
@@ -98,6 +123,35 @@ describe('with a certificate', () => {
       expect(await overRest(server, refused)).toBe('refused');
       expect(await overGrpc(server, channel(refused))).toBe(UNAVAILABLE);
     }
+  });
+});
+
+describe('the EventStoreDB protocol', () => {
+  const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]' };
+
+  it('speaks TLS where the others do', async () => {
+    const { ready } = await serving(flags, projects);
+    const { eventstore = '' } = ready;
+    expect(await overEventstore(clientUrl(eventstore))).toBe(1);
+    expect(await overEventstore(clientUrl(eventstore).replace('ours.pem', 'another.pem'))).toBe('refused');
+    expect(await overEventstore(`esdb://localhost:${portOf(eventstore)}?tls=false`)).toBe('refused');
+  });
+
+  it('asks clients for a certificate where the others do', async () => {
+    const { ready } = await serving(flags, { ...projects, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
+    const { eventstore = '' } = ready;
+    expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBe(1);
+    expect(await overEventstore(clientUrl(eventstore, 'stranger'))).toBe('refused');
+    expect(await overEventstore(clientUrl(eventstore))).toBe('refused');
+  });
+
+  it('carries the log of a control plane over TLS', async () => {
+    const log = await startLogServer(join(data, 'log'), flags);
+    const server = await serving(['--event-store', clientUrl(log.address)], projects);
+    expect(await overEventstore(clientUrl(log.address))).toBe(2); // the project, and the name of the log
+    expect(await server.stop()).toBe(0);
+    servers.pop();
+    await log.stop();
   });
 });
 

@@ -17,7 +17,11 @@ export type LogServer = {
   readonly child: () => ChildProcess;
 };
 
-const startProcess = async (data: string, port: string): Promise<{ child: ChildProcess; address: string }> => {
+const startProcess = async (
+  data: string,
+  port: string,
+  more: readonly string[],
+): Promise<{ child: ChildProcess; address: string }> => {
   const args = [
     'serve',
     '--insecure',
@@ -29,6 +33,7 @@ const startProcess = async (data: string, port: string): Promise<{ child: ChildP
     port,
     '--log-level',
     'warn',
+    ...more,
   ];
   const child = spawn(process.execPath, [BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
@@ -41,12 +46,12 @@ const startProcess = async (data: string, port: string): Promise<{ child: ChildP
 };
 
 /** Starts a log server on a data directory, and waits until it is ready. */
-export const startLogServer = async (data: string): Promise<LogServer> => {
-  const first = await startProcess(data, '0');
+export const startLogServer = async (data: string, args: readonly string[] = []): Promise<LogServer> => {
+  const first = await startProcess(data, '0', args);
   const { address } = first;
   let { child } = first;
   const start = async (): Promise<void> => {
-    ({ child } = await startProcess(data, address.split(':').at(-1) ?? ''));
+    ({ child } = await startProcess(data, address.split(':').at(-1) ?? '', args));
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;

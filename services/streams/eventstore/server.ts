@@ -29,7 +29,17 @@ export type EventstoreHosting = {
   readonly port: number;
   readonly reading: Reading;
   readonly writing: Writing;
+  /** Spoken where it is given. */
+  readonly tls?: EventstoreTls | undefined;
   readonly logger: StreamsLog;
+};
+
+/** What TLS needs, in PEM. */
+export type EventstoreTls = {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Clients must have a certificate of this authority, where it is given. */
+  readonly clientCa?: Buffer;
 };
 
 /** The protocol, listening. */
@@ -81,10 +91,16 @@ const registerStreams = (
   server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
 };
 
-const listen = (server: Server, { host, port }: EventstoreHosting): Promise<number> =>
+const credentialsOf = (tls: EventstoreTls | undefined): ServerCredentials => {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  const { cert, key, clientCa } = tls;
+  return ServerCredentials.createSsl(clientCa ?? null, [{ cert_chain: cert, private_key: key }], clientCa !== undefined);
+};
+
+const listen = (server: Server, { host, port, tls }: EventstoreHosting): Promise<number> =>
   new Promise((resolve, reject) => {
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+    server.bindAsync(address, credentialsOf(tls), (error, bound) => {
       if (error)
         reject(new Error(`the EventStoreDB protocol cannot listen on ${address}: ${error.message}`, { cause: error }));
       else resolve(bound);
