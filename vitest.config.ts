@@ -1,14 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests run as compiled: worker threads load the same files then as in production.
-const kind = (name: string, testTimeout: number) => ({
-  test: { name, include: [`dist/test/${name}/**/*.test.js`], testTimeout, hookTimeout: Math.max(testTimeout, 30_000) },
+const kind = (name: string, testTimeout: number, setupFiles: readonly string[] = []) => ({
+  test: {
+    name,
+    include: [`dist/test/${name}/**/*.test.js`],
+    testTimeout,
+    hookTimeout: Math.max(testTimeout, 30_000),
+    setupFiles: [...setupFiles],
+  },
 });
+
+/** Ends the log servers that tests have with FLIGHTLOG_TEST_LOG=eventstore. */
+const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
 
 export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: ['default', './dist/test/support/tally-reporter.js'],
-    projects: [kind('unit', 5_000), kind('contract', 20_000), kind('integration', 60_000), kind('e2e', 120_000)],
+    projects: [
+      kind('unit', 5_000),
+      kind('contract', 20_000),
+      kind('integration', 60_000, STOP_LOGS),
+      kind('e2e', 120_000, STOP_LOGS),
+    ],
   },
 });

@@ -1,21 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { runEngine } from '../../services/engine/engine.js';
 import type { EngineSummary } from '../../services/engine/options.js';
-import { sha256Hex } from '../../services/kernel/hash.js';
 import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
 import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { fixtureFolders } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { modelOf } from '../support/independent-model.js';
+import { timesInLog, watchRecorded } from '../support/recorded-events.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { logDirectory } from '../support/test-log.js';
 import { viewDifferences } from '../support/view-check.js';
 
 /** How often the server is killed under load; a longer run by this variable. */
@@ -28,17 +27,6 @@ const ENDED = new Set([4, 6, 7, 8]);
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LARGE = 'x'.repeat(100_000);
 
-/** The `event` field of a request, the second of all three kinds: what the log keeps, byte for byte. */
-const eventIn = (request: Uint8Array): Uint8Array => {
-  const reader = new BinaryReader(request);
-  while (reader.pos < reader.len) {
-    const [field, wireType] = reader.tag();
-    if (field === 2) return reader.bytes();
-    reader.skip(wireType);
-  }
-  throw new Error('a request without an event');
-};
-
 const until = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
   const deadline = Date.now() + 60_000;
   while (!(await isSo())) {
@@ -50,24 +38,15 @@ const until = async (what: string, isSo: () => boolean | Promise<boolean>): Prom
 describe('a server that is killed under load', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-kill-'));
   const env = { FLIGHTLOG_PROJECTS: '["flytesnacks"]' };
-  /** Hashes of the events whose answer said that they are recorded. */
-  const recorded = new Set<string>();
+  const { watch, hashes: recorded, inFlight } = watchRecorded();
   const created = new Set<string>();
   const stop = new AbortController();
   let server: ServerProcess;
   let client: GrpcClient;
   let engine: Promise<EngineSummary>;
   let ports: readonly string[];
-  let inFlight = 0;
   let launches = 0;
 
-  const watch = {
-    sending: () => void (inFlight += 1),
-    answered: (request: Uint8Array, answer: 'recorded' | 'refused') => {
-      inFlight -= 1;
-      if (answer === 'recorded') recorded.add(sha256Hex(eventIn(request)));
-    },
-  };
   const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
   const restart = async (failPoint?: string): Promise<void> => {
@@ -163,7 +142,7 @@ describe('a server that is killed under load', () => {
         const launching = keepBusy();
         await until(
           'events are acknowledged with enough in flight',
-          () => recorded.size >= before + PROGRESS && inFlight >= IN_FLIGHT,
+          () => recorded.size >= before + PROGRESS && inFlight() >= IN_FLIGHT,
         );
         await server.kill();
         await launching;
@@ -215,17 +194,10 @@ describe('a server that is killed under load', () => {
       expect(summary.endedBecause).toBe('idle');
       expect([...summary.dropped]).toEqual([]);
 
-      const log = await sqliteLogReader({ directory });
+      const log = await sqliteLogReader({ directory: logDirectory(directory) });
       const payloads = filePayloadStore({ directory });
       const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
-      const times = new Map<string, number>();
-      for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineReported'] } })) {
-        for (const { data } of events) {
-          const { message } = fromBinary(EngineReportedSchema, data);
-          const hash = sha256Hex(await read(message!));
-          times.set(hash, (times.get(hash) ?? 0) + 1);
-        }
-      }
+      const times = await timesInLog(log, read);
       expect([...times.values()].filter((count) => count !== 1)).toEqual([]);
       expect([...recorded].filter((hash) => !times.has(hash))).toEqual([]);
 

@@ -12,6 +12,7 @@ import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { logDirectory } from '../support/test-log.js';
 
 const NODES = 10_000;
 const AT_ONCE = 200;
@@ -37,7 +38,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
   };
 
   const eventsOfStream = async (): Promise<number> => {
-    const log = await sqliteLogReader({ directory });
+    const log = await sqliteLogReader({ directory: logDirectory(directory) });
     let count = 0;
     for await (const page of log.readStream(streamName('execution', [id.project, id.domain, id.name])))
       count += page.length;

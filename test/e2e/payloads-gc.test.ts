@@ -9,6 +9,7 @@ import { payloadPath } from '../../services/store/object-name.js';
 import { flightlog } from '../support/command.js';
 import { startControlPlane } from '../support/control-plane.js';
 import { garbageStory } from '../support/garbage-story.js';
+import { eventStoreEnvironment } from '../support/test-log.js';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -52,7 +53,9 @@ describe('payloads gc', () => {
     const { directory } = plane;
     const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
     await madeOlder(directory, payloadPath(scope, sha256));
-    const { code, stderr } = await gc(['--data', directory]);
+    const { code, stderr } = await flightlog(['payloads', 'gc', '--data', directory], {
+      env: eventStoreEnvironment(directory),
+    }).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('none of the payloads is named by this log');
     await plane.close();

@@ -9,6 +9,7 @@ import { runEngine } from '../../services/engine/engine.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import type { FixtureFolder } from './fixtures.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
+import { logDirectory } from './test-log.js';
 import { overGrpc, overRest, type Transport } from './transports.js';
 
 export type Transports = { readonly grpc: Transport; readonly rest: Transport };
@@ -32,13 +33,16 @@ export type ControlPlane = Transports & {
 /** The graphs that dynamic tasks of the fixtures make at run time. */
 const DYNAMIC_DIRECTORY = fileURLToPath(new URL('../../../test/fixtures/06-dynamic/dynamic', import.meta.url));
 
+/** What a log in an event store has besides: its own name. */
+const LOG_IDENTITY = 'flightlog-identity';
+
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 const reading = async <Result>(
   directory: string,
   read: (log: Awaited<ReturnType<typeof sqliteLogReader>>) => Promise<Result>,
 ): Promise<Result> => {
-  const log = await sqliteLogReader({ directory });
+  const log = await sqliteLogReader({ directory: logDirectory(directory) });
   try {
     return await read(log);
   } finally {
@@ -84,7 +88,7 @@ export const startControlPlane = async (
       reading(directory, async (log) => {
         const events: RecordedEvent[] = [];
         for await (const page of log.readLog({ after: 0n })) events.push(...page.events);
-        return events;
+        return events.filter(({ stream }) => stream !== LOG_IDENTITY);
       }),
     run: (options, signal = new AbortController().signal) =>
       runEngine(engineOptions(server, options), { signal, logger: quiet }),

@@ -17,6 +17,7 @@ import { flightlog } from './command.js';
 import { type ControlPlane, register, startControlPlane } from './control-plane.js';
 import { withNeeds } from './fixtures.js';
 import { helloRequest, literal } from './hello.js';
+import { eventStoreEnvironment, logDirectory } from './test-log.js';
 
 /** A payload store of a test. */
 export type GarbageStore = {
@@ -79,7 +80,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
           ...['payloads', 'gc', '--data', directory, '--payload-store', garbage.setting],
           ...['--older-than', `${garbage.ageMs}ms`, ...args],
         ],
-        { env: { FLIGHTLOG_TEST_GC_LEAST_AGE_MS: '0', ...env } },
+        { env: { FLIGHTLOG_TEST_GC_LEAST_AGE_MS: '0', ...eventStoreEnvironment(directory), ...env } },
       );
     const counts = async (args: readonly string[] = []): Promise<Counts> => {
       const { code, stdout, stderr } = await gc(args).ended;
@@ -154,7 +155,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
           await Promise.all([sweeps(), ...executions.map((each) => launch(each).finally(() => launched.add(each)))]);
         }
         // The server has put what was planted, or else this has shown nothing.
-        const log = await sqliteLogReader({ directory });
+        const log = await sqliteLogReader({ directory: logDirectory(directory) });
         const named = await payloadReferences({ log, codecs, foreign: new Set(), onProgress: () => undefined });
         await log.close();
         expect([...planted].filter((path) => !named.has(path))).toEqual([]);
@@ -164,7 +165,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
 
     const sweepOnce = async (): Promise<void> => {
       const { store, objects } = garbage.open();
-      const log = await sqliteLogReader({ directory });
+      const log = await sqliteLogReader({ directory: logDirectory(directory) });
       const cutoffMs = Date.now() - garbage.ageMs;
       const named = await payloadReferences({ log, codecs, foreign: new Set(), onProgress: () => undefined });
       const sweeping = { objects, named, cutoffMs, onProgress: () => undefined };
@@ -230,7 +231,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
         expect((await counts()).missing).toBe(0);
         await plane.server().stop();
         const rebuild = ['views', 'rebuild', '--data', directory, '--payload-store', garbage.setting];
-        const { code, stderr } = await flightlog(rebuild).ended;
+        const { code, stderr } = await flightlog(rebuild, { env: eventStoreEnvironment(directory) }).ended;
         expect(code, stderr).toBe(0);
         await start();
       },

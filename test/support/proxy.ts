@@ -15,9 +15,8 @@ export type Proxy = {
   readonly close: () => Promise<void>;
 };
 
-/** Starts a proxy before a server. */
-export const startProxy = async (target: string): Promise<Proxy> => {
-  const [host = '', port = ''] = target.split(':');
+/** Starts a proxy before a server, or before the one that is named for each connection anew. */
+export const startProxy = async (target: string | (() => string)): Promise<Proxy> => {
   const pairs = new Set<readonly [Socket, Socket]>();
   let isShut = false;
   const server = createServer((near) => {
@@ -25,6 +24,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
       near.destroy();
       return;
     }
+    const [host = '', port = ''] = (typeof target === 'string' ? target : target()).split(':');
     const far = connect(Number(port), host);
     const pair = [near, far] as const;
     pairs.add(pair);

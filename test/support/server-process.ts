@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
 import { readStoreFlags } from './mongo-server.js';
+import { eventStoreFlags } from './test-log.js';
 
 const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 
@@ -48,9 +49,10 @@ export const startServerProcess = async ({
       return !args.includes(flag);
     },
   );
+  const stores = [...readStoreFlags(data, args), ...(await eventStoreFlags(data, args))];
   const child = spawn(
     process.execPath,
-    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...readStoreFlags(data, args), ...ports, ...args],
+    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...stores, ...ports, ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },

@@ -22,6 +22,8 @@ export type Member = {
 /** Two control planes on one log, with views and sessions of their own. */
 export type TwoProcesses = {
   readonly log: LogServer;
+  /** Of the log server. */
+  readonly directory: string;
   readonly members: readonly [Member, Member];
   /** Everything in the log, in order. */
   readonly events: () => Promise<readonly RecordedEvent[]>;
@@ -58,14 +60,20 @@ const startMember = async (
 };
 
 /** Starts a log server and two control planes on it. */
-export const startTwoProcesses = async (
-  options: { readonly env?: Readonly<Record<string, string>> } = {},
-): Promise<TwoProcesses> => {
+export const startTwoProcesses = async ({
+  way = (address) => Promise.resolve(address),
+  ...options
+}: {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The way of each of the two to the log server, by its address. */
+  readonly way?: (address: string) => Promise<string>;
+} = {}): Promise<TwoProcesses> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-two-'));
   const log = await startLogServer(join(directory, 'log'));
-  const first = await startMember(log.address, join(directory, 'first'), options);
-  const second = await startMember(log.address, join(directory, 'second'), options);
+  const first = await startMember(await way(log.address), join(directory, 'first'), options);
+  const second = await startMember(await way(log.address), join(directory, 'second'), options);
   return {
+    directory: join(directory, 'log'),
     log,
     members: [first, second],
     events: async () => {

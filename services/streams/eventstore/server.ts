@@ -94,7 +94,11 @@ const registerStreams = (
 const credentialsOf = (tls: EventstoreTls | undefined): ServerCredentials => {
   if (tls === undefined) return ServerCredentials.createInsecure();
   const { cert, key, clientCa } = tls;
-  return ServerCredentials.createSsl(clientCa ?? null, [{ cert_chain: cert, private_key: key }], clientCa !== undefined);
+  return ServerCredentials.createSsl(
+    clientCa ?? null,
+    [{ cert_chain: cert, private_key: key }],
+    clientCa !== undefined,
+  );
 };
 
 const listen = (server: Server, { host, port, tls }: EventstoreHosting): Promise<number> =>

@@ -7,6 +7,7 @@ import { type ControlPlane, startControlPlane } from '../../support/control-plan
 import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
 import { type Hostile, hostileTo } from '../../support/hostile.js';
 import { encodePublished, type PublishedClient, publishedClient } from '../../support/published-client.js';
+import { logDirectory } from '../../support/test-log.js';
 import { wholeRequests } from '../../support/whole-requests.js';
 import { sqliteLogReader } from '../../../services/store/sqlite-log-reader.js';
 
@@ -39,7 +40,7 @@ describe('whatever is wrong with a request', () => {
     const { grpc } = plane.server().ready;
     published = publishedClient(grpc);
     client = grpcClient(grpc);
-    log = await sqliteLogReader({ directory: plane.directory });
+    log = await sqliteLogReader({ directory: logDirectory(plane.directory) });
     for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
   });
   afterAll(async () => {

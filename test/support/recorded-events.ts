@@ -1,0 +1,56 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { EventWatch } from '../../services/engine/options.js';
+import type { EventLog } from '../../services/kernel/event-store.js';
+import { sha256Hex } from '../../services/kernel/hash.js';
+import type { Content } from '../../services/kernel/payload-store.js';
+
+/** The `event` field of a request, the second of all three kinds: what the log keeps, byte for byte. */
+const eventIn = (request: Uint8Array): Uint8Array => {
+  const reader = new BinaryReader(request);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 2) return reader.bytes();
+    reader.skip(wireType);
+  }
+  throw new Error('a request without an event');
+};
+
+/** What engines were told of their events. */
+export type RecordedEvents = {
+  readonly watch: EventWatch;
+  /** Hashes of the events whose answer said that they are recorded. */
+  readonly hashes: ReadonlySet<string>;
+  readonly inFlight: () => number;
+};
+
+/** Watches engines: remembers what they were told is recorded. */
+export const watchRecorded = (): RecordedEvents => {
+  const hashes = new Set<string>();
+  let inFlight = 0;
+  const watch: EventWatch = {
+    sending: () => void (inFlight += 1),
+    answered: (request, answer) => {
+      inFlight -= 1;
+      if (answer === 'recorded') hashes.add(sha256Hex(eventIn(request)));
+    },
+  };
+  return { watch, hashes, inFlight: () => inFlight };
+};
+
+/** How often the log has each event of an engine, by hash. */
+export const timesInLog = async (
+  log: Pick<EventLog, 'readLog'>,
+  read: (content: Content) => Promise<Uint8Array>,
+): Promise<ReadonlyMap<string, number>> => {
+  const times = new Map<string, number>();
+  for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineReported'] } })) {
+    for (const { data } of events) {
+      const { message } = fromBinary(EngineReportedSchema, data);
+      const hash = sha256Hex(await read(message!));
+      times.set(hash, (times.get(hash) ?? 0) + 1);
+    }
+  }
+  return times;
+};

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LogServer, startLogServer } from './log-server.js';
+
+/**
+ * Whether the logs of servers under test are in log servers, one for each data directory; otherwise they are in the
+ * data directories themselves.
+ */
+export const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
+
+type TestLog = { readonly directory: string; readonly server: Promise<LogServer>; url?: string };
+
+const logs = new Map<string, TestLog>();
+
+const opened = (data: string): TestLog => {
+  const known = logs.get(data);
+  if (known !== undefined) return known;
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-log-of-'));
+  const log: TestLog = { directory, server: startLogServer(directory) };
+  logs.set(data, log);
+  return log;
+};
+
+/**
+ * The flags for the log that FLIGHTLOG_TEST_LOG names: `eventstore` gives every data directory a log server of its own,
+ * which outlives whoever is killed on that directory.
+ */
+export const eventStoreFlags = async (data: string, args: readonly string[] = []): Promise<readonly string[]> => {
+  if (!isOnEventstore || args.includes('--event-store')) return [];
+  const log = opened(data);
+  log.url = `esdb://${(await log.server).address}?tls=false`;
+  return ['--event-store', log.url];
+};
+
+/** The same as variables, for a command on a data directory that a server has served. */
+export const eventStoreEnvironment = (data: string): Readonly<Record<string, string>> => {
+  const { url } = logs.get(data) ?? {};
+  return url === undefined ? {} : { FLIGHTLOG_EVENT_STORE: url };
+};
+
+/** Where the file of the log is that belongs to a data directory. */
+export const logDirectory = (data: string): string => logs.get(data)?.directory ?? data;
+
+/** Ends the log servers of a test file, and removes their logs. */
+export const stopTestLogs = async (): Promise<void> => {
+  for (const { directory, server } of logs.values()) {
+    await (await server).kill();
+    rmSync(directory, { recursive: true });
+  }
+  logs.clear();
+};
