@@ -1,0 +1,131 @@
+import { rmSync } from 'node:fs';
+import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { ADMISSION_LIMITS } from '../../services/sessions/admission.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { type Answered, grpcClient, type GrpcClient } from '../support/grpc-client.js';
+import { helloRequest, launchHello } from '../support/hello.js';
+import { type ExecutionId, nodeReport } from '../support/reports.js';
+
+const { method } = AdminService;
+const { starts, others } = ADMISSION_LIMITS;
+
+/** A disk that never answers: the writer of the log stops at its first commit. */
+const HELD = { FLIGHTLOG_FAIL_POINT: 'before-commit:1:hold' };
+/** A server takes about a thousand calls at a time of each connection. */
+const CONNECTIONS = 16;
+const TOO_MANY = 50;
+
+let plane: ControlPlane;
+let clients: readonly GrpcClient[];
+let known: ExecutionId;
+let sent = 0;
+
+const connect = (): void => {
+  clients = Array.from({ length: CONNECTIONS }, () => grpcClient(plane.server().ready.grpc));
+};
+const disconnect = (): void => {
+  for (const client of clients) client.close();
+};
+
+beforeAll(async () => {
+  const first = await startControlPlane();
+  await register(first.grpc, withNeeds('01-hello'));
+  known = await launchHello(first.grpc, 'known');
+  await first.kill();
+  plane = await startControlPlane(HELD, first.directory);
+  connect();
+});
+afterAll(async () => {
+  disconnect();
+  await plane.kill();
+  rmSync(plane.directory, { recursive: true });
+});
+
+const send = <I extends DescMessage>(
+  { parent, name, input }: DescMethodUnary<I>,
+  request: MessageInitShape<I>,
+): Promise<Answered> => {
+  sent += 1;
+  const bytes = toBinary(input, create(input, request));
+  return clients[sent % CONNECTIONS]!.raw(`/${parent.typeName}/${name}`, bytes);
+};
+const launch = (name: string) => send(method.createExecution, helloRequest(name));
+const report = (nodeId: string, phase: Phase) => send(method.createNodeEvent, nodeReport(known, nodeId, { phase }));
+const many = (count: number, each: (at: number) => Promise<Answered>) =>
+  Array.from({ length: count }, (_, at) => each(at));
+
+/** The first answers, so many. */
+const firstOf = (answers: readonly Promise<Answered>[], count: number): Promise<readonly Answered[]> =>
+  new Promise((resolve) => {
+    const first: Answered[] = [];
+    for (const answer of answers) void answer.then((each) => first.push(each) === count && resolve(first));
+  });
+
+const expectRefused = (answers: readonly Answered[]): void => {
+  for (const { code, message, metadata } of answers) {
+    expect([code, message]).toEqual(['RESOURCE_EXHAUSTED', expect.stringContaining('send it again in 1 s')]);
+    expect(metadata.get('grpc-retry-pushback-ms')).toEqual(['1000']);
+  }
+};
+
+describe('a control plane whose disk does not answer', () => {
+  const answered: string[] = [];
+  const note =
+    (name: string) =>
+    ({ code }: Answered) =>
+      void answered.push(`${name}: ${code}`);
+
+  it('refuses new executions from its limit on, with a delay', async () => {
+    expectRefused(
+      await firstOf(
+        many(starts + TOO_MANY, (at) => launch(`many-${at}`)),
+        TOO_MANY,
+      ),
+    );
+  }, 120_000);
+
+  it('takes what goes on with those that run, up to a limit of its own', async () => {
+    const reports = many(others - starts + TOO_MANY, (at) => report(`n${at}`, Phase.QUEUED));
+    expectRefused(await firstOf(reports, TOO_MANY));
+    expectRefused([await launch('one-more')]);
+  }, 120_000);
+
+  it('says so over HTTP too', async () => {
+    const refused = await fetch(`${plane.server().ready.http}/api/v1/executions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: toBinary(method.createExecution.input, helloRequest('over-rest')) as never,
+    });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+  });
+
+  it('takes what ends something all the same', async () => {
+    void report('n0', Phase.SUCCEEDED).then(note('terminal event'));
+    void send(method.terminateExecution, { id: known, cause: 'enough' }).then(note('termination'));
+    // These come later, and are refused at once; what is not refused waits for the disk.
+    expectRefused(await Promise.all(many(CONNECTIONS, (at) => report(`later-${at}`, Phase.QUEUED))));
+    expect(answered).toEqual([]);
+  }, 60_000);
+
+  it('answers reads meanwhile', async () => {
+    const { closure } = await plane.grpc.call(method.getExecution, { id: known });
+    expect(closure).toBeDefined();
+  });
+
+  it('has recorded nothing of what it refused, and takes it when the disk is back', async () => {
+    const { directory } = plane;
+    disconnect();
+    await plane.kill();
+    plane = await startControlPlane({}, directory);
+    connect();
+    const request = { id: { ...known, name: 'one-more' } };
+    expect(await plane.grpc.refused(method.getExecution, request)).toMatchObject({ code: 'NOT_FOUND' });
+    expect((await launch('one-more')).code).toBe('OK');
+    expect((await report('n0', Phase.QUEUED)).code).toBe('OK');
+  }, 60_000);
+});
