@@ -83,7 +83,10 @@ const transport = (
 };
 
 /** gRPC, under one of the two names that the services have. */
-export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl' = 'flyteidl'): Transport => {
+export const overGrpc = (
+  ready: Pick<Ready, 'grpc'>,
+  callersPackage: 'platformidl' | 'flyteidl' = 'flyteidl',
+): Transport => {
   const client = grpcClient(ready.grpc);
   const send: Transport['send'] = async (rpc, request, headers) => {
     const service = methodOf(rpc).parent.name;
@@ -98,7 +101,7 @@ export const overGrpc = (ready: Ready, callersPackage: 'platformidl' | 'flyteidl
 };
 
 /** REST, in JSON made from the messages, or in their bytes. */
-export const overRest = (ready: Ready, body: RestBody = 'json'): Transport => {
+export const overRest = (ready: Pick<Ready, 'http'>, body: RestBody = 'json'): Transport => {
   const client = restClient(ready.http);
   const send: Transport['send'] = async (rpc, request, headers = {}) => {
     const answer = await client.raw(rpc, request, { body, headers });

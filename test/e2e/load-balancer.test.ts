@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { freePort } from '../support/command.js';
+import { register } from '../support/control-plane.js';
+import { fixtureFolder } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { type Behind, hasLoadBalancer, type LoadBalancer, startLoadBalancer } from '../support/load-balancer.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { overGrpc, overRest, type Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+const CALLERS = 8;
+
+/** A client tries this again, once. */
+const MAY_BE_TRIED_AGAIN = new Set(['UNAVAILABLE', 'INTERNAL', 'UNKNOWN', 'CANCELLED']);
+
+type Member = Behind & { readonly data: string; server: ServerProcess };
+
+const isRequired = process.env['FLIGHTLOG_TEST_REQUIRES_HAPROXY'] === '1';
+
+describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the load balancer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'flightlog-behind-'));
+  let log: LogServer;
+  let members: readonly [Member, Member];
+  let balancer: LoadBalancer;
+  let grpc: Transport;
+  let rest: Transport;
+
+  const serve = ({ grpcPort, httpPort, data }: Omit<Member, 'server'>): Promise<ServerProcess> =>
+    startServerProcess({
+      data,
+      args: [
+        ...['--event-store', `esdb://${log.address}?tls=false`],
+        ...['--grpc-port', String(grpcPort), '--http-port', String(httpPort)],
+      ],
+      env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
+    });
+
+  const startMember = async (name: string): Promise<Member> => {
+    const place = { data: join(folder, name), grpcPort: await freePort(), httpPort: await freePort() };
+    return { ...place, server: await serve(place) };
+  };
+
+  beforeAll(async () => {
+    log = await startLogServer(join(folder, 'log'));
+    members = [await startMember('first'), await startMember('second')];
+    balancer = await startLoadBalancer(members);
+    grpc = overGrpc({ grpc: balancer.grpc });
+    rest = overRest({ http: balancer.http });
+    await register(grpc, [fixtureFolder('01-hello')]);
+  }, 120_000);
+
+  afterAll(async () => {
+    grpc.close();
+    await balancer.close();
+    await Promise.all(members.map(({ server }) => server.kill()));
+    await log.kill();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('sends the calls of one gRPC connection to both, and the requests of REST', async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect((await grpc.refused(method.getVersion, {})).code).toBe('OK');
+      expect((await rest.refused(method.getVersion, {})).code).toBe('OK');
+    }
+    for (const part of ['grpc', 'rest'] as const) {
+      const { 'api-1': first = 0, 'api-2': second = 0 } = balancer.requests(part);
+      expect(first).toBeGreaterThanOrEqual(5);
+      expect(second).toBeGreaterThanOrEqual(5);
+    }
+  });
+
+  /** Launches one after another until told to stop; answers the names, and what was refused for good. */
+  const launch = async (caller: number, isOver: () => boolean): Promise<{ names: string[]; lost: string[] }> => {
+    const names: string[] = [];
+    const lost: string[] = [];
+    for (let turn = 0; !isOver(); turn += 1) {
+      const name = `rolling-${caller}-${turn}`;
+      const call = () => (turn % 2 === 0 ? grpc : rest).refused(method.createExecution, helloRequest(name));
+      let answer = await call();
+      const isAgain = MAY_BE_TRIED_AGAIN.has(answer.code);
+      if (isAgain) answer = await call();
+      const isThere = answer.code === 'OK' || (isAgain && answer.code === 'ALREADY_EXISTS');
+      if (isThere) names.push(name);
+      else lost.push(`${name}: ${answer.code}: ${answer.message}`);
+    }
+    return { names, lost };
+  };
+
+  it('loses no request of clients that try once more while both are restarted', async () => {
+    let isOver = false;
+    const working = Array.from({ length: CALLERS }, (_, caller) => launch(caller, () => isOver));
+    for (const member of members) {
+      expect(await member.server.stop()).toBe(0);
+      member.server = await serve(member);
+    }
+    isOver = true;
+    const done = await Promise.all(working);
+    expect(done.flatMap(({ lost }) => lost)).toEqual([]);
+    const names = done.flatMap((each) => each.names);
+    expect(names.length).toBeGreaterThan(CALLERS);
+    for (const name of names) {
+      const id = { project: 'flytesnacks', domain: 'development', name };
+      expect((await grpc.refused(method.getExecution, { id })).code, name).toBe('OK');
+    }
+  }, 240_000);
+});

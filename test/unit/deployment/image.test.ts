@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { CHECKOUT, start } from '../../support/command.js';
+import { fileText } from '../../support/compose.js';
+
+const dockerfile = fileText('Dockerfile');
+
+describe('the image', () => {
+  it('has the Node that the tests run on', () => {
+    const node = `${fileText('.nvmrc').trim()}-bookworm-slim`;
+    const bases = [...dockerfile.matchAll(/^FROM node:(\S+)/gmu)].map(([, tag]) => tag);
+    expect(bases).toEqual([node, node]);
+  });
+
+  it('runs as somebody without rights', () => {
+    expect([...dockerfile.matchAll(/^USER (\S+)$/gmu)].at(-1)?.[1]).toBe('node');
+  });
+
+  it('is built from files that its context has', () => {
+    const kept = fileText('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+    for (const path of kept) expect(existsSync(join(CHECKOUT, path)), path).toBe(true);
+    const { include } = JSON.parse(fileText('tsconfig.json')) as { readonly include: readonly string[] };
+    for (const path of include) expect(kept).toContain(path);
+  });
+
+  it.each([
+    [200, 0],
+    [503, 1],
+  ])('is healthy when the process says that it is ready: %d', async (status, code) => {
+    const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const [, command = ''] = /^HEALTHCHECK[^\n]*\\\n *CMD (\[.+\])$/mu.exec(dockerfile) ?? [];
+    const [program = '', ...args] = JSON.parse(command) as readonly string[];
+    expect((await start(program, args, { env: { FLIGHTLOG_HTTP_PORT: String(port) } }).ended).code).toBe(code);
+    server.close();
+  });
+});
