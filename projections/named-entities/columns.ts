@@ -8,7 +8,7 @@ const SCOPE = ['resource_type', 'project', 'domain'];
 /** The names of what is registered. */
 export const namedEntityCollection: Collection = {
   name: 'named-entities',
-  version: 1,
+  version: 2,
   fields: {
     resource_type: 'integer',
     project: 'text',
@@ -16,7 +16,7 @@ export const namedEntityCollection: Collection = {
     name: 'text',
     description: 'text',
     state: 'integer',
-    /** 1 for a name that the control plane has made for its own use. */
+    /** 1 for a name that begins as those do that the control plane makes for its own use. */
     generated: 'integer',
     /** When something was first and last noted of the name. */
     noted_at: 'integer',

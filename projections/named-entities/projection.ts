@@ -1,8 +1,12 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
-import { type NamedEntity, NamedEntitySchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  type NamedEntity,
+  NamedEntitySchema,
+  NamedEntityState as State,
+} from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
-import type { EntityName } from '../../services/kernel/entity-name.js';
+import { type EntityName, isGenerated, isHidden } from '../../services/kernel/entity-name.js';
 import type { Kind } from '../../services/kernel/identifier.js';
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import { type NamedEntityEvent, namedEntityStream } from '../../services/named-entity/events.js';
@@ -26,9 +30,6 @@ const KIND_OF: Readonly<Record<Registered['type'], Kind>> = {
   LaunchPlanRegistered: 'LAUNCH_PLAN',
 };
 
-/** What begins the names of the workflows and launch plans that single-task executions run as. */
-const GENERATED = '.flytegen';
-
 const entityOf = ({ type, data }: Registered): EntityName => {
   const { project = '', domain = '', name = '' } = data.id ?? {};
   return { kind: KIND_OF[type], project, domain, name };
@@ -39,11 +40,15 @@ const touches = ({ body, stream }: SeenEvent): readonly string[] => {
   return [event.type === 'NamedEntityUpdated' ? stream : namedEntityStream(entityOf(event))];
 };
 
-const named = ({ kind, ...id }: EntityName): NamedEntityDocument => ({
-  entity: create(NamedEntitySchema, { resourceType: ResourceType[kind], id, metadata: {} }),
-  notedAt: null,
-  updatedAt: null,
-});
+const named = (name: EntityName): NamedEntityDocument => {
+  const { kind, ...id } = name;
+  const state = isGenerated(name) ? State.SYSTEM_GENERATED : State.NAMED_ENTITY_ACTIVE;
+  return {
+    entity: create(NamedEntitySchema, { resourceType: ResourceType[kind], id, metadata: { state } }),
+    notedAt: null,
+    updatedAt: null,
+  };
+};
 
 const fold: ReadModel<NamedEntityDocument>['fold'] = (document, { body, metadata }) => {
   const event = body as Registered | NamedEntityEvent;
@@ -58,7 +63,7 @@ const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, up
   const { project = '', domain = '', name = '' } = entity.id ?? {};
   const { description = '', state = 0 } = entity.metadata ?? {};
   const { resourceType } = entity;
-  const generated = name.startsWith(GENERATED) ? 1 : 0;
+  const generated = isHidden({ project, domain, name }) ? 1 : 0;
   const fields = { resource_type: resourceType, project, domain, name, description, state, generated };
   return {
     fields: { ...fields, noted_at: notedAt, updated_at: updatedAt },

@@ -9,6 +9,15 @@ export type EntityName = {
   readonly name: string;
 };
 
+/** What begins the names of the workflows and launch plans that single-task executions run as. */
+const GENERATED = '.flytegen';
+
+/** Whether a name is one that lists leave out, unless they are asked for it. */
+export const isHidden = ({ name }: SentName): boolean => name.startsWith(GENERATED);
+
+/** Whether the control plane has made what has a name for its own use. */
+export const isGenerated = (entity: EntityName): boolean => entity.kind !== 'TASK' && isHidden(entity);
+
 /** A name as it was sent. The shape of `admin.NamedEntityIdentifier`. */
 export type SentName = Omit<EntityName, 'kind'>;
 

@@ -44,6 +44,22 @@ describe('what is noted of a name', () => {
       .then(updated('greets', State.NAMED_ENTITY_ACTIVE));
   });
 
+  it('begins with what the control plane says of a name that it has made', () => {
+    const generated = { ...entity, name: '.flytegen.greet' };
+    const command = (state: State) => ({ ...update('', state), entity: generated });
+    given(namedEntityDecider).when(command(State.SYSTEM_GENERATED)).thenNothing();
+    given(namedEntityDecider)
+      .when(command(State.NAMED_ENTITY_ACTIVE))
+      .then({
+        type: 'NamedEntityUpdated',
+        data: create(NamedEntityUpdatedSchema, {
+          resourceType: ResourceType.WORKFLOW,
+          id: { ...id, name: generated.name },
+          metadata: { state: State.NAMED_ENTITY_ACTIVE },
+        }),
+      });
+  });
+
   it.each([
     ['', State.NAMED_ENTITY_ACTIVE, []],
     ['greets', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
