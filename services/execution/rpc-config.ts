@@ -78,7 +78,6 @@ export const configured = async (
     domain,
     inheritedLabel: inherited.clusterLabel ?? '',
   };
-  assertPool(sources, id);
   const projectLabels = standing.kind === 'active' ? standing.labels : {};
   const config = resolveConfig({
     spec,
@@ -93,6 +92,7 @@ export const configured = async (
     assertEntries('labels', config.labels, platform.maxLabels);
     assertEntries('annotations', config.annotations, platform.maxAnnotations);
   }
+  assertPool(sources, id);
   const places = [standing.kind === 'active' ? standing.read : undefined, ...target.read, attributes.read];
   return { config, engine: resolveEngineSettings(sources), read: places.filter((place) => place !== undefined) };
 };

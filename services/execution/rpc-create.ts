@@ -98,6 +98,8 @@ type Context = {
   readonly id: ExecutionId;
   readonly principal: string;
   readonly target: Target;
+  /** With the defaults and what is fixed. */
+  readonly inputs: LiteralMap;
   readonly inherited: Inherited;
 };
 
@@ -131,8 +133,7 @@ const storedSpec = (
 };
 
 const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
-  const { id, target } = context;
-  const inputs = resolvedInputs(target, sound.inputs);
+  const { id, target, inputs } = context;
   const { config, engine, read } = await configured(services, sound.spec, context);
   const userInputs = toBinary(LiteralMapSchema, sound.inputs);
   return create(ExecutionCreatedSchema, {
@@ -185,8 +186,9 @@ export const createExecution = async (
   await assertPlace(services, { project, domain, name: request.name });
   const sound = soundOf(request);
   const target = await targetOf(services, sound.launches);
+  const inputs = resolvedInputs(target, sound.inputs);
   const inherited = await inheritanceOf(services, sound.spec.metadata);
-  const created = await createdOf(services, sound, { id, principal: call.principal, target, inherited });
+  const created = await createdOf(services, sound, { id, principal: call.principal, target, inputs, inherited });
   await target.prepare();
   const slot = await slotFor(services, target, id);
   const command = { type: 'CreateExecution', id, created, ...(slot && { attempt: slot.attempt }) } as const;
