@@ -10,6 +10,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import {
   NodeExecutionEventSchema,
+  type TaskExecutionEvent,
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
@@ -38,7 +39,12 @@ export type ModelNode = {
   isArray: boolean;
   readonly parent: string;
 };
-export type ModelTask = { phase: number; readonly createdAtMs: number; startedAtMs?: number; reasons: number };
+export type ModelTask = {
+  phase: number;
+  readonly createdAtMs: number;
+  startedAtMs?: number;
+  readonly reasons: string[];
+};
 
 /** The numbers of the contract, written down again. */
 const WORKFLOW: Readonly<Record<'queued' | 'running' | 'aborting', number>> = { queued: 1, running: 2, aborting: 9 };
@@ -106,13 +112,20 @@ const nodeReported = async (execution: ModelExecution, report: EngineReported, b
   execution.nodes.set(report.nodeId, node);
 };
 
+/** The single reason of older engines is a new one when it is another. */
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
+const reasonsIn = ({ reasons, reason }: TaskExecutionEvent, known: string): readonly string[] => {
+  if (reasons.length > 0) return reasons.map((each) => each.reason);
+  return reason === '' || reason === known ? [] : [reason];
+};
+
 const taskReported = async (execution: ModelExecution, report: EngineReported, bytesOf: ReadContent): Promise<void> => {
   const event = await read(TaskExecutionEventSchema, report.message, bytesOf);
   const key = taskKey(report.nodeId, report.taskId, report.retryAttempt);
-  const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: 0 };
+  const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: [] };
   if (!report.samePhase) task.phase = event.phase;
   if ((event.phase as number) === TASK.running) task.startedAtMs = earliest(task.startedAtMs, ms(event.occurredAt));
-  task.reasons += event.reasons.length;
+  task.reasons.push(...reasonsIn(event, task.reasons.at(-1) ?? ''));
   execution.tasks.set(key, task);
 };
 

@@ -10,7 +10,8 @@ const PAGE = 10_000;
 const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
   time === undefined ? undefined : timestampMs(time);
 
-const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
+/** A node execution as the model has it, under the parent that it was listed by. */
+export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
   if (closure === undefined || metadata === undefined) throw new Error('a node execution has a closure and metadata');
   const startedAtMs = started(closure.startedAt);
   return {
@@ -25,13 +26,14 @@ const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNo
   };
 };
 
-const seenTask = ({ closure }: TaskExecution): ModelTask => {
+/** A task execution as the model has it. */
+export const seenTask = ({ closure }: TaskExecution): ModelTask => {
   const startedAtMs = started(closure?.startedAt);
   return {
     phase: closure?.phase ?? 0,
     createdAtMs: started(closure?.createdAt) ?? 0,
     ...(startedAtMs !== undefined && { startedAtMs }),
-    reasons: closure?.reasons.length ?? 0,
+    reasons: closure?.reasons.map(({ message }) => message) ?? [],
   };
 };
 
@@ -63,7 +65,7 @@ const seenExecution = async (client: GrpcClient, id: WorkflowExecutionIdentifier
 };
 
 /** How the views of one execution differ from the model of it; the empty list when they do not. */
-const differences = (name: string, model: ModelExecution, seen: ModelExecution): string[] => {
+export const differences = (name: string, model: ModelExecution, seen: ModelExecution): string[] => {
   const pairs: [string, unknown, unknown][] = [
     ['phase', model.phase, seen.phase],
     ['startedAt', model.startedAtMs, seen.startedAtMs],

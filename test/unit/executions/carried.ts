@@ -1,0 +1,169 @@
+import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import type {
+  NodeExecutionEvent,
+  TaskExecutionEvent,
+  WorkflowExecutionEvent,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import type { TaskExecution } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import type { Execution } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+
+/**
+ * What events carry and a view must still have, under a name for each thing that can be said by itself. Worked out from
+ * the messages alone, so that an error in a fold does not hide in its test.
+ */
+export type Facts = Map<string, unknown>;
+
+/** How a thing that is said again is taken: the last stands, the first stands, or all of them do. */
+const last = (facts: Facts, name: string, value: unknown): void => {
+  if (value !== undefined && value !== '' && value !== 0) facts.set(name, value);
+};
+const first = (facts: Facts, name: string, value: unknown): void => {
+  if (!facts.has(name)) last(facts, name, value);
+};
+const once = (facts: Facts, name: string, value: boolean): void => {
+  if (value) facts.set(name, true);
+};
+
+const merged = (facts: Facts, name: string, info: unknown): void => {
+  const isObject = typeof info === 'object' && info !== null;
+  for (const key of facts.keys()) if (key === name || (!isObject && key.startsWith(`${name}.`))) facts.delete(key);
+  if (isObject) for (const [key, value] of Object.entries(info)) merged(facts, `${name}.${key}`, value);
+  else if (info !== null && info !== undefined) facts.set(name, info);
+};
+
+const without = (facts: Facts, prefix: string): void => {
+  for (const key of facts.keys()) if (key.startsWith(prefix)) facts.delete(key);
+};
+
+const ofResult = (facts: Facts, { case: kind, value }: TaskExecutionEvent['outputResult'], isNews: boolean): void => {
+  if (kind !== undefined && (isNews || !facts.has('result'))) facts.set('result', { kind, value });
+};
+
+type Logs = TaskExecutionEvent['logs'];
+
+/** A link that has the URI or the name of a later one has been replaced by it. */
+const ofLogs = (facts: Facts, prefix: string, logs: Logs): void => {
+  for (const { uri, name } of logs)
+    for (const [key, known] of facts)
+      if (key.startsWith(prefix) && ((known as Logs[0]).uri === uri || (name && (known as Logs[0]).name === name)))
+        facts.delete(key);
+  for (const log of logs) facts.set(`${prefix}${log.uri} ${log.name}`, log);
+};
+
+const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
+  for (const each of metadata?.externalResources ?? []) {
+    const name = `resource ${each.index}/${each.retryAttempt}`;
+    facts.set(`${name} phase`, each.phase);
+    last(facts, `${name} id`, each.externalId);
+    last(facts, `${name} cache`, each.cacheStatus);
+    last(facts, `${name} context`, each.logContext);
+    ofLogs(facts, `${name} log `, each.logs);
+    if (each.customInfo) {
+      without(facts, `${name} info`);
+      merged(facts, `${name} info`, each.customInfo);
+    }
+  }
+};
+
+/** The single reason of older engines is a new one when it is another. */
+const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
+  const said = event.reasons.map(({ reason }) => reason);
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
+  if (said.length === 0 && event.reason !== '' && event.reason !== facts.get('reason')) said.push(event.reason);
+  const known = [...facts.keys()].filter((key) => key.startsWith('reason ')).length;
+  for (const [at, reason] of said.entries()) facts.set(`reason ${known + at}`, reason);
+  last(facts, 'reason', said.at(-1));
+};
+
+/** What one more event about an attempt of a task carries. */
+export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNews: boolean): void => {
+  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
+  ofResult(facts, event.outputResult, isNews);
+  ofLogs(facts, 'log ', event.logs);
+  ofResources(facts, event);
+  if (event.customInfo) merged(facts, 'info', event.customInfo);
+  last(facts, 'generated name', event.metadata?.generatedName);
+  last(facts, 'plugin', event.metadata?.pluginIdentifier);
+  last(facts, 'instance', event.metadata?.instanceClass);
+  last(facts, 'context', event.logContext);
+  facts.set('version', Math.max(Number(facts.get('version') ?? 0), event.eventVersion));
+  ofReasons(facts, event);
+};
+
+/** What a document of a task execution has of it. */
+export const taskHas = ({ inputUri, closure }: TaskExecution): Facts => {
+  const facts: Facts = new Map();
+  const { logs, customInfo, metadata, reasons, reason, outputResult } = closure!;
+  last(facts, 'input', inputUri);
+  ofResult(facts, outputResult, true);
+  for (const log of logs) facts.set(`log ${log.uri} ${log.name}`, log);
+  for (const each of metadata?.externalResources ?? []) {
+    const name = `resource ${each.index}/${each.retryAttempt}`;
+    facts.set(`${name} phase`, each.phase);
+    last(facts, `${name} id`, each.externalId);
+    last(facts, `${name} cache`, each.cacheStatus);
+    last(facts, `${name} context`, each.logContext);
+    for (const log of each.logs) facts.set(`${name} log ${log.uri} ${log.name}`, log);
+    merged(facts, `${name} info`, each.customInfo);
+  }
+  merged(facts, 'info', customInfo);
+  last(facts, 'generated name', metadata?.generatedName);
+  last(facts, 'plugin', metadata?.pluginIdentifier);
+  last(facts, 'instance', metadata?.instanceClass);
+  last(facts, 'context', closure!.logContext);
+  facts.set('version', closure!.eventVersion);
+  for (const [at, { message }] of reasons.entries()) facts.set(`reason ${at}`, message);
+  last(facts, 'reason', reason);
+  return facts;
+};
+
+/** What one more event about a node carries. */
+export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNews: boolean): void => {
+  for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) once(facts, name, event[name]);
+  if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
+  ofResult(facts, event.outputResult, isNews);
+  last(facts, 'deck', event.deckUri);
+  first(facts, 'retry group', event.retryGroup);
+  first(facts, 'spec node', event.specNodeId);
+  const { case: kind, value } = event.targetMetadata;
+  if (kind === 'workflowNodeMetadata') first(facts, 'child', value.executionId);
+  if (kind !== 'taskNodeMetadata') return;
+  last(facts, 'checkpoint', value.checkpointUri);
+  last(facts, 'cache key', value.catalogKey);
+  if (value.cacheStatus !== CatalogCacheStatus.CACHE_DISABLED || value.catalogKey)
+    facts.set('cache', value.cacheStatus);
+  last(facts, 'dynamic job', value.dynamicWorkflow?.dynamicJobSpecUri);
+};
+
+/** What a document of a node execution has of it. */
+export const nodeHas = ({ inputUri, closure, metadata }: NodeExecution): Facts => {
+  const facts: Facts = new Map();
+  once(facts, 'isParent', metadata!.isParentNode);
+  for (const name of ['isDynamic', 'isArray', 'isEager'] as const) once(facts, name, metadata![name]);
+  last(facts, 'input', inputUri);
+  ofResult(facts, closure!.outputResult, true);
+  last(facts, 'deck', closure!.deckUri);
+  last(facts, 'retry group', metadata!.retryGroup);
+  last(facts, 'spec node', metadata!.specNodeId);
+  last(facts, 'dynamic job', closure!.dynamicJobSpecUri);
+  const { case: kind, value } = closure!.targetMetadata;
+  if (kind === 'workflowNodeMetadata') last(facts, 'child', value.executionId);
+  if (kind !== 'taskNodeMetadata') return facts;
+  last(facts, 'checkpoint', value.checkpointUri);
+  last(facts, 'cache key', value.catalogKey);
+  facts.set('cache', value.cacheStatus);
+  return facts;
+};
+
+/** What one more event about the execution itself carries. */
+export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNews: boolean): void => {
+  const { outputResult: result } = event;
+  if (result.case === undefined || (!isNews && facts.has('result'))) return;
+  const value = result.case === 'outputUri' ? { data: { case: 'uri', value: result.value } } : result.value;
+  facts.set('result', value);
+};
+
+/** What the document of an execution has of it. */
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- a result of older clients is one of its cases
+export const executionHas = ({ closure }: Execution): Facts => new Map([['result', closure!.outputResult.value]]);

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+
+import type { ReportPhase } from '../../../services/execution/commands.js';
+import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
+import { id, node, task, taskId, workflow } from '../execution/reports.js';
+
+/** Something that an engine says, and what it says of. Said with its maps in another order, it is the same. */
+export type Said = {
+  readonly of: string;
+  /** For who reads of a case that failed. */
+  readonly what: object;
+  readonly command: (isReversed?: boolean) => ReportPhase;
+};
+
+type Value =
+  null | boolean | number | bigint | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+
+const reversed = <Part extends Value>(value: Part): Part => {
+  if (Array.isArray(value)) return value.map(reversed) as unknown as Part;
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, reversed(inner)] as const);
+  return Object.fromEntries(entries.reverse()) as Part;
+};
+
+const phaseOf = <Phases extends object>(phases: Phases) =>
+  fc.constantFrom(
+    ...(Object.keys(phases).filter((name) => Number.isNaN(Number(name)) && name !== 'UNDEFINED') as (keyof Phases)[]),
+  );
+
+const maybe = <Part>(part: fc.Arbitrary<Part>): fc.Arbitrary<Part | undefined> => fc.option(part, { nil: undefined });
+const text = fc.constantFrom('a', 'b', 'c');
+const seconds = fc.nat(30);
+const instant = seconds.map((count) => ({ seconds: BigInt(1_700_000_000 + count) }));
+
+const literal = text.map((value) => ({
+  value: {
+    case: 'scalar',
+    value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value } } } },
+  },
+}));
+const literals = fc.dictionary(text, literal, { noNullPrototype: true }).map((each) => ({ literals: each }));
+
+const inputs = {
+  inputValue: maybe(
+    fc.oneof(
+      text.map((value) => ({ case: 'inputUri', value: `s3://in/${value}` })),
+      literals.map((value) => ({ case: 'inputData', value })),
+    ),
+  ),
+};
+const outputs = {
+  outputResult: maybe(
+    fc.oneof(
+      text.map((value) => ({ case: 'outputUri', value: `s3://out/${value}` })),
+      literals.map((value) => ({ case: 'outputData', value })),
+      text.map((message) => ({ case: 'error', value: { code: 'E', message, kind: 1 } })),
+    ),
+  ),
+};
+
+const flag = fc.boolean();
+const catalogKey = text.map((name) => ({ datasetId: { name } }));
+const dynamicWorkflow = fc.record({
+  id: fc.constant(taskId),
+  compiledWorkflow: fc.constant({ primary: { template: { id: taskId } } }),
+  dynamicJobSpecUri: fc.constantFrom('', 's3://spec/a', 's3://spec/b'),
+});
+const ofTask = fc
+  .record({
+    cacheStatus: fc.nat(6),
+    catalogKey: maybe(catalogKey),
+    checkpointUri: fc.constantFrom('', 's3://check/a', 's3://check/b'),
+    dynamicWorkflow: maybe(dynamicWorkflow),
+  })
+  .map((value) => ({ case: 'taskNodeMetadata', value }));
+const ofChild = text.map((name) => ({ case: 'workflowNodeMetadata', value: { executionId: { ...id, name } } }));
+
+const log = fc.record({
+  name: fc.constantFrom('', 'x', 'y'),
+  uri: fc.constantFrom('http://1', 'http://2', 'http://3'),
+});
+const logs = fc.array(
+  fc.record({ ...{ log }, ShowWhilePending: flag, HideOnceFinished: flag }).map(({ log: link, ...more }) => ({
+    ...link,
+    ...more,
+  })),
+  { maxLength: 2 },
+);
+const info = fc.oneof(text, fc.constant(null), fc.nat(3));
+const customInfo = fc.record(
+  { a: info, b: info, inner: fc.record({ x: info, y: info }, { requiredKeys: [], noNullPrototype: true }) },
+  { requiredKeys: [], noNullPrototype: true },
+);
+const logContext = text.map((primaryPodName) => ({ primaryPodName }));
+const resource = fc.record({
+  externalId: fc.constantFrom('', 'job-1', 'job-2'),
+  index: fc.nat(1),
+  retryAttempt: fc.nat(1),
+  phase: fc.nat(8),
+  cacheStatus: fc.nat(3),
+  logs,
+  customInfo: maybe(customInfo),
+  logContext: maybe(logContext),
+});
+const metadata = fc.record({
+  generatedName: fc.constantFrom('', 'pod-1', 'pod-2'),
+  pluginIdentifier: fc.constantFrom('', 'container', 'spark'),
+  instanceClass: fc.nat(1),
+  externalResources: fc.array(resource, { maxLength: 3 }),
+});
+const reason = fc.record({ reason: text, occurredAt: instant });
+
+const withoutUnset = (event: object): object =>
+  Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined));
+
+const saying = (of: string, phase: string, make: (more: never) => ReportPhase, event: object): Said => ({
+  of,
+  what: { phase, ...event },
+  command: (isReversed = false) => make((isReversed ? reversed(event as Value) : event) as never),
+});
+
+/** What an engine says of the execution. */
+export const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<Said> =>
+  fc
+    .tuple(phases, fc.record({ second: seconds, ...outputs }))
+    .map(([phase, event]) => saying('execution', phase, (more) => workflow(phase, more), withoutUnset(event)));
+
+const nodeEvent = (kind: 'task' | 'child') =>
+  fc.record({
+    second: seconds,
+    reportedAt: maybe(instant),
+    ...inputs,
+    ...outputs,
+    deckUri: fc.constantFrom('', 's3://deck/a', 's3://deck/b'),
+    isParent: flag,
+    isDynamic: flag,
+    isArray: flag,
+    isEager: flag,
+    retryGroup: text,
+    specNodeId: text,
+    targetMetadata: maybe<object>(kind === 'task' ? ofTask : ofChild),
+  });
+
+/** What an engine says of a node, whose place in the tree is always the same. */
+const ofNode = (name: string, kind: 'task' | 'child', place: object = {}): fc.Arbitrary<Said> =>
+  fc
+    .tuple(phaseOf(NODE), nodeEvent(kind))
+    .map(([phase, event]) =>
+      saying(name, phase, (more) => node(phase, more), { ...withoutUnset(event), ...place, node: name }),
+    );
+
+const taskEvent = fc.record({
+  second: seconds,
+  version: fc.nat(2),
+  reportedAt: maybe(instant),
+  ...inputs,
+  ...outputs,
+  logs,
+  customInfo: maybe(customInfo),
+  metadata: maybe(metadata),
+  reasons: fc.array(reason, { maxLength: 2 }),
+  reason: fc.constantFrom('', 'a', 'b'),
+  logContext: maybe(logContext),
+  eventVersion: fc.nat(2),
+  taskType: fc.constant('python'),
+});
+
+/** What an engine says of an attempt of the task of a node. */
+const ofAttempt = (name: string, attempt: number): fc.Arbitrary<Said> =>
+  fc
+    .tuple(phaseOf(TASK), taskEvent)
+    .map(([phase, event]) =>
+      saying(`${name}/${attempt}`, phase, (more) => task(phase, more), { ...withoutUnset(event), node: name, attempt }),
+    );
+
+const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 } };
+
+/** All that an engine says something of, and what must have begun before. */
+const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
+  [ofNode('n0', 'task'), undefined],
+  [ofNode('n1', 'child'), undefined],
+  [ofNode('inside', 'task', { parentNodeMetadata: { nodeId: 'n0' } }), 'n0'],
+  [ofNode('made', 'task', { parentTaskMetadata }), 'n0/0'],
+  [ofAttempt('n0', 0), 'n0'],
+  [ofAttempt('n0', 1), 'n0'],
+  [ofAttempt('inside', 0), 'inside'],
+];
+
+/** Anything that an engine may say, in any order. */
+export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
+  fc.oneof(ofWorkflow(), ...TREE.map(([said]) => ({ arbitrary: said, weight: 2 }))),
+  { maxLength: 40 },
+);
+
+const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
+const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
+
+/** What is said of each thing, in its own order; nothing of one thing decides what is said of another. */
+export const apart: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
+  fc.array(ofWorkflow(fc.constantFrom(...OPEN)), { maxLength: 5 }),
+  ...TREE.map(([said]) => fc.array(said, { maxLength: 6 })),
+);
+
+/** The last that is said. */
+export const ending: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
+
+/** One order of what was said of different things: each in its own order, and nothing before what it belongs to. */
+export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {
+  const rest = parts.map((part) => [...part]);
+  const begun = new Set<string | undefined>([undefined]);
+  const order: Said[] = [];
+  for (;;) {
+    const able = rest.filter((part, at) => part.length > 0 && begun.has(at === 0 ? undefined : TREE[at - 1]![1]));
+    const next = able[chance() % Math.max(able.length, 1)]?.shift();
+    if (next === undefined) return order;
+    begun.add(next.of);
+    order.push(next);
+  }
+};

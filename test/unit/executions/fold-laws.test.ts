@@ -1,0 +1,244 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { executions } from '../../../projections/executions/projection.js';
+import type { ReadModel } from '../../../projections/kernel/read-model.js';
+import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import { taskExecutions } from '../../../projections/task-executions/projection.js';
+import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import type { ExecutionEvent } from '../../../services/execution/events.js';
+import { isTerminal } from '../../../services/execution/phases.js';
+import type { ExecutionState } from '../../../services/execution/state.js';
+import type { EventLog } from '../../../services/kernel/event-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { modelOf, taskKey } from '../../support/independent-model.js';
+import { documentsAfter } from '../../support/run-views.js';
+import { differences, seenNode, seenTask } from '../../support/view-check.js';
+import { creation, expiry, id, openStream, taskId, termination } from '../execution/reports.js';
+import { executionHas, executionSays, type Facts, nodeHas, nodeSays, taskHas, taskSays } from './carried.js';
+import { anything, apart, ending, interleaved, type Said } from './engine-story.js';
+
+const numRuns = Number(process.env['FLIGHTLOG_TEST_LAW_RUNS'] ?? 200);
+const timeout = 30_000 + numRuns * 50;
+
+type Run = ReturnType<typeof openStream>;
+type AnyModel = ReadModel<never>;
+
+const MODELS = [executions, nodeExecutions, taskExecutions] as unknown as readonly AnyModel[];
+
+const told = async (...said: readonly Said[]): Promise<Run> => {
+  const run = openStream(creation);
+  for (const { command } of said) await run.refusal(command());
+  return run;
+};
+
+/** What was recorded of an engine, in order. */
+const reports = (events: readonly ExecutionEvent[]) =>
+  events.flatMap(({ type, data }, revision) => (type === 'EngineReported' ? [{ report: data, revision }] : []));
+type Report = ReturnType<typeof reports>[number]['report'];
+const bytesOf = ({ message }: Report): Uint8Array => message.content.value as Uint8Array;
+
+/** Columns with the revision of an event. */
+const PLACES: ReadonlySet<string> = new Set(['inputs_at', 'outputs_at', 'dynamic_at']);
+
+/** The documents without what says where in the log their events stand; a revision gives way to what stands there. */
+const placeless = (run: Run, size = Infinity) => {
+  const events = run.events();
+  const standing = (revision: unknown): string | null => {
+    const event = typeof revision === 'number' ? events[revision] : undefined;
+    return event?.type === 'EngineReported' ? Buffer.from(bytesOf(event.data)).toString('hex') : null;
+  };
+  const fieldsOf = ({ fields }: StoredDocument) =>
+    Object.entries(fields)
+      .filter(([name]) => name !== 'recorded')
+      .map(([name, value]) => [name, PLACES.has(name) ? standing(value) : value] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+  return MODELS.map((model) =>
+    [...documentsAfter(model, run.recorded, size)]
+      .map(([key, document]) => {
+        const { answer, element, state } = document;
+        const bytes = [answer, element, state].map((each) => each && Buffer.from(each).toString('hex'));
+        return JSON.stringify([key, fieldsOf(document), bytes]);
+      })
+      .sort(),
+  );
+};
+
+const loaded = <Document>(model: ReadModel<Document>, run: Run): ReadonlyMap<string, Document> =>
+  new Map([...documentsAfter(model, run.recorded)].map(([key, stored]) => [key, model.load(stored)]));
+
+const logOf = (recorded: readonly RecordedEvent[]): EventLog =>
+  ({
+    async *readLog() {
+      yield await Promise.resolve({ events: recorded, position: BigInt(recorded.length) });
+    },
+  }) as unknown as EventLog;
+
+const keyOf = ({ nodeId, taskId: id, retryAttempt }: Report): string =>
+  id === undefined ? nodeId : `${nodeId}/${id.name}/${retryAttempt}`;
+
+const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNews: boolean) => void>> = {
+  workflow: (facts, bytes, isNews) => executionSays(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNews),
+  node: (facts, bytes, isNews) => nodeSays(facts, fromBinary(NodeExecutionEventSchema, bytes), isNews),
+  task: (facts, bytes, isNews) => taskSays(facts, fromBinary(TaskExecutionEventSchema, bytes), isNews),
+};
+
+/** What all acknowledged events have carried; of the execution itself under the empty key. */
+const carried = (run: Run): ReadonlyMap<string, Facts> => {
+  const found = new Map<string, Facts>();
+  for (const { report } of reports(run.events())) {
+    const key = keyOf(report);
+    const facts = found.get(key) ?? new Map<string, unknown>();
+    found.set(key, facts);
+    says[report.entity](facts, bytesOf(report), !report.samePhase);
+  }
+  return found;
+};
+
+/** The phase of everything as decisions know it. */
+const decided = ({ phase, nodes }: ExecutionState) => ({
+  execution: phase,
+  ...Object.fromEntries([...nodes].map(([name, { phase }]) => [name, phase])),
+  ...Object.fromEntries(
+    [...nodes].flatMap(([name, { tasks }]) =>
+      tasks.map(({ id, attempt, phase }) => [`${name}/${id.name}/${attempt}`, phase]),
+    ),
+  ),
+});
+
+const nodesOf = (run: Run) =>
+  [...loaded(nodeExecutions, run).values()].map((document) => [document.node.id!.nodeId, document] as const);
+const tasksOf = (run: Run) =>
+  [...loaded(taskExecutions, run).values()].map((document) => {
+    const { nodeExecutionId, retryAttempt } = document.task.id!;
+    return [`${nodeExecutionId!.nodeId}/${taskId.name}/${retryAttempt}`, document] as const;
+  });
+
+describe('the views of what an engine says', () => {
+  it('are the same when it is said again, in whatever order its maps are', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(anything, fc.infiniteStream(fc.nat()), async (said, chance) => {
+        const [once, again] = [openStream(creation), openStream(creation)];
+        const acknowledged: Said[] = [];
+        for (const each of said) {
+          await once.refusal(each.command());
+          const before = again.recorded.length;
+          await again.refusal(each.command());
+          if (again.recorded.length > before) acknowledged.push(each);
+          const earlier = acknowledged[(chance.next().value ?? 0) % Math.max(acknowledged.length, 1)];
+          if (earlier !== undefined) expect((await again.refusal(earlier.command(true)))?.kind).toBe('phase-recorded');
+        }
+        expect(placeless(again)).toEqual(placeless(once));
+      }),
+      { numRuns },
+    ),
+  );
+
+  it('are the same in whatever order different things are told', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(
+        apart,
+        fc.option(ending, { nil: undefined }),
+        fc.array(fc.nat(), { minLength: 50, maxLength: 50 }),
+        fc.array(fc.nat(), { minLength: 50, maxLength: 50 }),
+        async (parts, end, ...chances) => {
+          const [one, other] = await Promise.all(
+            chances.map((chance) => {
+              let at = 0;
+              const order = interleaved(parts, () => chance[at++ % chance.length] ?? 0);
+              return told(...order, ...(end === undefined ? [] : [end]));
+            }),
+          );
+          expect(placeless(other!)).toEqual(placeless(one!));
+        },
+      ),
+      { numRuns },
+    ),
+  );
+
+  it('are the same however the events are batched', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(anything, fc.integer({ min: 1, max: 7 }), async (said, size) => {
+        const run = await told(...said);
+        expect(placeless(run, size)).toEqual(placeless(run));
+      }),
+      { numRuns },
+    ),
+  );
+
+  it('show what the independent model makes of the log', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(anything, fc.nat(60), fc.constantFrom(termination, expiry, undefined), async (said, at, end) => {
+        const run = openStream(creation);
+        for (const [index, { command }] of said.entries()) {
+          if (index === at && end !== undefined) await run.refusal(end);
+          await run.refusal(command());
+        }
+        const [document] = documentsAfter(executions, run.recorded).values();
+        const { closure } = fromBinary(ExecutionSchema, document!.answer);
+        const nodes = [...loaded(nodeExecutions, run).values()].map(({ node, parent, parentTask }) => {
+          const nodeParent = parent === parentTask ? '' : (parent.split('/')[1] ?? '');
+          return [node.id!.nodeId, seenNode(node, nodeParent)] as const;
+        });
+        const tasks = [...loaded(taskExecutions, run).values()].map(({ task }) => {
+          const { nodeExecutionId, taskId: id, retryAttempt } = task.id!;
+          return [taskKey(nodeExecutionId!.nodeId, id, retryAttempt), seenTask(task)] as const;
+        });
+        const startedAtMs = closure?.startedAt && timestampMs(closure.startedAt);
+        const seen = {
+          phase: closure!.phase,
+          ...(startedAtMs !== undefined && { startedAtMs }),
+          nodes: new Map(nodes),
+          tasks: new Map(tasks),
+        };
+        const model = await modelOf(logOf(run.recorded), ({ content }) => Promise.resolve(content.value as Uint8Array));
+        const expected = model.get(`${id.project}/${id.domain}/${id.name}`)!;
+        expect(differences('run', expected, seen)).toEqual([]);
+      }),
+      { numRuns },
+    ),
+  );
+
+  it('have everything that was acknowledged', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(anything, async (said) => {
+        const run = await told(...said);
+        const [document] = loaded(executions, run).values();
+        const has = new Map([
+          ['', executionHas(document!.execution)] as const,
+          ...nodesOf(run).map(([key, { node }]) => [key, nodeHas(node)] as const),
+          ...tasksOf(run).map(([key, { task }]) => [key, taskHas(task)] as const),
+        ]);
+        for (const [key, facts] of carried(run))
+          expect(Object.fromEntries(has.get(key) ?? []), key).toMatchObject(Object.fromEntries(facts));
+      }),
+      { numRuns },
+    ),
+  );
+
+  it('are in the phases that decisions know', { timeout }, () =>
+    fc.assert(
+      fc.asyncProperty(anything, async (said) => {
+        const run = await told(...said);
+        const [document] = loaded(executions, run).values();
+        const seen = {
+          execution: document!.execution.closure!.phase,
+          ...Object.fromEntries(nodesOf(run).map(([key, { node }]) => [key, node.closure!.phase])),
+          ...Object.fromEntries(tasksOf(run).map(([key, { task }]) => [key, task.closure!.phase])),
+        };
+        expect(seen).toEqual(decided(run.state()));
+        for (const [, { closedBy, node }] of nodesOf(run))
+          if (closedBy !== '') expect(isTerminal('node', node.closure!.phase)).toBe(true);
+      }),
+      { numRuns },
+    ),
+  );
+});
