@@ -48,9 +48,9 @@ export interface Freshness {
 const behind = (position: bigint): RpcError =>
   new RpcError('UNAVAILABLE', `the views have not come to position ${position.toString()} yet`);
 
-const minPositionSeen = async (views: Views, call: Call): Promise<void> => {
+const minPositionSeen = async (views: Views, call: Call, stream?: StreamName): Promise<void> => {
   if (call.minPosition === undefined) return;
-  if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS))) throw behind(call.minPosition);
+  if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS, stream))) throw behind(call.minPosition);
 };
 
 const nothing: Unseen = () => Promise.resolve([]);
@@ -58,9 +58,9 @@ const nothing: Unseen = () => Promise.resolve([]);
 /** Reads of one's own writes: decision 26. */
 export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents): Freshness => ({
   unseen: async (call, stream) => {
-    await minPositionSeen(views, call);
-    const isSeen = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS);
-    call.answeredAt(views.position());
+    await minPositionSeen(views, call, stream);
+    const isSeen = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, stream);
+    call.answeredAt(views.position(stream));
     return isSeen ? nothing : ({ name: collection }, wanted) => events.fold({ stream, collection, ...wanted });
   },
   acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),

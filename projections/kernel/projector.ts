@@ -3,37 +3,38 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import { emptyPart, narrowed, PART_LIMITS, type PartLimits } from './parts.js';
-import type { ParkedStream, ReadStore } from './read-store.js';
-import { checkpointName, type ViewWriter, viewWriter } from './view-writer.js';
+import type { ParkedStream } from './read-store.js';
+import { type ViewWriter, viewWriter, type ViewWriterOptions } from './view-writer.js';
 
 /** What a projector works with. */
-export type ProjectorOptions = EventSources & {
-  readonly readStore: ReadStore;
-  /** The log that the events are from. */
-  readonly logId: string;
-  /** `park`: a stream that fails is set aside. `stop`: it fails the projector. */
-  readonly onPoison: 'park' | 'stop';
-  readonly limits?: PartLimits;
-  /**
-   * Parts are written together once they have so much; by default each by itself. Not for one that parks, which needs
-   * at hand what it goes around a failure with.
-   */
-  readonly gathers?: Gathered;
-  /** How many bytes of stored documents are kept decoded between writes. */
-  readonly cacheBytes?: number;
-};
+export type ProjectorOptions = EventSources &
+  ViewWriterOptions & {
+    /** `park`: a stream that fails is set aside. `stop`: it fails the projector. */
+    readonly onPoison: 'park' | 'stop';
+    readonly limits?: PartLimits;
+    /**
+     * Parts are written together once they have so much; by default each by itself. Not for one that parks, which needs
+     * at hand what it goes around a failure with.
+     */
+    readonly gathers?: Gathered;
+    /** How many bytes of stored documents are kept decoded between writes. */
+    readonly cacheBytes?: number;
+  };
 
 /** Changed documents, and bytes of the events that changed them. */
 export type Gathered = Pick<PartLimits, 'documents' | 'bytes'>;
 
 /** Takes events into the views, part by part. One call at a time. */
 export type Projector = {
-  /** Takes events, in order, and moves the checkpoint to a position that is not below the last of them. */
+  /** Whether an event is of its partitions, and new to them. */
+  wants(event: RecordedEvent): boolean;
+  /** Takes events, in order, and moves the checkpoints to a position that is not below the last of them. */
   take(events: readonly RecordedEvent[], to: bigint): Promise<void>;
   /** Writes what has been gathered, with the checkpoint. */
   flush(to: bigint): Promise<void>;
   /** Takes the rest of a parked stream, page by page, up to the checkpoint; answers whether it came through. */
   resume(stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean>;
+  /** The lowest over its partitions. */
   position(): bigint;
   parked(): readonly ParkedStream[];
 };
@@ -117,8 +118,8 @@ const partTaker = (
 
 /** Starts from the checkpoint that the store has, which must be of this log or none. */
 export const projector = async (options: ProjectorOptions): Promise<Projector> => {
-  const { readStore, logId, limits = PART_LIMITS } = options;
-  const views = await viewWriter(readStore, logId, checkpointName(options));
+  const { readStore, limits = PART_LIMITS } = options;
+  const views = await viewWriter(options);
   const read = eventReader(options);
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
   const { takePart, flush } = partTaker(views, documents, options);
@@ -142,17 +143,22 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
     const since = views.parked().find((each) => each.stream === stream)?.position;
     if (since === undefined) return true;
     views.unpark(stream);
-    const end = views.position();
+    const end = views.positionOf(stream);
     for await (const page of pages) {
-      await take(
-        page.filter(({ position }) => position >= since && position <= end),
-        end,
-      );
+      const rest = page.filter(({ position }) => position >= since && position <= end);
+      await views.inPlace(() => take(rest, end));
       if (views.parked().some((each) => each.stream === stream)) return false;
     }
     await views.resumed(stream);
     return true;
   };
 
-  return { take, flush, resume, position: () => views.position(), parked: () => views.parked() };
+  return {
+    take,
+    flush,
+    resume,
+    wants: (event) => views.wants(event),
+    position: () => views.position(),
+    parked: () => views.parked(),
+  };
 };

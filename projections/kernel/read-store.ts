@@ -112,15 +112,19 @@ export type Put = {
   readonly before?: Before | undefined;
 };
 
-/** Documents and the checkpoint that they stand for. */
+/** Where a checkpoint moves. */
+export type CheckpointMove = {
+  readonly name: string;
+  /** The value that the worker read; `undefined` when there was none. */
+  readonly from: Checkpoint | undefined;
+  readonly to: Checkpoint;
+};
+
+/** Documents and the checkpoints that they stand for. */
 export type WriteBatch = {
   readonly documents: readonly Put[];
-  readonly checkpoint: {
-    readonly name: string;
-    /** The value that the worker read; `undefined` when there was none. */
-    readonly from: Checkpoint | undefined;
-    readonly to: Checkpoint;
-  };
+  /** One or more, each of another name. */
+  readonly checkpoints: readonly CheckpointMove[];
   /** Streams to park from here on; one that is parked already takes the new place and reason. */
   readonly parked?: readonly ParkedStream[];
   /** Parked streams that have been caught up. */
@@ -159,13 +163,14 @@ export interface ReadStore {
   /** How many documents there are; walks them all, so not for the thread that serves requests while it does. */
   count(collection: Collection): Promise<number>;
 
-  checkpoint(name: string): Promise<Checkpoint | undefined>;
+  /** Those that there are of these names. */
+  checkpoints(names: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
 
   /**
    * Writes all of a batch or nothing. A document that is stored with the same position or a later one stays as it is.
    * A checkpoint that moves to where it was makes a part of a larger change, which its last part completes.
    *
-   * @throws {CheckpointMoved} when the checkpoint is not what the batch was made from.
+   * @throws {CheckpointMoved} when a checkpoint is not what the batch was made from.
    */
   write(batch: WriteBatch): Promise<void>;
 

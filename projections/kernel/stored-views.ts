@@ -1,12 +1,13 @@
+import type { EventSources } from './event-reader.js';
+import { reachedBy } from './partitions.js';
 import type { ReadStore } from './read-store.js';
 import { progressViews, type Timer, type Views } from './views.js';
 
 /** What it takes to know of views that other processes write. */
 export type StoredViewsOptions = {
-  readonly readStore: Pick<ReadStore, 'checkpoint'>;
-  /** The name of their checkpoint. */
-  readonly checkpoint: string;
-  /** The log that is served: the checkpoint of another says nothing. */
+  readonly readStore: Pick<ReadStore, 'checkpoints'>;
+  readonly models: EventSources['models'];
+  /** The log that is served: checkpoints of another say nothing. */
   readonly logId: string;
   readonly timer: Timer;
 };
@@ -15,10 +16,10 @@ export type StoredViewsOptions = {
 const WAITING_LOOK_MS = 10;
 const LOOK_MS = 250;
 
-/** Follows how far views are that other processes write, by their checkpoint in the read store. */
+/** Follows how far views are that other processes write, by their checkpoints in the read store. */
 export const storedViews = ({
   readStore,
-  checkpoint: name,
+  models,
   logId,
   timer,
 }: StoredViewsOptions): Views & { close(): Promise<void> } => {
@@ -29,8 +30,8 @@ export const storedViews = ({
     state.callOff();
     state.isLooking = true;
     try {
-      const checkpoint = await readStore.checkpoint(name);
-      if (checkpoint?.logId === logId) progress.advance(checkpoint.position);
+      const reached = await reachedBy(readStore, { models });
+      progress.advance(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
     } catch {
       // A store that cannot be asked tells who waits nothing; who reads it hears why.
     } finally {
@@ -41,13 +42,13 @@ export const storedViews = ({
 
   void look();
   return {
-    position: () => progress.position(),
-    reached: async (position, timeoutMs) => {
-      if (position <= progress.position()) return true;
+    position: (stream) => progress.position(stream),
+    reached: async (position, timeoutMs, stream) => {
+      if (position <= progress.position(stream)) return true;
       state.waiting += 1;
       if (!state.isLooking) void look();
       try {
-        return await progress.reached(position, timeoutMs);
+        return await progress.reached(position, timeoutMs, stream);
       } finally {
         state.waiting -= 1;
       }

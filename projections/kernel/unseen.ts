@@ -5,7 +5,7 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
-import { checkpointName } from './view-writer.js';
+import { partitionOf, reachedBy } from './partitions.js';
 
 /** Documents of a stream: the one of a key, or all whose keys begin so. */
 export type Wanted = {
@@ -41,7 +41,8 @@ const MAX_DOCUMENTS = 10_000;
 
 /** Up to where the views have seen a stream: one that is set aside was left behind. */
 const seenUpTo = async ({ log, readStore, models }: UnseenOptions, stream: StreamName): Promise<bigint> => {
-  const checkpoint = await readStore.checkpoint(checkpointName({ models }));
+  const [reached] = await reachedBy(readStore, { models }, [partitionOf(stream)]);
+  const checkpoint = reached?.start;
   if (checkpoint?.logId !== log.logId) return 0n;
   const parked = (await readStore.parked()).find((each) => each.stream === stream);
   return parked === undefined || parked.position > checkpoint.position ? checkpoint.position : parked.position - 1n;

@@ -1,21 +1,29 @@
-/** How far the views of this process are behind what was recorded. */
+import type { StreamName } from '../../services/kernel/stream.js';
+import { lowestOf, partitionOf, PARTITIONS } from './partitions.js';
+
+/** How far the views are behind what was recorded. */
 export interface Views {
-  /** The position up to which every view has seen the log. */
-  position(): bigint;
-  /** Waits until the views have seen a position, at most so long; answers whether they have. */
-  reached(position: bigint, timeoutMs: number): Promise<boolean>;
+  /** The position up to which every view has seen the log, or everything that a stream feeds has. */
+  position(stream?: StreamName): bigint;
+  /** Waits until all views, or what a stream feeds, have seen a position, at most so long; answers whether they have. */
+  reached(position: bigint, timeoutMs: number, stream?: StreamName): Promise<boolean>;
 }
 
 /** Runs something after a while; what it answers calls it off. */
 export type Timer = (afterMs: number, run: () => void) => () => void;
 
-type Waiting = { readonly position: bigint; readonly settle: (hasReached: boolean) => void };
+/** Views that are told how far they have come: all alike, or each partition. */
+export type ToldViews = Views & { advance(positions: bigint | readonly bigint[]): void };
 
-/** Views that are told how far they have come, by whoever writes them. */
-export const progressViews = (timer: Timer): Views & { advance(position: bigint): void } => {
+type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: boolean) => void };
+
+/** Views that are told how far they have come, by whoever knows. */
+export const progressViews = (timer: Timer): ToldViews => {
   const waiting = new Set<Waiting>();
-  let current = 0n;
-  const wait = (position: bigint, timeoutMs: number): Promise<boolean> =>
+  const current = PARTITIONS.map(() => 0n);
+  const position = (stream?: StreamName): bigint =>
+    (stream === undefined ? undefined : current[partitionOf(stream)]) ?? lowestOf(current);
+  const wait = (isOver: () => boolean, timeoutMs: number): Promise<boolean> =>
     new Promise((resolve) => {
       const callOff = timer(timeoutMs, () => each.settle(false));
       const settle = (hasReached: boolean): void => {
@@ -23,15 +31,21 @@ export const progressViews = (timer: Timer): Views & { advance(position: bigint)
         callOff();
         resolve(hasReached);
       };
-      const each: Waiting = { position, settle };
+      const each: Waiting = { isOver, settle };
       waiting.add(each);
     });
   return {
-    position: () => current,
-    reached: (position, timeoutMs) => (position <= current ? Promise.resolve(true) : wait(position, timeoutMs)),
-    advance: (position) => {
-      if (position > current) current = position;
-      for (const each of waiting) if (each.position <= current) each.settle(true);
+    position,
+    reached: (wanted, timeoutMs, stream) => {
+      const isOver = (): boolean => wanted <= position(stream);
+      return isOver() ? Promise.resolve(true) : wait(isOver, timeoutMs);
+    },
+    advance: (positions) => {
+      for (const partition of PARTITIONS) {
+        const told = typeof positions === 'bigint' ? positions : (positions[partition] ?? 0n);
+        if (told > (current[partition] ?? 0n)) current[partition] = told;
+      }
+      for (const each of waiting) if (each.isOver()) each.settle(true);
     },
   };
 };

@@ -106,10 +106,11 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
   const queries = sqliteQueries(db, options.queryLimitMs ?? 250);
   const bookkeeping = writeStatements(db);
 
-  const write = ({ documents: changed, checkpoint, parked = [], resumed = [] }: WriteBatch): void => {
+  const write = ({ documents: changed, checkpoints, parked = [], resumed = [] }: WriteBatch): void => {
     inTransaction(db, () => {
-      if (!bookkeeping.move(checkpoint.name, checkpoint.from, checkpoint.to))
-        throw new CheckpointMoved(`somebody else has moved the checkpoint ${checkpoint.name}`);
+      for (const { name, from, to } of checkpoints)
+        if (!bookkeeping.move(name, from, to))
+          throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
       for (const { collection, document, before } of changed) statementsOf(collection).put(document, before);
       for (const stream of parked) bookkeeping.park(stream);
       for (const stream of resumed) bookkeeping.resume(stream);
@@ -140,7 +141,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
     examined: (collection, query, method = 'find') => guarded(() => queries.examined(collection, query, method)),
     count: (collection) => guarded(() => countIn(db, collection)),
-    checkpoint: (name): Promise<Checkpoint | undefined> => guarded(() => bookkeeping.checkpoint(name)),
+    checkpoints: (names): Promise<ReadonlyMap<string, Checkpoint>> => guarded(() => bookkeeping.checkpoints(names)),
     write: (batch) => guarded(() => write(batch)),
     parked: (): Promise<readonly ParkedStream[]> => guarded(() => bookkeeping.parked()),
     clear: () => guarded(clear),

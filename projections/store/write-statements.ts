@@ -3,7 +3,7 @@ import type { Checkpoint, ParkedStream } from '../kernel/read-store.js';
 
 /** The statements of what every file of views has beside its documents. */
 export type WriteStatements = {
-  checkpoint(name: string): Checkpoint | undefined;
+  checkpoints(names: readonly string[]): ReadonlyMap<string, Checkpoint>;
   /** Moves a checkpoint from the value that it must have; answers whether it had it. */
   move(name: string, from: Checkpoint | undefined, to: Checkpoint): boolean;
   parked(): readonly ParkedStream[];
@@ -14,7 +14,10 @@ export type WriteStatements = {
 /** Prepares them; the tables must be there. */
 export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteStatements => {
   const bigints = { readBigInts: true };
-  const read = db.prepare('SELECT log_id AS logId, position FROM checkpoints WHERE name = ?', bigints);
+  const read = db.prepare(
+    'SELECT name, log_id AS logId, position FROM checkpoints WHERE name IN (SELECT value FROM json_each(?))',
+    bigints,
+  );
   const insert = db.prepare('INSERT INTO checkpoints VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const update = db.prepare(
     'UPDATE checkpoints SET log_id = ?, position = ? WHERE name = ? AND log_id = ? AND position = ?',
@@ -25,7 +28,10 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
   );
   const resume = db.prepare('DELETE FROM parked WHERE stream = ?');
   return {
-    checkpoint: (name) => read.get(name) as Checkpoint | undefined,
+    checkpoints: (names) => {
+      const rows = read.all(JSON.stringify(names)) as (Checkpoint & { readonly name: string })[];
+      return new Map(rows.map(({ name, ...checkpoint }) => [name, checkpoint]));
+    },
     move: (name, from, to) =>
       (from
         ? update.run(to.logId, to.position, name, from.logId, from.position)

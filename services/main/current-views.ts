@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
 import { storedViews } from '../../projections/kernel/stored-views.js';
-import { checkpointName } from '../../projections/kernel/view-writer.js';
 import type { Views } from '../../projections/kernel/views.js';
 import type { Configuration } from './configuration.js';
 import type { Foundation } from './foundation.js';
@@ -69,7 +68,7 @@ export const openCurrentViews = async (
   const views =
     own && isAlone(configuration, foundation)
       ? own
-      : storedViews({ readStore, checkpoint: checkpointName({ models }), logId, timer: systemTimers.after });
+      : storedViews({ readStore, models, logId, timer: systemTimers.after });
   await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
   return {
     readStore,

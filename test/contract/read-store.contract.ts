@@ -78,7 +78,7 @@ export const readStoreContract = (
       count += 1;
       await store.write({
         documents: documents.map((document) => ({ collection, document })),
-        checkpoint: { name: `put ${count}`, from: undefined, to: at(1n) },
+        checkpoints: [{ name: `put ${count}`, from: undefined, to: at(1n) }],
       });
     };
     const query = (project: string, more: Partial<Query> = {}): Query => ({
@@ -160,7 +160,7 @@ export const readStoreContract = (
       const seen: unknown[] = [];
       for (const [step, { document, before }] of steps.entries()) {
         const checkpoint = { name: `known ${step}`, from: undefined, to: at(1n) };
-        await store.write({ documents: [{ collection: runs, document, before }], checkpoint });
+        await store.write({ documents: [{ collection: runs, document, before }], checkpoints: [checkpoint] });
         const { position, fields: now } = (await reader.get(runs, 'known')) ?? {};
         seen.push([position, now?.['project'], now?.['phase']]);
       }
@@ -175,7 +175,7 @@ export const readStoreContract = (
       const write = (document: StoredDocument, before: Put['before']) =>
         store.write({
           documents: [{ collection: runs, document, before }],
-          checkpoint: { name: `stepwise ${document.position}`, from: undefined, to: at(1n) },
+          checkpoints: [{ name: `stepwise ${document.position}`, from: undefined, to: at(1n) }],
         });
       await write(first, 'nothing');
       for (const [document, before] of [
@@ -203,20 +203,20 @@ export const readStoreContract = (
     });
 
     it('has no checkpoint before the first write, and then the one written', async () => {
-      expect(await store.checkpoint('first')).toBeUndefined();
-      await store.write({ documents: [], checkpoint: { name: 'first', from: undefined, to: at(2n ** 60n) } });
-      expect(await store.checkpoint('first')).toEqual({ logId: 'log', position: 2n ** 60n });
+      expect((await store.checkpoints(['first'])).get('first')).toBeUndefined();
+      await store.write({ documents: [], checkpoints: [{ name: 'first', from: undefined, to: at(2n ** 60n) }] });
+      expect((await store.checkpoints(['first'])).get('first')).toEqual({ logId: 'log', position: 2n ** 60n });
     });
 
     it('writes a part of a change with a checkpoint that stays where it is', async () => {
-      await store.write({ documents: [], checkpoint: { name: 'part', from: undefined, to: at(1n) } });
+      await store.write({ documents: [], checkpoints: [{ name: 'part', from: undefined, to: at(1n) }] });
       const document = run('part', { project: 'p' });
       await store.write({
         documents: [{ collection: runs, document }],
-        checkpoint: { name: 'part', from: at(1n), to: at(1n) },
+        checkpoints: [{ name: 'part', from: at(1n), to: at(1n) }],
       });
       expect(await reader.get(runs, 'part')).toBeDefined();
-      expect(await store.checkpoint('part')).toEqual(at(1n));
+      expect((await store.checkpoints(['part'])).get('part')).toEqual(at(1n));
     });
 
     it.each([
@@ -225,25 +225,25 @@ export const readStoreContract = (
       ['none', undefined],
     ])('writes nothing when the checkpoint is not the one that the batch was made from: %s', async (case_, from) => {
       const name_ = `moved ${case_}`;
-      await store.write({ documents: [], checkpoint: { name: name_, from: undefined, to: at(1n) } });
+      await store.write({ documents: [], checkpoints: [{ name: name_, from: undefined, to: at(1n) }] });
       const late = store.write({
         documents: [{ collection: runs, document: run(name_, { project: 'p' }) }],
-        checkpoint: { name: name_, from, to: at(3n) },
+        checkpoints: [{ name: name_, from, to: at(3n) }],
         parked: [{ stream: name_, position: 3n, reason: 'late' }],
       });
       await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
       expect(await reader.get(runs, name_)).toBeUndefined();
-      expect(await store.checkpoint(name_)).toEqual(at(1n));
+      expect((await store.checkpoints([name_])).get(name_)).toEqual(at(1n));
       expect((await store.parked()).map(({ stream }) => stream)).not.toContain(name_);
     });
 
     it('has what it had when it is opened again', async () => {
       await put([run('again', { project: 'p' })]);
-      await store.write({ documents: [], checkpoint: { name: 'again', from: undefined, to: at(5n) } });
+      await store.write({ documents: [], checkpoints: [{ name: 'again', from: undefined, to: at(5n) }] });
       const second = await reopen();
       await second.prepare([runs]);
       expect(await second.get(runs, 'again')).toEqual(await store.get(runs, 'again'));
-      expect(await second.checkpoint('again')).toEqual(at(5n));
+      expect((await second.checkpoints(['again'])).get('again')).toEqual(at(5n));
       await second.close();
     });
 
@@ -253,12 +253,12 @@ export const readStoreContract = (
         { stream: 'run-b', position: 9n, reason: 'unknown' },
         { stream: 'run-a', position: 4n, reason: 'corrupt' },
       ];
-      await store.write({ documents: [], checkpoint, parked: [b, a] });
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [b, a] });
       expect(await store.parked()).toEqual([a, b]);
       const again = { name: 'parked', from: at(9n), to: at(9n) };
-      await store.write({ documents: [], checkpoint: again, parked: [{ ...a, position: 6n, reason: 'still' }] });
+      await store.write({ documents: [], checkpoints: [again], parked: [{ ...a, position: 6n, reason: 'still' }] });
       expect(await store.parked()).toEqual([{ ...a, position: 6n, reason: 'still' }, b]);
-      await store.write({ documents: [], checkpoint: again, resumed: ['run-a', 'run-b'] });
+      await store.write({ documents: [], checkpoints: [again], resumed: ['run-a', 'run-b'] });
       expect(await store.parked()).toEqual([]);
     });
 
@@ -592,7 +592,7 @@ export const readStoreContract = (
       await put([run('forgotten', { project: 'p' })]);
       await store.clear();
       expect(await reader.get(runs, 'forgotten')).toBeUndefined();
-      expect(await store.checkpoint('first')).toBeUndefined();
+      expect((await store.checkpoints(['first'])).get('first')).toBeUndefined();
       expect(await store.count(runs)).toBe(0);
     });
   });

@@ -40,7 +40,7 @@ it('gives up on a query that finds no page in its time', async () => {
     collection: things,
     document: { key: `t${i}`, position: 1n, fields: { size: i }, answer: new Uint8Array() },
   }));
-  await store.write({ documents, checkpoint: { name: 'c', from: undefined, to: { logId: 'l', position: 1n } } });
+  await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
   const orderBy = { field: 'size', direction: 'ascending' } as const;
   const walk = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
   await expect(walk).rejects.toBeInstanceOf(QueryTooSlow);

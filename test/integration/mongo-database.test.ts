@@ -22,7 +22,7 @@ const thing = (key: string, size = 0): StoredDocument => ({
 
 const batch = (name: string, ...documents: readonly StoredDocument[]): WriteBatch => ({
   documents: documents.map((document) => ({ collection: things, document })),
-  checkpoint: { name, from: undefined, to: { logId: 'log', position: 1n } },
+  checkpoints: [{ name, from: undefined, to: { logId: 'log', position: 1n } }],
 });
 
 describe.skipIf(mongoUrl === undefined)('a database of views', () => {
@@ -91,7 +91,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await fresh.activate();
     const next = await mongoReadStore({ location });
     expect(await next.get(things, 'grown')).toBeDefined();
-    expect(await next.checkpoint('views')).toEqual({ logId: 'log', position: 1n });
+    expect((await next.checkpoints(['views'])).get('views')).toEqual({ logId: 'log', position: 1n });
     expect((await next.find(things, { where: [], orderBy: bySize, limit: 10 })).elements).toHaveLength(1);
     await next.close();
   });
@@ -154,7 +154,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
       await failing(data);
       await own.write(batch(what, thing(what)));
       expect(await own.get(things, what)).toBeDefined();
-      expect(await own.checkpoint(what)).toEqual({ logId: 'log', position: 1n });
+      expect((await own.checkpoints([what])).get(what)).toEqual({ logId: 'log', position: 1n });
       await own.close();
     });
   });

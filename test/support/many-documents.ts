@@ -92,7 +92,7 @@ export const fillWithMany = async (store: ReadStore, count: number, answer: Uint
         document: { key: `k${digits(first + i)}`, position: 1n, fields: fieldsOf(first + i), answer },
       }));
       const name = `${collection.name} ${first}`;
-      await store.write({ documents, checkpoint: { name, from: undefined, to: { logId: 'l', position: 1n } } });
+      await store.write({ documents, checkpoints: [{ name, from: undefined, to: { logId: 'l', position: 1n } }] });
     }
   }
 };

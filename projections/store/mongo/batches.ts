@@ -41,20 +41,29 @@ const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
 /** A transaction in a build of the views. */
 type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
-/** Moves the checkpoint; answers false when this very batch has moved it before. */
+const isAsRead = (row: CheckpointRow | undefined, from: Checkpoint | undefined): boolean =>
+  row?.logId === from?.logId && row?.position === from?.position;
+
+/** Moves the checkpoints; answers false when this very batch has moved them before. */
 const move = async (
   { db, build, session }: Place,
-  { name, from, to }: WriteBatch['checkpoint'],
+  moves: WriteBatch['checkpoints'],
   batch: string,
 ): Promise<boolean> => {
   const checkpoints = checkpointsOf(db, build);
-  const row = await checkpoints.findOne({ _id: name }, { session });
-  if (row?.batch === batch) return false;
-  if (row?.logId !== from?.logId || row?.position !== from?.position)
-    throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
-  // Written even where it stays: of two batches made from one value, the server then lets one through.
-  if (row) await checkpoints.replaceOne({ _id: name }, { ...to, batch }, { session });
-  else await checkpoints.insertOne({ _id: name, ...to, batch }, { session });
+  const found = await checkpoints.find({ _id: { $in: moves.map(({ name }) => name) } }, { session }).toArray();
+  const rows = new Map(found.map((row) => [row._id, row]));
+  if (found.some((row) => row.batch === batch)) return false;
+  const moved = moves.find(({ name, from }) => !isAsRead(rows.get(name), from));
+  if (moved) throw new CheckpointMoved(`somebody else has moved the checkpoint ${moved.name}`);
+  // Written even where they stay: of two batches made from one value, the server then lets one through.
+  const writes = moves.map(({ name, to }): AnyBulkWriteOperation<CheckpointRow> => {
+    const { logId, position } = to;
+    return rows.has(name)
+      ? { replaceOne: { filter: { _id: name }, replacement: { logId, position, batch } } }
+      : { insertOne: { document: { _id: name, logId, position, batch } } };
+  });
+  await checkpoints.bulkWrite(writes, { session });
   return true;
 };
 
@@ -82,14 +91,14 @@ const park = async ({ db, build, session }: Place, parked: readonly ParkedStream
  * Writes a batch in the transaction of a session; answers false when it is written already.
  *
  * @param batch what this write is known by, should its outcome be asked for.
- * @throws {CheckpointMoved} when the checkpoint is not what the batch was made from.
+ * @throws {CheckpointMoved} when a checkpoint is not what the batch was made from.
  */
 export const writeBatch = async (
   place: Place,
-  { documents, checkpoint, parked = [], resumed = [] }: WriteBatch,
+  { documents, checkpoints, parked = [], resumed = [] }: WriteBatch,
   batch: string,
 ): Promise<boolean> => {
-  if (!(await move(place, checkpoint, batch))) return false;
+  if (!(await move(place, checkpoints, batch))) return false;
   for (const changed of changedOf(documents)) await putDocuments(place, changed);
   await park(place, parked);
   const { db, build, session } = place;
@@ -97,10 +106,16 @@ export const writeBatch = async (
   return true;
 };
 
-/** A checkpoint, if there is one of this name. */
-export const checkpointIn = async (db: Db, build: Build, name: string): Promise<Checkpoint | undefined> => {
-  const row = await checkpointsOf(db, build).findOne({ _id: name });
-  return row ? { logId: row.logId, position: row.position } : undefined;
+/** Those checkpoints that there are of these names. */
+export const checkpointsIn = async (
+  db: Db,
+  build: Build,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Checkpoint>> => {
+  const rows = await checkpointsOf(db, build)
+    .find({ _id: { $in: [...names] } })
+    .toArray();
+  return new Map(rows.map(({ _id, logId, position }) => [_id, { logId, position }]));
 };
 
 /** The parked streams, in the order of their positions. */

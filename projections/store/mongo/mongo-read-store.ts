@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Collection, Query, ReadStore, WriteBatch } from '../../kernel/read-store.js';
 import { storedText } from '../stored-text.js';
-import { checkpointIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
+import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
 import { type Connection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
 import { faultOf } from './driver-faults.js';
@@ -77,7 +77,7 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
   };
 };
 
-type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoint' | 'parked'>;
+type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoints' | 'parked'>;
 
 const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
   const rows = (collection: Collection): MongoCollection<Row> => db.collection<Row>(collectionName(collection, build));
@@ -95,7 +95,7 @@ const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
         return found.map((row) => documentOf(collection.fields, row));
       }),
     count: (collection) => guarded(() => rows(collection).countDocuments({}, { hint: '_id_' })),
-    checkpoint: (name) => guarded(() => checkpointIn(db, build, name)),
+    checkpoints: (names) => guarded(() => checkpointsIn(db, build, names)),
     parked: () => guarded(() => parkedIn(db, build)),
   };
 };

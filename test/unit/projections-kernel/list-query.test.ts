@@ -95,7 +95,7 @@ describe('lists', () => {
         answer: Buffer.from(String(i)),
       },
     }));
-    await store.write({ documents, checkpoint: { name: 'c', from: undefined, to: { logId: 'l', position: 1n } } });
+    await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
   });
   afterAll(() => store.close());
 

@@ -134,7 +134,7 @@ const population = (project: string) => {
     const document = { key, position, fields, answer: Buffer.from(key) };
     await writer.write({
       documents: [{ collection: executionCollection, document }],
-      checkpoint: { name: `${project} ${position}`, from: undefined, to: { logId: 'l', position } },
+      checkpoints: [{ name: `${project} ${position}`, from: undefined, to: { logId: 'l', position } }],
     });
   };
   return {

@@ -52,7 +52,7 @@ const put = async (documents: readonly StoredDocument[]): Promise<void> => {
   writes += 1;
   await store.write({
     documents: documents.map((document) => ({ collection: executionCollection, document })),
-    checkpoint: { name: String(writes), from: undefined, to: { logId: 'l', position: 1n } },
+    checkpoints: [{ name: String(writes), from: undefined, to: { logId: 'l', position: 1n } }],
   });
 };
 

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RebuildProgress, rebuildViews } from '../../../projections/kernel/rebuild.js';
-import { type Progress, runProjections, type RunningProjections } from '../../../projections/kernel/runner.js';
+import type { Progress } from '../../../projections/kernel/partition-run.js';
+import { runProjections, type RunningProjections } from '../../../projections/kernel/runner.js';
+import { partitionOf, PARTITIONS, reachedBy } from '../../../projections/kernel/partitions.js';
 import type { ReadStore } from '../../../projections/kernel/read-store.js';
 import { streamSample } from '../../../projections/kernel/stream-sample.js';
 import { progressViews } from '../../../projections/kernel/views.js';
@@ -12,6 +14,7 @@ import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { until } from '../../support/until.js';
 import { counts, metadata, noPayloads, tallies, tallyCodec, type Written } from './tallies.js';
 
 const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models: [tallies, counts] };
@@ -46,7 +49,9 @@ const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-writ
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
-type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable'>;
+type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable' | 'partitions'> & {
+  readonly models?: typeof sources.models;
+};
 
 const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
   const views = progressViews(timer);
@@ -177,7 +182,7 @@ describe('running projections', () => {
     const to = { logId: 'another', position: 1n };
     const stale = { key: 'tally-s/a', position: 99n, fields: { sum: 99 }, answer: Buffer.from('stale') };
     const documents = [{ collection: tallies.collection, document: stale }];
-    await store.write({ documents, checkpoint: { name: 'counts.v1 tallies.v1', from: undefined, to } });
+    await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     const last = await append({ stream: 's' });
     const why: string[] = [];
     const { running, reached } = await run(store, (each) => why.push(each));
@@ -192,7 +197,7 @@ describe('running projections', () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
     const to = { logId: log.logId, position: 50n };
-    await store.write({ documents: [], checkpoint: { name: 'counts.v1 tallies.v1', from: undefined, to } });
+    await store.write({ documents: [], checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     const last = await append({ stream: 's' });
     const why: string[] = [];
     const { running, reached } = await run(store, (each) => why.push(each));
@@ -228,6 +233,94 @@ describe('running projections', () => {
   });
 });
 
+describe('projections that share the partitions', () => {
+  const NAMES = Array.from({ length: 40 }, (_, at) => `s${at}`);
+  const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
+  const sums = (store: ReadStore) => Promise.all(NAMES.map((name) => sumOf(store, name)));
+  const everyone = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
+  const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
+    const starts = async () =>
+      (await reachedBy(store, { models: [tallies] })).map(({ start }) => start?.position ?? 0n);
+    await until(starts, (positions) => positions.every((each) => each >= position));
+  };
+  const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
+
+  it('see each what is theirs, and together everything', async () => {
+    const [even, odd] = [await only(half(0)), await only(half(1))];
+    const store = openStore();
+    await reachedAll(store, await everyone(1));
+    await reachedAll(store, await everyone(2));
+    expect(await sums(store)).toEqual(NAMES.map(() => 3));
+    await Promise.all([even.running.close(), odd.running.close()]);
+  });
+
+  it('leave alone what is not theirs', async () => {
+    const even = await only(half(0));
+    const last = await everyone(1);
+    expect(await even.reached(last)).toBe(true);
+    const store = openStore();
+    const expected = NAMES.map((name) => (partitionOf(streamName('tally', [name])) % 2 === 0 ? 1 : undefined));
+    expect(await sums(store)).toEqual(expected);
+    expect(expected).toContain(undefined);
+    await even.running.close();
+  });
+
+  it('hand partitions over, and go on where each of them was', async () => {
+    const one = await only(PARTITIONS);
+    await one.reached(await everyone(1));
+    await one.running.assign(half(0));
+    const behind = await everyone(2);
+    await one.reached(behind);
+    const two = await only([]);
+    await two.running.assign(half(1));
+    const store = openStore();
+    await reachedAll(store, behind);
+    // Now one has all of them again, at positions that differ.
+    await two.running.assign([]);
+    const last = await everyone(4);
+    await one.running.assign(PARTITIONS);
+    await reachedAll(store, last);
+    expect(await sums(store)).toEqual(NAMES.map(() => 7));
+    await Promise.all([one.running.close(), two.running.close()]);
+  });
+
+  it('come to the same when two work on every partition', async () => {
+    const [one, two] = [await only(PARTITIONS), await only(PARTITIONS)];
+    let last = 0n;
+    for (let round = 0; round < 5; round += 1) last = await everyone(1);
+    const store = openStore();
+    await reachedAll(store, last);
+    expect(await sums(store)).toEqual(NAMES.map(() => 5));
+    await Promise.all([one.running.close(), two.running.close()]);
+    await Promise.all([one.running.ended, two.running.ended]);
+  });
+
+  it('go on from views that had no partitions', async () => {
+    const store = openStore();
+    await store.prepare([tallies.collection]);
+    await everyone(1);
+    const to = { logId: log.logId, position: await log.head() };
+    await store.write({ documents: [], checkpoints: [{ name: 'tallies.v1', from: undefined, to }] });
+    const { running, reached } = await only(PARTITIONS);
+    await reached(await everyone(2));
+    // What the views are said to have seen is not looked at again.
+    expect(await sums(store)).toEqual(NAMES.map(() => 2));
+    await running.close();
+  });
+
+  it('park and retry what is theirs alone', async () => {
+    const own = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 0)!;
+    const foreign = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 1)!;
+    const [even, odd] = [await only(half(0)), await only(half(1))];
+    await append({ stream: own, type: 'Corrupt' }, { stream: foreign, type: 'Corrupt' });
+    await reachedAll(openStore(), await append({ stream: own }, { stream: foreign }));
+    expect(even.running.parked().map(({ stream }) => stream)).toEqual([`tally-${own}`]);
+    expect(odd.running.parked().map(({ stream }) => stream)).toEqual([`tally-${foreign}`]);
+    expect(await even.running.retryParked()).toHaveLength(1);
+    await Promise.all([even.running.close(), odd.running.close()]);
+  });
+});
+
 describe('a rebuild', () => {
   const rebuild = (more: Partial<Parameters<typeof rebuildViews>[0]> = {}) => {
     const progress: RebuildProgress[] = [];
@@ -243,9 +336,9 @@ describe('a rebuild', () => {
     const documents = await store.getMany(tallies.collection, keys);
     const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 100 } as const;
     const { elements } = await store.find(tallies.collection, query);
-    const checkpoint = await store.checkpoint('counts.v1 tallies.v1');
+    const reached = (await reachedBy(store, sources)).map(({ checkpoint }) => checkpoint);
     await store.close();
-    return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, checkpoint };
+    return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, reached };
   };
 
   const live = async () => {

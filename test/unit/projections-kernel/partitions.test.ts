@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+
+import { lowestOf, partitionOf, PARTITIONS } from '../../../projections/kernel/partitions.js';
+import { KINDS } from '../../../services/kernel/identifier.js';
+import type { StreamName } from '../../../services/kernel/stream.js';
+import { launchPlanStream } from '../../../services/launch-plan/events.js';
+import { slotsStream } from '../../../services/launch-plan-slots/events.js';
+import { namedEntityStream } from '../../../services/named-entity/events.js';
+import { taskStream } from '../../../services/task/events.js';
+import { workflowStream } from '../../../services/workflow/events.js';
+
+const streamsOf = (name: string): readonly StreamName[] => {
+  const entity = { project: 'flytesnacks', domain: 'development', name };
+  const versions = ['v1', 'v'.repeat(500)];
+  return [
+    ...versions.map((version) => taskStream({ ...entity, version })),
+    ...versions.map((version) => workflowStream({ ...entity, version })),
+    launchPlanStream(entity),
+    slotsStream(entity),
+    ...[...KINDS.values()].map((kind) => namedEntityStream({ ...entity, kind })),
+  ];
+};
+
+const NAMES = ['hello.hello', 'a:b', '~', 'ü'.repeat(60), ...[390, 420, 440, 500, 600].map((size) => 'x'.repeat(size))];
+
+describe('the partition of a stream', () => {
+  it.each(NAMES.map((name) => ({ name })))('is that of everything that has the name: $name', ({ name }) => {
+    expect(new Set(streamsOf(name).map(partitionOf)).size).toBe(1);
+  });
+
+  it('is each of them for about as many', () => {
+    const counts = PARTITIONS.map(() => 0);
+    for (let at = 0; at < 8_000; at += 1) {
+      const partition = partitionOf(`execution-flytesnacks:development:a${at.toString(36)}` as StreamName);
+      counts[partition] = (counts[partition] ?? 0) + 1;
+    }
+    for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
+  });
+
+  it('of everything in a store never changes: these are on record', () => {
+    const names = ['execution-p:d:a', 'task-p:d:t:v1', 'project-p', 'launchPlan-p:d:~abc', 'namedEntity-p:d:TASK:t'];
+    expect(names.map((name) => partitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
+  });
+});
+
+describe('the lowest position', () => {
+  it('of none is above all that there are', () => {
+    expect(lowestOf([5n, 3n, 4n])).toBe(3n);
+    expect(lowestOf([])).toBeGreaterThan(2n ** 62n);
+  });
+});
