@@ -59,6 +59,9 @@ const OK: Omit<Step, 'ask'> = { code: 'OK', says: '', reason: undefined, isRecor
 
 export const ok = (ask: Asked): Step => ({ ...OK, ask });
 
+/** Answered OK, with nothing to do. */
+export const idle = (ask: Asked): Step => ({ ...OK, ask, isRecorded: false });
+
 /** The phase is known, and something that is said of it is not: that is kept. */
 export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS', says: 'already recorded' });
 

@@ -1,0 +1,293 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type ExecutionMetadata,
+  ExecutionMetadata_ExecutionMode as Mode,
+  ExecutionMetadataSchema,
+  ExecutionRecoverRequestSchema,
+  ExecutionRelaunchRequestSchema,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { helloRequest, launchHello } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/reports.js';
+import { type Changed, expectRefused, type Row } from '../../support/rows.js';
+import { expectShown, ok, tell, workflow } from '../../support/stories.js';
+
+const { method } = AdminService;
+
+let plane: ControlPlane;
+let count = 0;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  await launchHello(plane.grpc, 'taken');
+  const parent = await launchHello(plane.grpc, 'parent');
+  for (const nodeId of ['n0', 'n1'])
+    await plane.grpc.call(method.createNodeEvent, nodeReport(parent, nodeId, { phase: NodePhase.RUNNING }));
+});
+afterAll(() => plane.close());
+
+const PARENT = { nodeId: 'n0', executionId: { ...PLACE, name: 'parent' } };
+const PHASES = [
+  'QUEUED',
+  'RUNNING',
+  'SUCCEEDING',
+  'FAILING',
+  'ABORTING',
+  'SUCCEEDED',
+  'FAILED',
+  'ABORTED',
+  'TIMED_OUT',
+] as const;
+
+type SpecInit = Exclude<MessageInitShape<typeof ExecutionSpecSchema>, { readonly $typeName: string }>;
+type MetadataInit = Exclude<MessageInitShape<typeof ExecutionMetadataSchema>, { readonly $typeName: string }>;
+
+/** What an execution was launched with, and what another one of it is shown with. */
+type Kept = {
+  readonly rule: string;
+  readonly was?: SpecInit;
+  readonly about?: MetadataInit;
+  readonly asked?: { readonly overwriteCache?: boolean; readonly metadata?: MetadataInit };
+  readonly spec?: Partial<Record<keyof ExecutionSpec, unknown>>;
+  readonly metadata?: Partial<Record<keyof ExecutionMetadata, unknown>>;
+};
+
+const ASKED: SpecInit = {
+  labels: { values: { purpose: 'all' } },
+  annotations: { values: { 'example.org/note': 'kept' } },
+  rawOutputDataConfig: { outputLocationPrefix: 's3://raw' },
+  interruptible: true,
+  envs: { values: [{ key: 'LEVEL', value: 'debug' }] },
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+  tags: ['one', 'two'],
+  executionClusterLabel: { value: 'eu-1' },
+  maxParallelism: 7,
+  securityContext: { runAs: { k8sServiceAccount: 'runner' } },
+  notificationOverrides: {
+    case: 'notifications',
+    value: {
+      notifications: [
+        { phases: [Phase.FAILED], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } },
+      ],
+    },
+  },
+};
+
+const BOTH: readonly Kept[] = [
+  { rule: 'as it was asked for', was: ASKED, spec: ASKED },
+  {
+    rule: 'with the parallelism that came of it, as if that had been asked for',
+    spec: { maxParallelism: 25 },
+  },
+  {
+    rule: 'with the time that it was scheduled for',
+    about: { scheduledAt: second(5) },
+    metadata: { scheduledAt: second(5) },
+  },
+  {
+    rule: 'inside the node that launched it',
+    about: { parentNodeExecution: PARENT },
+    metadata: { parentNodeExecution: PARENT, nesting: 1 },
+  },
+];
+
+const RELAUNCHED: readonly Kept[] = [
+  ...BOTH,
+  { rule: 'as a relaunch', about: { mode: Mode.SCHEDULED }, metadata: { mode: Mode.RELAUNCH } },
+  {
+    rule: 'reading the cache, unless it is asked not to',
+    was: { overwriteCache: true },
+    spec: { overwriteCache: false },
+  },
+  { rule: 'over the cache, when that is asked', asked: { overwriteCache: true }, spec: { overwriteCache: true } },
+];
+
+const RECOVERED: readonly Kept[] = [
+  ...BOTH,
+  { rule: 'as a recovery', about: { mode: Mode.SCHEDULED }, metadata: { mode: Mode.RECOVERED } },
+  { rule: 'over the cache, as it was', was: { overwriteCache: true }, spec: { overwriteCache: true } },
+  {
+    rule: 'inside the node that recovers it',
+    asked: { metadata: { parentNodeExecution: { ...PARENT, nodeId: 'n1' } } },
+    metadata: { parentNodeExecution: { ...PARENT, nodeId: 'n1' }, nesting: 1 },
+  },
+  {
+    rule: 'inside no node, when the metadata names none',
+    about: { parentNodeExecution: PARENT },
+    asked: { metadata: {} },
+    metadata: { parentNodeExecution: undefined },
+  },
+  {
+    rule: 'with none of the metadata but the parent',
+    about: { scheduledAt: second(5) },
+    asked: { metadata: { scheduledAt: second(9), principal: 'somebody' } },
+    metadata: { scheduledAt: second(5), principal: '' },
+  },
+];
+
+type Request = { id?: { project: string; domain: string; name: string }; name: string };
+
+/** What is refused of both; the texts are the same. */
+const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: Changed<Request> })[] => [
+  {
+    rule: 'an identifier',
+    change: (r) => {
+      delete r.id;
+    },
+    says: 'missing id',
+  },
+  { rule: 'its project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
+  {
+    rule: 'an execution that there is',
+    change: (r) => void (r.id!.name = 'nobody'),
+    code: 'NOT_FOUND',
+    says: 'missing entity of type execution with identifier',
+  },
+  { rule: 'a name that can be', change: (r) => void (r.name = 'A'), says: 'invalid name format: A' },
+  {
+    rule: 'a name that nobody has',
+    change: (r) => void (r.name = 'taken'),
+    code: 'ALREADY_EXISTS',
+    says: 'value with matching already exists',
+  },
+];
+
+type Child = {
+  readonly rule: string;
+  readonly was?: SpecInit;
+  readonly of: SpecInit;
+  readonly shows: Partial<Record<keyof ExecutionSpec, unknown>>;
+};
+
+const label = (value: string) => ({ executionClusterLabel: { value } });
+
+const CHILDREN: readonly Child[] = [
+  { rule: 'one level further in', of: {}, shows: { metadata: { nesting: 1, principal: '' } } },
+  { rule: 'with the cluster label of its parent', of: label('eu-1'), was: label('us-1'), shows: label('eu-1') },
+  { rule: 'with its own cluster label where its parent has none', of: {}, was: label('us-1'), shows: label('us-1') },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  const name = (): string => `run-${way}-${(count += 1)}`;
+  const launch = async (was: SpecInit = {}, about: MetadataInit = {}): Promise<ExecutionId> => {
+    const request = helloRequest(name(), ({ spec }) => {
+      const said = create(ExecutionSpecSchema, was);
+      for (const field of Object.keys(was) as (keyof ExecutionSpec)[]) Object.assign(spec!, { [field]: said[field] });
+      spec!.metadata = create(ExecutionMetadataSchema, about);
+    });
+    return (await plane[way].call(method.createExecution, request)).id!;
+  };
+  const get = (id: ExecutionId) => plane[way].call(method.getExecution, { id });
+  const expectKept = async (id: ExecutionId, { spec = {}, metadata = {} }: Kept): Promise<void> => {
+    const shown = await get(id);
+    expectShown(shown.spec, spec);
+    expectShown(shown.spec!.metadata, metadata);
+  };
+  const inPhase = async (
+    phase: (typeof PHASES)[number],
+    was?: SpecInit,
+    about?: MetadataInit,
+  ): Promise<ExecutionId> => {
+    const id = await launch(was, about);
+    await tell(plane, way, id, [ok(workflow(phase))]);
+    return id;
+  };
+
+  describe('RelaunchExecution', () => {
+    it.each(refusedOf())('wants $rule', async (row) => {
+      const whole = () => create(ExecutionRelaunchRequestSchema, { id: { ...PLACE, name: 'taken' } });
+      await expectRefused(plane, way, [method.relaunchExecution, whole], row as never);
+    });
+
+    it.each(PHASES)('takes an execution that is %s', async (phase) => {
+      const original = await inPhase(phase);
+      const again = name();
+      const { id } = await plane[way].call(method.relaunchExecution, { id: original, name: again });
+      const { closure, spec } = await get(id!);
+      expect([id!.name, closure!.phase]).toEqual([again, Phase.QUEUED]);
+      expect(spec!.metadata!.referenceExecution).toEqual(original);
+      const [before, after] = await Promise.all(
+        [original, id!].map((each) => plane[way].call(method.getExecutionData, { id: each })),
+      );
+      expect(after!.fullInputs).toEqual(before!.fullInputs);
+    });
+
+    it.each(RELAUNCHED)('launches it $rule', async (row) => {
+      const original = await launch(row.was, row.about);
+      const { id } = await plane[way].call(method.relaunchExecution, { id: original, ...row.asked });
+      expect(id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
+      await expectKept(id!, row);
+    });
+
+    it('runs a task by itself again', async () => {
+      const original = await launch({ launchPlan: HELLO_TASK });
+      const { id } = await plane[way].call(method.relaunchExecution, { id: original });
+      expect((await get(id!)).closure!.workflowId!.name).toBe('.flytegen.hello.greet');
+    });
+  });
+
+  describe('RecoverExecution', () => {
+    it.each(refusedOf())('wants $rule', async (row) => {
+      const { name: failed } = await inPhase('FAILED');
+      const whole = () => create(ExecutionRecoverRequestSchema, { id: { ...PLACE, name: failed } });
+      await expectRefused(plane, way, [method.recoverExecution, whole], row as never);
+    });
+
+    it.each(PHASES)('looks at the phase: %s', async (phase) => {
+      const original = await inPhase(phase);
+      const again = name();
+      if (!['FAILED', 'ABORTED', 'TIMED_OUT'].includes(phase)) {
+        const ask = () => plane[way].refused(method.recoverExecution, { id: original, name: again });
+        const { code, message } = await plane.unchanged(ask);
+        expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringContaining(`it is ${phase}`)]);
+        return;
+      }
+      const { id } = await plane[way].call(method.recoverExecution, { id: original, name: again });
+      expect(id!.name).toBe(again);
+      expect((await get(id!)).spec!.metadata!.referenceExecution).toEqual(original);
+    });
+
+    it.each(RECOVERED)('launches it $rule', async (row) => {
+      const original = await inPhase('FAILED', row.was, row.about);
+      const { id } = await plane[way].call(method.recoverExecution, { id: original, ...row.asked });
+      await expectKept(id!, row);
+    });
+
+    it('wants the node that recovers it', async () => {
+      const id = await inPhase('FAILED');
+      const metadata = { parentNodeExecution: { ...PARENT, nodeId: 'n9' } };
+      const answer = await plane.unchanged(() => plane[way].refused(method.recoverExecution, { id, metadata }));
+      expect([answer.code, answer.message]).toEqual(['NOT_FOUND', expect.stringContaining('type node execution')]);
+    });
+  });
+
+  describe('the child of an execution is', () => {
+    it.each(CHILDREN)('$rule', async ({ was, of, shows }) => {
+      const executionId = await launch(of);
+      await plane[way].call(method.createNodeEvent, nodeReport(executionId, 'n0', { phase: NodePhase.RUNNING }));
+      const parentNodeExecution = { nodeId: 'n0', executionId };
+      expectShown((await get(await launch(was, { parentNodeExecution }))).spec, shows);
+    });
+
+    it('as far in as its parent is, and one more', async () => {
+      const child = await launch({}, { parentNodeExecution: PARENT, nesting: 9 });
+      await plane[way].call(method.createNodeEvent, nodeReport(child, 'n0', { phase: NodePhase.RUNNING }));
+      const grandchild = await launch({}, { parentNodeExecution: { nodeId: 'n0', executionId: child } });
+      const nesting = async (id: ExecutionId) => (await get(id)).spec!.metadata!.nesting;
+      expect([await nesting(child), await nesting(grandchild)]).toEqual([1, 2]);
+    });
+  });
+});

@@ -1,0 +1,311 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type ExecutionClosure,
+  type ExecutionSpec,
+  ExecutionState as State,
+  type ExecutionTerminateRequest,
+  ExecutionTerminateRequestSchema,
+  type ExecutionUpdateRequest,
+  ExecutionUpdateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  NodeExecution_Phase as NodePhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
+import { PLACE } from '../../support/registrations.js';
+import { type ExecutionId, second } from '../../support/reports.js';
+import { expectRefused, type Row } from '../../support/rows.js';
+import { type Asked, ended, expectShown, idle, node, ok, type Step, tell, workflow } from '../../support/stories.js';
+
+const { method } = AdminService;
+
+let plane: ControlPlane;
+let count = 0;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  await launchHello(plane.grpc, 'there');
+});
+afterAll(() => plane.close());
+
+type Id = ExecutionTerminateRequest['id'];
+type Change = (request: { id?: Id }) => void;
+
+/** What both want of the execution. */
+const PARTS: readonly {
+  readonly rule: string;
+  readonly change: Change;
+  readonly says: string;
+  readonly code?: string;
+}[] = [
+  {
+    rule: 'an identifier',
+    change: (r) => {
+      delete r.id;
+    },
+    says: 'missing id',
+  },
+  { rule: 'its project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
+  {
+    rule: 'an execution that there is',
+    change: (r) => void (r.id!.name = 'nobody'),
+    says: 'missing entity of type execution with identifier',
+    code: 'NOT_FOUND',
+  },
+];
+/** A path of REST has all parts of an identifier, or is another. */
+const askable = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
+  way === 'grpc' ? rows : rows.slice(PARTS.length - 1);
+
+const TERMINATES: readonly Row<typeof ExecutionTerminateRequestSchema>[] = [
+  ...PARTS,
+  {
+    rule: 'a cause of 32,000 characters',
+    change: (r: ExecutionTerminateRequest) => void (r.cause = 'x'.repeat(32_001)),
+    says: 'invalid value for cause',
+  },
+];
+
+const UPDATES: readonly Row<typeof ExecutionUpdateRequestSchema>[] = [
+  ...PARTS,
+  {
+    rule: 'a state that there is',
+    change: (r: ExecutionUpdateRequest) => void Object.assign(r, { state: 2 }),
+    says: 'invalid value for state',
+  },
+];
+
+const terminate =
+  (cause: string): Asked =>
+  (transport, id) =>
+    transport.refused(method.terminateExecution, { id, cause });
+type Update = Exclude<MessageInitShape<typeof ExecutionUpdateRequestSchema>, { readonly $typeName: string }>;
+const update =
+  (more: Update): Asked =>
+  (transport, id) =>
+    transport.refused(method.updateExecution, { id, ...more });
+const tagged = (...values: string[]): Update => ({ tags: { values } });
+
+const tooLate = (currentPhase: string): Step => ({
+  ...ended(terminate('too late'), currentPhase),
+  says: 'Cannot abort an already terminated workflow execution',
+});
+
+type Story = {
+  readonly rule: string;
+  readonly steps: readonly Step[];
+  readonly closure?: Partial<Record<keyof ExecutionClosure, unknown>>;
+  readonly spec?: Partial<Record<keyof ExecutionSpec, unknown>>;
+};
+
+const abortedFor = (cause: string) => ({ case: 'abortMetadata', value: { cause, principal: '' } });
+const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
+const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
+
+const TERMINATED: readonly Story[] = [
+  ...OPEN.map((phase) => ({
+    rule: `ABORTING at once when it is ${phase}`,
+    steps: [ok(workflow(phase)), ok(terminate('enough'))],
+    closure: { phase: Phase.ABORTING, outputResult: abortedFor('enough') },
+  })),
+  ...ENDS.map((phase) => ({
+    rule: `${phase} as before when it has ended so`,
+    steps: [ok(workflow(phase)), tooLate(phase)],
+    closure: { phase: Phase[phase] },
+  })),
+  ...ENDS.map((phase) => ({
+    rule: `${phase} when the engine ends it so afterwards`,
+    steps: [ok(terminate('enough')), ok(workflow(phase)), tooLate(phase)],
+    closure: { phase: Phase[phase], outputResult: abortedFor('enough') },
+  })),
+  {
+    rule: 'updated when it was before: a termination is no event of the engine’s',
+    steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(terminate('enough'))],
+    closure: { updatedAt: second(3e8) },
+  },
+  {
+    rule: 'ABORTING for the cause that was given last',
+    steps: [ok(terminate('first')), ok(terminate('second'))],
+    closure: { phase: Phase.ABORTING, outputResult: abortedFor('second') },
+  },
+  {
+    rule: 'ABORTING for the same cause, which is recorded once',
+    steps: [ok(terminate('enough')), idle(terminate('enough'))],
+    closure: { outputResult: abortedFor('enough') },
+  },
+  {
+    rule: 'ABORTING without a cause',
+    steps: [ok(terminate(''))],
+    closure: { phase: Phase.ABORTING, outputResult: abortedFor('') },
+  },
+  {
+    rule: 'ABORTING for a cause of 32,000 characters',
+    steps: [ok(terminate('x'.repeat(32_000)))],
+    closure: { outputResult: abortedFor('x'.repeat(32_000)) },
+  },
+  {
+    rule: 'ABORTING where its engine says so itself, and then for a cause',
+    steps: [ok(workflow('ABORTING')), ok(terminate('enough'))],
+    closure: { phase: Phase.ABORTING, outputResult: abortedFor('enough') },
+  },
+];
+
+const archived = { state: State.EXECUTION_ARCHIVED };
+const active = { state: State.EXECUTION_ACTIVE };
+
+const UPDATED: readonly Story[] = [
+  ...[...OPEN, ...ENDS].map((phase) => ({
+    rule: `archived when it is ${phase}, which it stays`,
+    steps: [ok(workflow(phase)), ok(update(archived))],
+    closure: { phase: Phase[phase], stateChangeDetails: { ...archived, principal: '' } },
+  })),
+  {
+    rule: 'active again',
+    steps: [ok(update(archived)), ok(update(active))],
+    closure: { stateChangeDetails: active },
+  },
+  {
+    rule: 'archived once',
+    steps: [ok(update(archived)), idle(update(archived))],
+    closure: { stateChangeDetails: archived },
+  },
+  {
+    rule: 'active, as it is at first, with nothing to record',
+    steps: [idle(update(active))],
+    closure: { stateChangeDetails: active },
+  },
+  {
+    rule: 'updated when it was before: archiving is no event of the engine’s',
+    steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(update(archived))],
+    closure: { updatedAt: second(3e8) },
+  },
+  { rule: 'with its tags', steps: [ok(update(tagged('a', 'b')))], spec: { tags: ['a', 'b'] } },
+  {
+    rule: 'with other tags in the place of those before',
+    steps: [ok(update(tagged('a', 'b'))), ok(update(tagged('c')))],
+    spec: { tags: ['c'] },
+  },
+  {
+    rule: 'with the tags that it has where the update has none',
+    steps: [ok(update(tagged('a'))), ok(update(archived))],
+    spec: { tags: ['a'] },
+  },
+  {
+    rule: 'without tags when the update empties them',
+    steps: [ok(update(tagged('a'))), ok(update(tagged()))],
+    spec: { tags: [] },
+  },
+  {
+    rule: 'with its tags, recorded once',
+    steps: [ok(update(tagged('a'))), idle(update(tagged('a')))],
+    spec: { tags: ['a'] },
+  },
+  {
+    rule: 'archived and tagged at once',
+    steps: [ok(update({ ...archived, ...tagged('a') }))],
+    closure: { stateChangeDetails: archived },
+    spec: { tags: ['a'] },
+  },
+];
+
+type Listed = {
+  readonly rule: string;
+  readonly steps: readonly Step[];
+  readonly filters: string;
+  readonly isThere: boolean;
+};
+
+const LISTED: readonly Listed[] = [
+  { rule: 'in a list without a filter while it is active', steps: [], filters: '', isThere: true },
+  { rule: 'not once it is archived', steps: [ok(update(archived))], filters: '', isThere: false },
+  { rule: 'but where the state is asked for', steps: [ok(update(archived))], filters: 'eq(state,1)', isThere: true },
+  { rule: 'or any state', steps: [ok(update(archived))], filters: 'value_in(state,0;1)', isThere: true },
+  {
+    rule: 'again when it is active again',
+    steps: [ok(update(archived)), ok(update(active))],
+    filters: '',
+    isThere: true,
+  },
+  {
+    rule: 'by a tag that it was given',
+    steps: [ok(update(tagged('x')))],
+    filters: 'eq(admin_tag.name,x)',
+    isThere: true,
+  },
+  {
+    rule: 'not by one that was taken away',
+    steps: [ok(update(tagged('x'))), ok(update(tagged('y')))],
+    filters: 'eq(admin_tag.name,x)',
+    isThere: false,
+  },
+  {
+    rule: 'by the cause of its termination',
+    steps: [ok(terminate('enough'))],
+    filters: 'eq(abort_cause,enough)',
+    isThere: true,
+  },
+  { rule: 'by its phase, ABORTING', steps: [ok(terminate(''))], filters: 'eq(phase,ABORTING)', isThere: true },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `run-${way}-${(count += 1)}`);
+  const expectStory = async ({ steps, closure = {}, spec = {} }: Story): Promise<void> => {
+    const id = await launch();
+    await tell(plane, way, id, steps);
+    const shown = await plane[way].call(method.getExecution, { id });
+    expectShown(shown.closure, closure);
+    expectShown(shown.spec, spec);
+  };
+
+  describe('TerminateExecution wants', () => {
+    const whole = () => create(ExecutionTerminateRequestSchema, { id: { ...PLACE, name: 'there' }, cause: 'enough' });
+    it.each(askable(way, TERMINATES))('$rule', async (row) => {
+      await expectRefused(plane, way, [method.terminateExecution, whole], row);
+    });
+  });
+
+  describe('UpdateExecution wants', () => {
+    const whole = () => create(ExecutionUpdateRequestSchema, { id: { ...PLACE, name: 'there' }, ...archived });
+    it.each(askable(way, UPDATES))('$rule', async (row) => {
+      await expectRefused(plane, way, [method.updateExecution, whole], row);
+    });
+  });
+
+  describe('an execution that is terminated is', () => {
+    it.each(TERMINATED)('$rule', expectStory);
+
+    it('left to its engine with its nodes, until it has ended', async () => {
+      const id = await launch();
+      const phase = async () => {
+        const asked = { id: { executionId: id, nodeId: 'n0' } };
+        return NodePhase[(await plane[way].call(method.getNodeExecution, asked)).closure!.phase];
+      };
+      await tell(plane, way, id, [ok(node('RUNNING')), ok(terminate('enough'))]);
+      expect(await phase()).toBe('RUNNING');
+      await tell(plane, way, id, [ok(workflow('ABORTED'))]);
+      expect(await phase()).toBe('ABORTED');
+    });
+  });
+
+  describe('an execution that is updated is', () => {
+    it.each(UPDATED)('$rule', expectStory);
+  });
+
+  describe('an execution is found', () => {
+    it.each(LISTED)('$rule', async ({ steps, filters, isThere }) => {
+      const id = await launch();
+      await tell(plane, way, id, steps);
+      const own = [`eq(name,${id.name})`, filters].filter(Boolean).join('+');
+      const { executions } = await plane[way].call(method.listExecutions, { id: PLACE, filters: own });
+      expect(executions).toHaveLength(isThere ? 1 : 0);
+    });
+  });
+});
