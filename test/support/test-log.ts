@@ -7,7 +7,7 @@ import { type LogServer, startLogServer } from './log-server.js';
  * Whether the logs of servers under test are in log servers, one for each data directory; otherwise they are in the
  * data directories themselves.
  */
-export const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
+const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
 
 type TestLog = { readonly directory: string; readonly server: Promise<LogServer>; url?: string };
 

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { runEngine } from '../../services/engine/engine.js';
+import type { EngineOptions, EngineSummary } from '../../services/engine/options.js';
+import { positionTokens } from '../../services/gateway/position-token.js';
+import { bytesOf } from '../../services/kernel/payload-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { register } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { grpcClient } from '../support/grpc-client.js';
+import { helloRequest } from '../support/hello.js';
+import { modelOf } from '../support/independent-model.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+import { timesInLog, watchRecorded } from '../support/recorded-events.js';
+import { type Member, startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { until } from '../support/until.js';
+import { viewDifferences } from '../support/view-check.js';
+
+/** How often something is killed or cut under load; a longer run by this variable. */
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 10);
+/** Events that must be acknowledged between two kills, so that each finds them at work. */
+const PROGRESS = 100;
+const LIMIT_MS = 120_000 + KILLS * 20_000;
+const LAUNCHES = 24;
+const ENDED = new Set([4, 6, 7, 8]);
+const FOLDERS = ['01-hello', '02-diamond', '03-branches', '04-nested', '11-failures'];
+const LIST_PROJECTS = '/flyteidl.service.AdminService/ListProjects';
+const { method } = AdminService;
+
+describe('two control planes and their log, any of which is killed under load', () => {
+  const { watch, hashes: recorded } = watchRecorded();
+  const created = new Set<string>();
+  const stop = new AbortController();
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+  const ways: Proxy[] = [];
+  let two: TwoProcesses;
+  let balancer: Proxy;
+  let engine: Promise<EngineSummary>;
+  let launches = 0;
+  let connections = 0;
+
+  /** Two connections of the engine, so that the reports of one execution go to both. */
+  const options = (untilIdle: boolean): EngineOptions => ({
+    endpoint: balancer.address,
+    concurrency: 128,
+    rate: 0,
+    failureProbability: 0.05,
+    seed: 'kill',
+    gates: 'auto',
+    untilIdle,
+  });
+
+  const memberOf = (turn: number): Member => two.members[turn % 2 === 0 ? 0 : 1];
+
+  /** Asks one of the two; what the caller was told is remembered. */
+  const launch = async (): Promise<void> => {
+    const turn = (launches += 1);
+    const name = `killed-${turn}`;
+    const { code } = await memberOf(turn).api().refused(method.createExecution, helloRequest(name));
+    if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+  };
+
+  const killed = async (member: Member): Promise<() => Promise<void>> => {
+    await member.kill();
+    return member.start;
+  };
+
+  /** What is done to them by turns; each answers what makes it good again. */
+  const harm: readonly (() => Promise<() => Promise<void>>)[] = [
+    () => killed(two.members[0]),
+    () => killed(two.members[1]),
+    async () => {
+      await two.log.kill();
+      return two.log.start;
+    },
+    () => {
+      for (const way of ways) way.cut();
+      return Promise.resolve(() => Promise.resolve());
+    },
+    () => {
+      const [way] = ways;
+      way!.shut();
+      return Promise.resolve(() => {
+        way!.open();
+        return Promise.resolve();
+      });
+    },
+  ];
+
+  beforeAll(async () => {
+    two = await startTwoProcesses({
+      way: async (address) => {
+        const way = await startProxy(address);
+        ways.push(way);
+        return way.address;
+      },
+    });
+    balancer = await startProxy(() => memberOf((connections += 1)).server().ready.grpc);
+    const api = two.members[0].api();
+    for (const folder of FOLDERS) await register(api, withNeeds(folder));
+    for (const { kind, bytes, id } of FOLDERS.flatMap((folder) => fixtureFolder(folder).entries)) {
+      if (kind !== 'execution') continue;
+      expect((await api.send('CreateExecution', bytes)).code).toBe('OK');
+      if (id.name !== undefined) created.add(`${id.project}/${id.domain}/${id.name}`);
+    }
+    engine = runEngine(options(false), { signal: stop.signal, logger, watch });
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    stop.abort();
+    await engine.catch(() => undefined);
+    await two.close();
+    for (const proxy of [balancer, ...ways]) await proxy.close();
+  }, LIMIT_MS);
+
+  it(
+    `go on ${KILLS} times`,
+    async () => {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const before = recorded.size;
+        const launching = Promise.all(Array.from({ length: LAUNCHES }, launch));
+        await until(
+          () => Promise.resolve(recorded.size),
+          (now) => now >= before + PROGRESS,
+        );
+        const mend = await harm[kill % harm.length]!();
+        await launching;
+        await mend();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'have every execution at its end, every acknowledged event once, and views that are the fold of the log',
+    async () => {
+      stop.abort();
+      await engine.catch(() => undefined);
+      const summary = await runEngine(options(true), { signal: new AbortController().signal, logger, watch });
+      expect(summary.endedBecause).toBe('idle');
+      expect([...summary.dropped]).toEqual([]);
+
+      const log = await sqliteLogReader({ directory: two.directory });
+      const payloads = filePayloadStore({ directory: two.directory });
+      const read = (content: Parameters<typeof bytesOf>[0]) => bytesOf(content, payloads);
+      const times = await timesInLog(log, read);
+      expect([...times.values()].filter((count) => count !== 1)).toEqual([]);
+      expect([...recorded].filter((hash) => !times.has(hash))).toEqual([]);
+
+      const model = await modelOf(log, read);
+      expect([...created].filter((name) => !model.has(name))).toEqual([]);
+      expect([...model].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name)).toEqual([]);
+      const head = await log.head();
+      await log.close();
+      for (const member of two.members) {
+        const { ready } = member.server();
+        const client = grpcClient(ready.grpc);
+        const position = positionTokens(ready.logId).format(head);
+        const seen = async (): Promise<string> => {
+          const { code, message } = await client.raw(LIST_PROJECTS, new Uint8Array(), {
+            'flightlog-min-position': position,
+          });
+          return `${code} ${message}`;
+        };
+        await until(seen, (answer) => answer.startsWith('OK'));
+        expect(await viewDifferences(client, model)).toEqual([]);
+        client.close();
+      }
+      process.stdout.write(`${recorded.size} events acknowledged, ${model.size} executions, ${KILLS} kills and cuts\n`);
+    },
+    LIMIT_MS,
+  );
+});
