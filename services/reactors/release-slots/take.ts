@@ -91,6 +91,10 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
     return running;
   };
 
+  /** Somebody else may have given a slot back between the refusal and the look. */
+  const hasRoom = async (stream: StreamName, max: number | undefined): Promise<boolean> =>
+    (await sessions.read(slotsAggregate, stream)).state.holders.size < (max ?? Infinity);
+
   const heldBy = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<Slot> => {
     const { state } = await sessions.read(slotsAggregate, stream);
     const holder = [...state.holders.values()].find(
@@ -114,7 +118,7 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
         const command = { type: 'TakeSlot', execution, attempt, max, nowMs: now() } as const;
         const { kind } = await sessions.handle(slotsAggregate, stream, command, context());
         if (kind === 'accepted') return heldBy(stream, execution, attempt);
-        if (!(await clear(stream))) return undefined;
+        if (!(await clear(stream)) && !(await hasRoom(stream, max))) return undefined;
       }
       return undefined;
     },
