@@ -1,10 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   type BinaryEventData,
   type AppendResult,
   type EventStoreDBClient,
   type AppendToStreamOptions,
 } from '@eventstore/db-client';
-import { isConnectionLost } from './eventstore-fault.js';
+import { isConnectionLost, isSentToLeader } from './eventstore-fault.js';
 
 /** The client's own way to append. */
 export type SendAppend = (
@@ -32,10 +33,14 @@ export const appendClient = (open: () => EventStoreDBClient): AppendClient => {
   let renewing: Promise<void> | undefined;
   const inFlight = new Set<Promise<unknown>>();
 
-  const renew = async (): Promise<void> => {
-    await Promise.allSettled(inFlight);
+  const replace = async (): Promise<void> => {
     await client.dispose();
     client = open();
+  };
+
+  const renew = async (error: unknown): Promise<void> => {
+    await Promise.allSettled(inFlight);
+    await (isSentToLeader(error) ? turn() : replace());
     renewing = undefined;
   };
 
@@ -46,7 +51,7 @@ export const appendClient = (open: () => EventStoreDBClient): AppendClient => {
       return await sent;
     } catch (error) {
       inFlight.delete(sent);
-      if (isConnectionLost(error)) renewing ??= renew();
+      if (isConnectionLost(error)) renewing ??= renew(error);
       throw error;
     } finally {
       inFlight.delete(sent);

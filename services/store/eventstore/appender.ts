@@ -3,6 +3,7 @@ import { ANY, type AppendExpectedRevision, NO_STREAM } from '@eventstore/db-clie
 import type { Appended, ExpectedRevision } from '../../kernel/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
+import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
 import { toTheirs } from './eventstore-events.js';
 import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
@@ -42,9 +43,11 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
   const ending = new AbortController();
 
   const tryOnce = async ({ stream, expected, events }: Batch): Promise<Appended> => {
+    failPoint('before-commit');
     const { nextExpectedRevision, position } = await client.send(stream, events.map(toTheirs), {
       expectedRevision: theirExpected(expected),
     });
+    failPoint('after-commit');
     return { revision: nextExpectedRevision, position: position?.commit ?? 0n };
   };
 

@@ -50,6 +50,9 @@ const ANSWERED: readonly (string | undefined)[] = [ErrorType.TIMEOUT, ErrorType.
 export const isConnectionLost = (error: unknown): boolean =>
   finalFault(error) === undefined && !ANSWERED.includes(kindOf(error));
 
+/** Whether a node has named the leader: the client goes there by itself, and nowhere when it is opened anew. */
+export const isSentToLeader = (error: unknown): boolean => kindOf(error) === ErrorType.NOT_LEADER;
+
 /** Whether an append that failed so can have been written. */
 export const isOutcomeUnknown = (error: unknown): boolean => !UNSENT.test(textOf(error));
 
