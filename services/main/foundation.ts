@@ -5,7 +5,7 @@ import type { PayloadStore } from '../kernel/payload-store.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
-import { openWritableLog, type WritableLog } from './log-source.js';
+import { logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { isWhole } from './roles.js';
 import { isShared } from './shared-log.js';
@@ -27,8 +27,13 @@ export type Foundation = {
 const PAYLOADS_HERE =
   'payloads are in the data directory: processes that do not share it on this machine need --payload-store s3://BUCKET/PREFIX, all of them';
 
-const warnOfFiles = ({ role, payload_store: payloads }: Configuration, logger: Logger, directory: string): void => {
-  if (!isWhole(role) && payloads.kind === 'file') logger.warn({ directory }, PAYLOADS_HERE);
+const warnOfFiles = (
+  { role, payload_store: payloads, event_store: eventStore }: Configuration,
+  logger: Logger,
+  directory: string,
+): void => {
+  const mayHaveOthers = !isWhole(role) || logSource({ directory, eventStore }).kind === 'eventstore';
+  if (mayHaveOthers && payloads.kind === 'file') logger.warn({ directory }, PAYLOADS_HERE);
 };
 
 /**

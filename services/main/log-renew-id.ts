@@ -1,21 +1,28 @@
 import { resolve } from 'node:path';
+import { renewEventstoreId } from '../store/eventstore/eventstore-event-store.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { renewLogId } from '../store/log-identity.js';
+import { renewLogId, type RenewedLogId } from '../store/log-identity.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
+import { logSource } from './log-source.js';
+
+const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
+  await (await sqliteLogReader({ directory })).close(); // first: where there is no log, nothing is written
+  const lock = await lockDataDirectory(directory);
+  try {
+    return renewLogId(lock.directory);
+  } finally {
+    lock.release();
+  }
+};
 
 /**
  * Gives a copied or restored log its own identity, and prints the old and the new one as a JSON object.
  *
- * @throws {Fault} when the data directory is in use, or there is no log that can be used.
+ * @throws {Fault} when the data directory is in use, or there is no log that can be used, or the event store refuses.
  */
-export const renewId = async ({ data }: Configuration): Promise<void> => {
-  const directory = resolve(data);
-  await (await sqliteLogReader({ directory })).close(); // first: where there is no log, nothing is written
-  const lock = await lockDataDirectory(directory);
-  try {
-    process.stdout.write(`${JSON.stringify(renewLogId(lock.directory))}\n`);
-  } finally {
-    lock.release();
-  }
+export const renewId = async ({ data, event_store: eventStore }: Configuration): Promise<void> => {
+  const source = logSource({ directory: resolve(data), eventStore });
+  const renewed = await (source.kind === 'eventstore' ? renewEventstoreId(source) : renewEmbedded(source.directory));
+  process.stdout.write(`${JSON.stringify(renewed)}\n`);
 };

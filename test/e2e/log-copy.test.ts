@@ -10,6 +10,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/contr
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
+import { logDirectory } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
 const copy = (args: readonly string[]) => flightlog(args).ended;
@@ -46,7 +47,7 @@ describe('copying a log', () => {
     await register(plane.grpc, withNeeds('01-hello'));
     for (let i = 0; i < 20; i += 1) await launchHello(plane.grpc, `copied-${i}`);
     await plane.run();
-    original = await reading(plane.directory);
+    original = await reading(logDirectory(plane.directory));
     server = await startLogServer(place('server'));
   });
   afterAll(async () => {
@@ -57,7 +58,7 @@ describe('copying a log', () => {
 
   it('goes to an event store and back, to the same bytes under a new id', async () => {
     const url = `esdb://${server.address}?tls=false`;
-    const there = await copy(['log', 'copy', '--from', plane.directory, '--to', url]);
+    const there = await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', url]);
     expect(there).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(there.stdout)).toMatchObject({
       events: original.events.length,
@@ -72,7 +73,7 @@ describe('copying a log', () => {
   });
 
   it('serves the copy as the original was served', async () => {
-    await copy(['log', 'copy', '--from', plane.directory, '--to', place('served')]);
+    await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', place('served')]);
     const again = await startControlPlane({}, place('served'));
     expect(again.server().ready.executions).toBe(plane.server().ready.executions + 20);
     await again.close();
@@ -111,7 +112,7 @@ describe('copying a log', () => {
   });
 
   it.each([
-    ['onto itself', () => [plane.directory, plane.directory], /onto itself/u],
+    ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /onto itself/u],
     ['from where there is no log', () => [place('nothing'), place('x')], /no data directory/u],
     ['into a log of something else', () => [place('back'), place('other')], /not a copy of this one/u],
   ] as const)('is refused %s', async (_, places, text) => {

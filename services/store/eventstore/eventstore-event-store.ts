@@ -7,7 +7,7 @@ import { appendClient } from './append-client.js';
 import { appender } from './appender.js';
 import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
-import { logIdentity } from './log-identity.js';
+import { logIdentity, renewIdentity } from './log-identity.js';
 import { headOf, readLogBackwards, readLogUpTo, readStream } from './log-reads.js';
 import { subscribe } from './subscription.js';
 
@@ -92,4 +92,19 @@ export const eventstoreEventStore = async ({
       await client.dispose();
     },
   };
+};
+
+/**
+ * Gives the log in an event store an identity of its own, for one that was restored: positions that were given out
+ * before are then refused. Nobody else has the log open.
+ *
+ * @throws {StoreUnavailable} when it cannot be reached, or refuses.
+ */
+export const renewEventstoreId = async ({ url }: EventstoreOptions): Promise<{ before: string; after: string }> => {
+  const client = EventStoreDBClient.connectionString(connectionString(url));
+  try {
+    return await throwing(renewIdentity(client));
+  } finally {
+    await client.dispose();
+  }
 };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
+import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { RevisionConflict } from '../../kernel/fault.js';
 import { finalFault, isNotFound } from './eventstore-fault.js';
 
@@ -13,7 +13,8 @@ const recordedId = async (client: EventStoreDBClient): Promise<string | undefine
   try {
     // To its end: the client waits for a read that is left when it is closed.
     let logId: string | undefined;
-    for await (const { event } of client.readStream(IDENTITY_STREAM, { maxCount: 1 })) {
+    const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1 } as const;
+    for await (const { event } of client.readStream(IDENTITY_STREAM, last)) {
       logId = (event?.data as { readonly logId?: string } | undefined)?.logId;
     }
     return logId;
@@ -37,4 +38,12 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
     if (finalFault(error) instanceof RevisionConflict) return logIdentity(client);
     throw error;
   }
+};
+
+/** Gives the log another identity from now on, when nobody has it open. */
+export const renewIdentity = async (client: EventStoreDBClient): Promise<{ before: string; after: string }> => {
+  const before = await logIdentity(client);
+  const after = randomUUID();
+  await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type: 'LogRenewed', data: { logId: after } }));
+  return { before, after };
 };

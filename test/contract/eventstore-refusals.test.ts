@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventStore } from '../../services/kernel/event-store.js';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore, renewEventstoreId } from '../../services/store/eventstore/eventstore-event-store.js';
+import { allEvents, newEvent } from '../support/filled-log.js';
+import { startFollower } from '../support/follower.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { startProxy } from '../support/proxy.js';
+import { startServerProcess } from '../support/server-process.js';
+
+const urlOf = (address: string, parameters = ''): string => `esdb://${address}?tls=false${parameters}`;
+const event = () => newEvent('Counted', Buffer.from(randomUUID()));
+const fresh = () => streamName('counted', [randomUUID()]);
+
+const textsOf = async (store: EventStore, stream: ReturnType<typeof fresh>): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const page of store.readStream(stream))
+    found.push(...page.map(({ data }) => Buffer.from(data).toString()));
+  return found;
+};
+
+describe('an event store that does not do what it is asked', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-refusals-'));
+  let log: LogServer;
+  beforeAll(async () => {
+    log = await startLogServer(join(directory, 'log'));
+  });
+  afterAll(async () => {
+    await log.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('is left for the leader that it names, with what it was to append', async () => {
+    const follower = await startFollower(log.address);
+    const store = await eventstoreEventStore({ url: urlOf(follower.address) });
+    const stream = fresh();
+    const given = Array.from({ length: 20 }, event);
+    for (const [at, each] of given.entries())
+      await store.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [each]);
+    expect(await textsOf(store, stream)).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(follower.sentAway()).toBeGreaterThan(0);
+    await store.close();
+    await follower.close();
+  });
+
+  it('is not waited for where it denies access', async () => {
+    const reading = await startServerProcess({
+      data: join(directory, 'reading'),
+      args: ['--event-store', 'embedded:'],
+    });
+    const opening = eventstoreEventStore({ url: urlOf(reading.ready.eventstore!) });
+    await expect(opening).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(opening).rejects.toThrow(/denies access/u);
+    await reading.stop();
+  });
+
+  it('is connected to anew when it says nothing more, and has the append once', async () => {
+    const proxy = await startProxy(log.address);
+    const store = await eventstoreEventStore({
+      url: urlOf(proxy.address, '&keepAliveInterval=500&keepAliveTimeout=500'),
+    });
+    const stream = fresh();
+    const [first, second] = [event(), event()];
+    await store.append(stream, 'no-stream', [first]);
+    proxy.stallAnswers();
+    expect((await store.append(stream, 0n, [second])).revision).toBe(1n);
+    expect(await textsOf(store, stream)).toHaveLength(2);
+    await store.close();
+    await proxy.close();
+  });
+
+  it('has another name after a restore, and everything that it had', async () => {
+    const url = urlOf(log.address);
+    const store = await eventstoreEventStore({ url });
+    await store.append(fresh(), 'no-stream', [event()]);
+    const had = await allEvents(store);
+    const { before, after } = await renewEventstoreId({ url });
+    expect(before).toBe(store.logId);
+    const again = await eventstoreEventStore({ url });
+    expect(again.logId).toBe(after);
+    expect(after).not.toBe(before);
+    expect(await allEvents(again)).toEqual(had);
+    await store.close();
+    await again.close();
+  });
+});
