@@ -1,10 +1,8 @@
 import type { EventLog } from '../../services/kernel/event-store.js';
-import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import { type Gathered, projector } from './projector.js';
+import { type Partition, PARTITIONS } from './partitions.js';
 import type { ReadStore } from './read-store.js';
-import { streamSample } from './stream-sample.js';
-import { verifier } from './verify.js';
+import { type OnRebuildProgress, type RebuildProgress, type ShareBuilder, shareBuilder } from './rebuild-share.js';
 
 /** Views that grow beside the ones in use. */
 export interface FreshViews {
@@ -16,22 +14,17 @@ export interface FreshViews {
   discard(): Promise<void>;
 }
 
-/** How far a rebuild has come: by position while it builds, by streams while it verifies. */
-export type RebuildProgress = {
-  readonly phase: 'build' | 'verify';
-  readonly done: number;
-  readonly total: number;
-  /** Events or streams seen in this phase. */
-  readonly count: number;
-};
-
 /** What a rebuild works with. */
 export type RebuildOptions = EventSources & {
   readonly log: EventLog;
   readonly fresh: FreshViews;
-  readonly onProgress: (progress: RebuildProgress) => void;
+  readonly onProgress: OnRebuildProgress;
   /** How many streams are verified at most, spread evenly over the log; 20,000 by default. */
   readonly verifiedStreams?: number;
+  /** Those that are built here; all by default. */
+  readonly partitions?: readonly Partition[];
+  /** Who builds the others. They are closed. */
+  readonly others?: readonly ShareBuilder[];
 };
 
 /** What a rebuild has done. */
@@ -41,45 +34,36 @@ export type Rebuilt = {
   readonly verifiedStreams: number;
 };
 
-/**
- * Nobody waits for a commit here, so more is written together than live: a document that many events touch is then
- * encoded and written once for all of them.
- */
-const GATHERED: Gathered = { documents: 4_000, bytes: 16 * 1024 * 1024 };
-const CACHE_BYTES = 16 * 1024 * 1024;
+/** How many streams a rebuild verifies, where nobody says. */
+export const VERIFIED_STREAMS = 20_000;
 
-const VERIFIED_STREAMS = 20_000;
-
-const build = async (options: RebuildOptions, onStream: (stream: StreamName) => void): Promise<Rebuilt> => {
-  const { log, fresh, onProgress } = options;
-  await fresh.store.prepare(options.models.map(({ collection }) => collection));
-  const { logId } = log;
-  const how = { onPoison: 'stop', gathers: GATHERED, cacheBytes: CACHE_BYTES } as const;
-  const target = await projector({ ...options, ...how, readStore: fresh.store, logId });
-  const total = Number(await log.head());
-  let count = 0;
-  let last = 0n;
-  const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
-  for await (const { events, position } of log.readLog({ after: 0n })) {
-    await target.take(events, position);
-    for (const { revision, stream } of events) if (revision === 0n) onStream(stream);
-    count += events.length;
-    last = position;
-    report();
-  }
-  await target.flush(last);
-  report();
-  return { position: last, events: count, verifiedStreams: 0 };
+/** Tells how far all shares have come together, as soon as each has said how far it is. */
+const together = (shares: number, onProgress: OnRebuildProgress): ((index: number) => OnRebuildProgress) => {
+  const latest = new Map<number, RebuildProgress>();
+  return (index) => (progress) => {
+    latest.set(index, progress);
+    const { phase } = progress;
+    const all = [...latest.values()].filter((each) => each.phase === phase);
+    if (all.length < shares) return;
+    const sum = (what: 'done' | 'total' | 'count'): number => all.reduce((total, each) => total + each[what], 0);
+    onProgress({ phase, done: sum('done'), total: sum('total'), count: sum('count') });
+  };
 };
 
-const verify = async (options: RebuildOptions, streams: readonly StreamName[], upTo: bigint): Promise<void> => {
-  const verifyStream = verifier({ ...options, store: options.fresh.store });
-  for (const [index, stream] of streams.entries()) {
-    await verifyStream(stream, upTo);
-    const done = index + 1;
-    if (done % 500 === 0 || done === streams.length)
-      options.onProgress({ phase: 'verify', done, total: streams.length, count: done });
-  }
+const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
+  const { log, fresh, onProgress, partitions = PARTITIONS, others = [], verifiedStreams = VERIFIED_STREAMS } = options;
+  const { store } = fresh;
+  await store.prepare(options.models.map(({ collection }) => collection));
+  const position = await log.head(); // every share reads this far at least
+  const own = shareBuilder({ ...options, store, partitions, verifiedStreams: verifiedStreams / (others.length + 1) });
+  const shares = [own, ...others];
+  const progress = together(shares.length, onProgress);
+  const inEach = async (step: 'build' | 'verify'): Promise<number> => {
+    const counts = await Promise.all(shares.map((each, index) => each[step](progress(index))));
+    return counts.reduce((sum, each) => sum + each, 0);
+  };
+  const events = await inEach('build');
+  return { position, events, verifiedStreams: await inEach('verify') };
 };
 
 /**
@@ -89,15 +73,15 @@ const verify = async (options: RebuildOptions, streams: readonly StreamName[], u
  * @throws {Error} naming the event that a view cannot take, or the document that is not what its stream makes of it.
  */
 export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> => {
-  const { fresh } = options;
+  const { fresh, others = [] } = options;
+  const closeOthers = (): Promise<unknown> => Promise.all(others.map((each) => each.close()));
   try {
-    const sample = streamSample(options.verifiedStreams ?? VERIFIED_STREAMS);
-    const built = await build(options, sample.add);
-    const streams = sample.streams();
-    await verify(options, streams, built.position);
+    const rebuilt = await rebuildShares(options);
+    await closeOthers();
     await fresh.activate();
-    return { ...built, verifiedStreams: streams.length };
+    return rebuilt;
   } catch (error) {
+    await closeOthers();
     await fresh.discard();
     throw error;
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { FreshViews } from '../kernel/rebuild.js';
 import { guarded } from './driver-faults.js';
-import { sqliteReadStore, VIEWS_FILE } from './sqlite-read-store.js';
+import { type SqliteReadStore, sqliteReadStore, VIEWS_FILE } from './sqlite-read-store.js';
 
 const GROWING = 'views.growing.db';
 
@@ -61,6 +61,10 @@ const switchOver = (directory: string): void => {
   sync(directory);
 };
 
+/** Opens the views that grow in a data directory; whoever grows a part of them may do so beside others. */
+export const growingSqliteViews = ({ directory }: { readonly directory: string }): SqliteReadStore =>
+  sqliteReadStore({ directory, mode: 'read-write', file: GROWING, isGrowing: true });
+
 /**
  * Views in a file of their own beside those in use, for a rebuild that no power cut needs to survive until the switch.
  * Nobody may have the views open while they are switched.
@@ -69,7 +73,7 @@ const switchOver = (directory: string): void => {
  */
 export const freshSqliteViews = ({ directory }: { readonly directory: string }): FreshViews => {
   drop(join(directory, GROWING));
-  const store = sqliteReadStore({ directory, mode: 'read-write', file: GROWING, isGrowing: true });
+  const store = growingSqliteViews({ directory });
   return {
     store,
     activate: async () => {

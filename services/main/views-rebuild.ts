@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { type RebuildProgress, rebuildViews as rebuild } from '../../projections/kernel/rebuild.js';
+import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../projections/kernel/rebuild.js';
+import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../projections/kernel/rebuild-share.js';
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
@@ -8,6 +9,8 @@ import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
 import { progressBar } from './progress-bar.js';
 import { openFreshViews } from './read-stores.js';
+import type { RebuildThreadData } from './rebuild-thread.js';
+import { threadedShare } from './threaded-share.js';
 import { CannotGoOn } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
@@ -20,6 +23,14 @@ const told = (error: unknown): unknown => {
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
   return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
 };
+
+/** Two threads fold half of the partitions each; where a database has the views, there is more to wait for than to do. */
+const SHARES: Readonly<Record<Configuration['read_store']['kind'], number>> = { sqlite: 2, mongodb: 1 };
+
+type Where = Pick<RebuildThreadData, 'directory' | 'location' | 'source'>;
+
+const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ShareBuilder[] =>
+  shares.map((partitions) => threadedShare({ ...where, partitions, verifiedStreams: VERIFIED_STREAMS / 2 }));
 
 /**
  * Builds all views from the log beside those in use, verifies them, and puts them in their place. Prints what it did
@@ -35,7 +46,8 @@ export const rebuildViews = async ({
   read_store: views,
 }: Configuration): Promise<void> => {
   const directory = resolve(data);
-  const log = await openLog(logSource({ directory, eventStore })); // first: where there is no log, nothing is written
+  const source = logSource({ directory, eventStore });
+  const log = await openLog(source); // first: where there is no log, nothing is written
   // Nobody may have the views in the data directory open while they are switched; servers read on in a database.
   const lock = views.kind === 'sqlite' ? await lockDataDirectory(directory) : undefined;
   const started = performance.now();
@@ -43,12 +55,23 @@ export const rebuildViews = async ({
   const bar = progressBar();
   try {
     const fresh = await openFreshViews({ directory, views }, log.logId);
+    const [partitions = [], ...shares] = sharesOf(SHARES[views.kind]);
+    const others = othersOf(shares, { directory, location, source });
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);
       bar.show({ ...progress, what: WHAT[progress.phase] });
     };
-    const { position, ...rebuilt } = await rebuild({ log, payloads, models, codecs, fresh, onProgress });
+    const { position, ...rebuilt } = await rebuild({
+      log,
+      payloads,
+      models,
+      codecs,
+      fresh,
+      partitions,
+      others,
+      onProgress,
+    });
     bar.stop();
     const maxRssMb = Math.round(process.resourceUsage().maxRSS / 1_024);
     const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };

@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RebuildProgress, rebuildViews } from '../../../projections/kernel/rebuild.js';
+import { rebuildViews } from '../../../projections/kernel/rebuild.js';
+import { type RebuildProgress, shareBuilder, sharesOf } from '../../../projections/kernel/rebuild-share.js';
 import type { Progress } from '../../../projections/kernel/partition-run.js';
 import { runProjections, type RunningProjections } from '../../../projections/kernel/runner.js';
 import { partitionOf, PARTITIONS, reachedBy } from '../../../projections/kernel/partitions.js';
@@ -324,8 +325,8 @@ describe('projections that share the partitions', () => {
 describe('a rebuild', () => {
   const rebuild = (more: Partial<Parameters<typeof rebuildViews>[0]> = {}) => {
     const progress: RebuildProgress[] = [];
-    const fresh = freshSqliteViews({ directory });
-    const done = rebuildViews({ ...sources, log, fresh, onProgress: (each) => progress.push(each), ...more });
+    const { fresh = freshSqliteViews({ directory }) } = more;
+    const done = rebuildViews({ ...sources, log, onProgress: (each) => progress.push(each), ...more, fresh });
     return { done, progress };
   };
 
@@ -365,6 +366,26 @@ describe('a rebuild', () => {
     expect(existsSync(join(directory, PREVIOUS_FILE))).toBe(true);
   });
 
+  /** A rebuild in so many shares, all on this thread. */
+  const rebuildShared = (of: number, some: Partial<typeof sources> = {}) => {
+    const fresh = freshSqliteViews({ directory });
+    const [first, ...rest] = sharesOf(of);
+    const others = rest.map((partitions) =>
+      shareBuilder({ ...sources, ...some, log, store: fresh.store, partitions, verifiedStreams: 100 }),
+    );
+    return rebuild({ ...some, fresh, partitions: first ?? [], others });
+  };
+
+  it.each([2, 3])('comes to the same views in %d shares', async (of) => {
+    await append(...Array.from({ length: 40 }, (_, index) => ({ stream: `more-${index}`, parts: ['a'] })));
+    await live();
+    const followed = await allViews();
+    const { done, progress } = rebuildShared(of);
+    expect(await done).toEqual({ position: 45n, events: 45, verifiedStreams: 43 });
+    expect(await allViews()).toEqual(followed);
+    expect(progress.at(-1)).toEqual({ phase: 'verify', done: 43, total: 43, count: 43 });
+  });
+
   it('makes views where there were none, of a log that is empty too', async () => {
     await rebuild().done;
     expect((await allViews()).documents).toHaveLength(4);
@@ -382,6 +403,12 @@ describe('a rebuild', () => {
       'the views cannot take Refused at position 6 of stream tally-s: this tally is refused',
     );
     expect(await allViews()).toEqual(followed);
+  });
+
+  it('stops at such an event of another share too', async () => {
+    await append(...[1, 2, 3, 4, 5, 6, 7, 8].map((each) => ({ stream: `bad-${each}`, type: 'Refused' })));
+    await expect(rebuildShared(4).done).rejects.toThrow(/^the views cannot take Refused at position/u);
+    expect(existsSync(join(directory, 'views.db'))).toBe(false);
   });
 
   it.each([
