@@ -43,7 +43,9 @@ const renaming = ({ of, as }: Alias): { type: Rename; file: Rename } => {
 };
 
 const renameMessage = (message: DescriptorProto, type: Rename): void => {
-  for (const field of message.field) field.typeName = type(field.typeName);
+  for (const field of message.field) {
+    if (field.typeName !== '') field.typeName = type(field.typeName); // who builds messages from it takes an empty name for one
+  }
   for (const inner of message.nestedType) renameMessage(inner, type);
 };
 

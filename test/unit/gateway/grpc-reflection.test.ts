@@ -1,5 +1,17 @@
-import { create, createFileRegistry, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import {
+  create,
+  createFileRegistry,
+  fromBinary,
+  isFieldSet,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import {
+  FieldDescriptorProtoSchema,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
@@ -77,6 +89,15 @@ describe('reflection', () => {
     expect(service?.methods[0]?.input.typeName).toMatch(new RegExp(`^${name}\\.admin\\.`));
     const other = name === 'flyteidl' ? 'platformidl' : 'flyteidl';
     expect(files.filter((file) => file.package.startsWith(other))).toEqual([]);
+  });
+
+  it('gives fields without a type name none, not an empty one', async () => {
+    const [answer] = await ask([{ case: 'fileContainingSymbol', value: 'flyteidl.core.ExecutionError' }]);
+    const messages = filesIn(answer).flatMap(({ messageType }) => messageType);
+    const { field } = messages.find(({ name }) => name === 'ExecutionError')!;
+    const unnamed = field.filter(({ typeName }) => typeName === '');
+    expect(unnamed).not.toHaveLength(0);
+    for (const each of unnamed) expect(isFieldSet(each, FieldDescriptorProtoSchema.field.typeName)).toBe(false);
   });
 
   it('sends no file twice over one stream but the one that is asked for', async () => {
