@@ -9,7 +9,7 @@ const DRIVERS = {
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
-  '@grpc/grpc-js': '^services/(agents|gateway|engine|streams|main)/',
+  '@grpc/grpc-js': '^services/(agents|engine|streams|main)/',
   fastify: '^services/(gateway|main)/',
 };
 

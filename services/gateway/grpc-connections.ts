@@ -1,8 +1,6 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-import type { ConnectionInjector } from '@grpc/grpc-js';
-
 import { type Tls, tlsOptions } from './exchange.js';
 
 /** What connections are held to. */
@@ -14,15 +12,13 @@ export type ConnectionLimits = {
   readonly tls?: Tls | undefined;
 };
 
-/** The connections of a gRPC server, accepted by ourselves: the library neither bounds nor times them. */
+/** The connections of a gRPC server: bounded and timed. */
 export interface Connections {
   readonly port: number;
-  /** The connection of a peer as the library names it. */
-  of(peer: string): Socket | undefined;
   /** Accepts no more, and waits until those there are have ended. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
   /** Ends them all. */
-  cut(): void;
+  readonly cut: () => void;
 }
 
 // The client's preface and the header of its SETTINGS: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
@@ -61,33 +57,31 @@ const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Sock
 };
 
 /**
- * Accepts connections, and hands them to the library.
+ * Accepts connections, and hands them over when they are ready to speak HTTP/2.
  *
  * @throws {Error} when the address cannot be listened on.
  */
 export const acceptConnections = async (
-  injector: ConnectionInjector,
   { host, port }: { readonly host: string; readonly port: number },
   limits: ConnectionLimits,
+  serve: (socket: Socket) => void,
 ): Promise<Connections> => {
-  const sockets = new Map<string, Socket>();
+  const sockets = new Set<Socket>();
   const server = serverFor(limits, (socket) => {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    sockets.set(peer, socket);
-    socket.on('error', () => undefined); // the library hears of it by itself
-    socket.once('close', () => {
-      if (sockets.get(peer) === socket) sockets.delete(peer);
-    });
+    socket.on('error', () => undefined); // it closes then, and that is heard of
     closeUnlessHandshaken(socket, limits.handshakeMs);
-    injector.injectConnection(socket);
+    serve(socket);
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   server.maxConnections = limits.connections;
   return {
     port: await listen(server, host, port),
-    of: (peer) => sockets.get(peer),
     close: () => new Promise((resolve) => server.close(() => resolve())),
     cut: () => {
-      for (const socket of sockets.values()) socket.destroy();
+      for (const socket of sockets) socket.destroy();
     },
   };
 };

@@ -1,67 +1,66 @@
-import { type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
+import { EventEmitter, once } from 'node:events';
+
 import { create, toBinary } from '@bufbuild/protobuf';
 
 import {
+  Health,
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus as Serving,
   HealthCheckResponseSchema,
 } from '../../proto/gen/grpc/health/v1/health_pb.js';
-import { RpcError } from '../kernel/rpc.js';
+import { route, RpcError } from '../kernel/rpc.js';
 import { decode } from './decode.js';
-import { grpcError } from './grpc-trailer.js';
-import { OWN_PACKAGE } from './rpc-status.js';
-import { failureOf } from './status.js';
+import type { Endpoint } from './routes.js';
 
 // The empty name is the server; the other is what probes of existing installations ask for.
 const NAMES = new Set(['', 'flyteadmin']);
 
-type Watcher = ServerWritableStream<Buffer, Buffer>;
-
-/** The health service: what it answers, and how it learns that the server is going. */
-export type Health = {
-  readonly check: handleUnaryCall<Buffer, Buffer>;
-  readonly watch: handleServerStreamingCall<Buffer, Buffer>;
+/** The health service: what answers it, and how it learns that the server is going. */
+export type HealthService = {
+  readonly endpoints: readonly Endpoint[];
   /** Tells all watchers that the server is going, and lets them go. */
   readonly leave: () => void;
 };
 
-const encode = (status: Serving): Buffer =>
-  Buffer.from(toBinary(HealthCheckResponseSchema, create(HealthCheckResponseSchema, { status })));
-
-const nameIn = (request: Buffer): string => decode(HealthCheckRequestSchema, request).service;
+const answer = (status: Serving) => create(HealthCheckResponseSchema, { status });
+const encoded = (status: Serving): Uint8Array => toBinary(HealthCheckResponseSchema, answer(status));
 
 /** `grpc.health.v1.Health` of a server that is ready when `isReady` says so, until it leaves. */
-export const healthService = (isReady: () => boolean): Health => {
-  const watchers = new Set<Watcher>();
+export const healthService = (isReady: () => boolean): HealthService => {
+  const { check, watch } = Health.method;
+  const leaving = new EventEmitter().setMaxListeners(0);
   let isLeaving = false;
   const now = () => (!isLeaving && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
-  const failure = (thrown: unknown) => grpcError(failureOf(thrown), OWN_PACKAGE);
+
+  const watched = async function* (
+    requests: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncIterable<Uint8Array> {
+    for await (const request of requests) {
+      const { service } = decode(HealthCheckRequestSchema, request);
+      yield encoded(NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN);
+    }
+    if (!isLeaving) await once(leaving, 'leave', { signal });
+    yield encoded(Serving.NOT_SERVING);
+  };
+
+  const checked = route(check, ({ service }) => {
+    if (!NAMES.has(service)) throw new RpcError('NOT_FOUND', `unknown service ${service}`);
+    return Promise.resolve(answer(now()));
+  });
+  const watching = {
+    method: watch,
+    takes: 'stream',
+    open: (requests: AsyncIterable<Uint8Array>, _call: unknown, signal: AbortSignal) => watched(requests, signal),
+  } as const;
   return {
-    check: ({ request }, respond) => {
-      try {
-        const name = nameIn(request);
-        if (!NAMES.has(name)) throw new RpcError('NOT_FOUND', `unknown service ${name}`);
-        respond(null, encode(now()));
-      } catch (thrown) {
-        respond(failure(thrown));
-      }
-    },
-    watch: (call: Watcher) => {
-      try {
-        call.write(encode(NAMES.has(nameIn(call.request)) ? now() : Serving.SERVICE_UNKNOWN));
-        watchers.add(call);
-        call.on('cancelled', () => watchers.delete(call));
-      } catch (thrown) {
-        call.destroy(failure(thrown));
-      }
-    },
+    endpoints: [
+      { method: check, name: 'Health.Check', route: checked },
+      { method: watch, name: 'Health.Watch', route: undefined, stream: watching },
+    ],
     leave: () => {
       isLeaving = true;
-      for (const call of watchers) {
-        call.write(encode(Serving.NOT_SERVING));
-        call.end();
-      }
-      watchers.clear();
+      leaving.emit('leave');
     },
   };
 };

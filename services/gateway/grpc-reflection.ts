@@ -1,4 +1,3 @@
-import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { create, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
 import { Health } from '../../proto/gen/grpc/health/v1/health_pb.js';
@@ -8,11 +7,10 @@ import {
   ServerReflectionResponseSchema,
 } from '../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { decode } from './decode.js';
-import { grpcError } from './grpc-trailer.js';
 import { type ReflectedFile, type ReflectedFiles, reflectedFiles } from './reflection-files.js';
-import { services } from './routes.js';
+import { type Endpoint, services } from './routes.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
-import { failureOf, statuses } from './status.js';
+import { statuses } from './status.js';
 
 type Request = MessageShape<typeof ServerReflectionRequestSchema>;
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
@@ -70,30 +68,31 @@ const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sen
   }
 };
 
+const answers = async function* (
+  files: ReflectedFiles,
+  requests: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const sent = new Set<string>();
+  for await (const bytes of requests) {
+    const originalRequest = decode(ServerReflectionRequestSchema, bytes);
+    const messageResponse = answerOf(files, originalRequest, sent);
+    const answer = { validHost: originalRequest.host, originalRequest, messageResponse };
+    yield toBinary(ServerReflectionResponseSchema, create(ServerReflectionResponseSchema, answer));
+  }
+};
+
 /** `grpc.reflection.v1.ServerReflection`: tells tools of every service, under all the names that it answers to. */
-export const reflectionHandler = (): handleBidiStreamingCall<Buffer, Buffer> => {
+export const reflection = (): Endpoint => {
   const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));
   const files = reflectedFiles(
     [...services, Health, ServerReflection],
     [...aliases, { of: REFLECTION, as: OLD_REFLECTION }],
   );
-  return (call) => {
-    const sent = new Set<string>();
-    call.on('data', (bytes: Buffer) => {
-      try {
-        const originalRequest = decode(ServerReflectionRequestSchema, bytes);
-        const messageResponse = answerOf(files, originalRequest, sent);
-        const answer = { validHost: originalRequest.host, originalRequest, messageResponse };
-        const isRead = call.write(
-          Buffer.from(toBinary(ServerReflectionResponseSchema, create(ServerReflectionResponseSchema, answer))),
-        );
-        if (isRead) return;
-        call.pause();
-        call.once('drain', () => call.resume());
-      } catch (thrown) {
-        call.emit('error', grpcError(failureOf(thrown), OWN_PACKAGE));
-      }
-    });
-    call.on('end', () => call.end());
+  const method = ServerReflection.method.serverReflectionInfo;
+  return {
+    method,
+    name: 'ServerReflection.ServerReflectionInfo',
+    route: undefined,
+    stream: { method, takes: 'stream', open: (requests) => answers(files, requests) },
   };
 };

@@ -1,7 +1,5 @@
-import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
-
 import { rpcStatusBytes } from './rpc-status.js';
-import { cutText, type Failure } from './status.js';
+import { cutText, type Failure, statuses } from './status.js';
 
 // What text and details may take as they are sent. Clients in the field refuse more than 8 kB of metadata in all, some
 // of them by chance from there on; the rest is for the other entries and what each costs.
@@ -47,10 +45,17 @@ const fitTrailer = (failure: Failure, callersPackage: string): Fitted => {
   return whole ?? shorten(message, 1, alone) ?? alone('');
 };
 
-/** A failure as the library sends it: status, text, and the details in the trailer, all well under 8 kB. */
-export const grpcError = (failure: Failure, callersPackage: string, trailer = new Metadata()): ServiceError => {
+/** What ends a call, by the names that it is sent under. */
+export type Trailer = Readonly<Record<string, string>>;
+
+/** A failure as it is sent: status, text, and the details, all well under 8 kB. */
+export const failureTrailer = (failure: Failure, callersPackage: string): Trailer => {
   const { message, details } = fitTrailer(failure, callersPackage);
-  if (details) trailer.set('grpc-status-details-bin', asBuffer(details));
-  if (failure.retryAfterMs !== undefined) trailer.set('grpc-retry-pushback-ms', String(failure.retryAfterMs));
-  return { name: failure.code, message, code: status[failure.code], details: message, metadata: trailer };
+  const { code, retryAfterMs } = failure;
+  return {
+    'grpc-status': String(statuses[code].number),
+    'grpc-message': encodeURI(message),
+    ...(details && { 'grpc-status-details-bin': asBuffer(details).toString('base64') }),
+    ...(retryAfterMs !== undefined && { 'grpc-retry-pushback-ms': String(retryAfterMs) }),
+  };
 };

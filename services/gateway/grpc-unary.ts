@@ -1,87 +1,63 @@
-import type { Socket } from 'node:net';
-
-import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
-
 import { RpcError, type StatusCode } from '../kernel/rpc.js';
-import type { CallRoom } from './room.js';
 import { noteOf, type OpenCall, openCall, requestIdOf } from './call.js';
 import { COMPOSING, encodeAnswer, type Hosting, run, UNCOUNTED_BYTES } from './exchange.js';
-import { grpcError } from './grpc-trailer.js';
+import { answerOnce, DEADLINE_PASSED, frameOf, incoming, refuse } from './grpc-answer.js';
+import { atDeadline, type GrpcCall, type GrpcHandler, isGone } from './grpc-call.js';
+import { onlyMessage } from './grpc-messages.js';
+import type { Trailer } from './grpc-trailer.js';
 import { logFailure } from './log.js';
+import type { CallRoom, Room } from './room.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { failureOf } from './status.js';
 
-/** Finds the connection that a call came by. */
-export type Peers = { readonly of: (peer: string) => Socket | undefined };
-
-/** What the handlers of gRPC stand on. */
-export type GrpcHosting = Hosting & { readonly peers: Peers };
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-const header = (metadata: Metadata, name: string): string | undefined => metadata.get(name)[0]?.toString();
-
-const trailerOf = (call: OpenCall | undefined, { positions }: Hosting): Metadata | undefined => {
-  const notes = call === undefined ? [] : noteOf(call, positions);
-  if (notes.length === 0) return undefined;
-  const trailer = new Metadata();
-  for (const [name, value] of notes) trailer.set(name, value);
-  return trailer;
-};
-
-type Unary = ServerUnaryCall<Buffer, Buffer>;
+const notesOf = (call: OpenCall | undefined, { positions }: Hosting): Trailer =>
+  call === undefined ? {} : Object.fromEntries(noteOf(call, positions));
 
 /** The account of a call in the room for answers; made when it is needed, because most answers are small. */
-const roomFor = (grpcCall: Unary, { answers, peers }: GrpcHosting): (() => CallRoom) => {
+const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
   let room: CallRoom | undefined;
   return () => {
     if (room) return room;
-    const socket = peers.of(grpcCall.getPeer());
-    if (!socket || grpcCall.cancelled) throw new RpcError('CANCELLED', 'the caller has gone');
-    room = answers.open(socket);
-    grpcCall.once('cancelled', room.leave); // the library says so at the end of every call, however it ends
+    if (isGone(call)) throw new RpcError('CANCELLED', 'the caller has gone');
+    room = answers.open(call.socket);
+    call.stream.once('close', room.leave);
     return room;
   };
 };
 
-/** Answers one unary RPC to callers that know it under one package name. */
-export const unaryHandler = (
-  endpoint: Endpoint,
-  callersPackage: string,
-  hosting: GrpcHosting,
-): handleUnaryCall<Buffer, Buffer> => {
+/** Answers one unary RPC. */
+export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
   const { route, method, name } = endpoint;
   const { positions, logger, onAnswered } = hosting;
 
-  const answer = async (grpcCall: Unary, respond: sendUnaryData<Buffer>): Promise<StatusCode | 'OK'> => {
-    const { metadata } = grpcCall;
-    const requestId = requestIdOf(header(metadata, 'x-request-id'));
-    const room = roomFor(grpcCall, hosting);
+  const answer = async (grpcCall: GrpcCall): Promise<StatusCode | 'OK'> => {
+    const requestId = requestIdOf(grpcCall.header('x-request-id'));
+    const room = roomFor(grpcCall, hosting.answers);
     let call: OpenCall | undefined;
     try {
+      const request = await onlyMessage(incoming(grpcCall, hosting, true));
       const arrival = {
-        header: (key: string) => header(metadata, key),
-        isCancelled: () => grpcCall.cancelled,
+        header: grpcCall.header,
+        isCancelled: () => isGone(grpcCall),
         makeRoom: async (bytes: number) => room().make(bytes * COMPOSING.bytes),
       };
       call = openCall(arrival, requestId, positions);
       if (!route) throw unimplemented(endpoint);
-      const answered = asBuffer(encodeAnswer(method.output, await run(route, grpcCall.request, call)));
-      if (answered.length > UNCOUNTED_BYTES) room().fill(answered.length);
-      respond(null, answered, trailerOf(call, hosting));
+      const framed = frameOf(encodeAnswer(method.output, await run(route, request, call)));
+      if (framed.length > UNCOUNTED_BYTES) room().fill(framed.length);
+      answerOnce(grpcCall, framed, { 'grpc-status': '0', ...notesOf(call, hosting) });
       return 'OK';
     } catch (thrown) {
       logFailure(logger, thrown, { requestId, rpc: name });
       const failure = failureOf(thrown);
-      respond(grpcError(failure, callersPackage, trailerOf(call, hosting)));
+      refuse(grpcCall, failure, notesOf(call, hosting));
       return failure.code;
     }
   };
 
-  if (!onAnswered) return (call, respond) => void answer(call, respond);
-  return (call, respond) => {
+  return (grpcCall) => {
     const startedAt = performance.now();
-    void answer(call, respond).then((code) => onAnswered(endpoint, code, performance.now() - startedAt));
+    atDeadline(grpcCall, () => refuse(grpcCall, DEADLINE_PASSED));
+    void answer(grpcCall).then((code) => onAnswered?.(endpoint, code, performance.now() - startedAt));
   };
 };

@@ -1,109 +1,91 @@
-import {
-  logVerbosity,
-  Server,
-  ServerCredentials,
-  type ServerInterceptor,
-  type ServerInterceptingCallInterface,
-  setLogVerbosity,
-  status,
-} from '@grpc/grpc-js';
+import type { IncomingHttpHeaders } from 'node:http2';
+
 import type { DescMethod } from '@bufbuild/protobuf';
 
-import { Health } from '../../proto/gen/grpc/health/v1/health_pb.js';
+import { RpcError } from '../kernel/rpc.js';
 import { HANDSHAKE_MS, type Hosting, type Listening } from './exchange.js';
+import { refuse, turnAway } from './grpc-answer.js';
+import { encodingOf, type GrpcHandler, headerOf, timeoutOf } from './grpc-call.js';
 import { acceptConnections, type Connections } from './grpc-connections.js';
+import { encodings } from './grpc-encoding.js';
 import { healthService } from './grpc-health.js';
-import { REFLECTION_PATHS, reflectionHandler } from './grpc-reflection.js';
-import { boundRequests, type LibraryCall, type RequestLimits } from './grpc-requests.js';
+import { reflection, REFLECTION_PATHS } from './grpc-reflection.js';
+import { http2Sessions, type OnStream, type Sessions } from './grpc-sessions.js';
 import { streamHandler } from './grpc-stream.js';
-import { type GrpcHosting, type Peers, unaryHandler } from './grpc-unary.js';
+import { unaryHandler } from './grpc-unary.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
+import type { Endpoint } from './routes.js';
+import { failureOf } from './status.js';
 
-const raw = (bytes: Buffer): Buffer => bytes;
-
-const TYPES: Readonly<Record<DescMethod['methodKind'], string>> = {
-  unary: 'unary',
-  server_streaming: 'serverStream',
-  client_streaming: 'clientStream',
-  bidi_streaming: 'bidi',
-};
+/** What serves a path, and the package that who calls it knows. */
+type Served = { readonly handle: GrpcHandler; readonly callersPackage: string };
 
 const pathOf = (method: DescMethod, callersPackage: string): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
 
-/** What the library says of a request that never became a message, by its first words, and what the caller is told. */
-const reworded: readonly (readonly [RegExp, status, string])[] = [
-  [
-    /^Received message that decompresses to a size larger than (\d+)/,
-    status.RESOURCE_EXHAUSTED,
-    'message larger than max ($1)',
-  ],
-  [/^Failed to decompress message/, status.INVALID_ARGUMENT, 'cannot decompress the message'],
-  [/^Received no request message/, status.INVALID_ARGUMENT, 'no whole message in the request'],
-  [/^Received a second request message/, status.INVALID_ARGUMENT, 'more than one message in the request'],
-  [/^Invalid grpc-timeout/, status.INVALID_ARGUMENT, 'invalid value for grpc-timeout'],
-];
-
-const rewordedBy = (details: string): { code: status; details: string } | undefined => {
-  for (const [pattern, code, text] of reworded) {
-    const match = pattern.exec(details);
-    if (match) return { code, details: text.replace('$1', match[1] ?? '') };
-  }
-  return undefined;
-};
-
-type Intercepted = ServerInterceptingCallInterface & LibraryCall;
-type Method = { readonly requestStream: boolean };
-
-/**
- * Gives the library's own refusals the status that they deserve: INTERNAL is only for a bug of ours.
- *
- * What the library finds while it reads a request it sends past all interceptors, from the call that they are given; so
- * that call's own `sendStatus` is replaced, and nothing is wrapped around it.
- */
-const reword = (call: Intercepted): void => {
-  const send = call.sendStatus.bind(call);
-  call.sendStatus = (sent) => send(sent.code === status.OK ? sent : { ...sent, ...rewordedBy(sent.details) });
-};
-
-const intercept =
-  (limits: RequestLimits) =>
-  ({ requestStream }: Method, call: Intercepted): ServerInterceptingCallInterface => {
-    reword(call);
-    boundRequests(call, !requestStream, limits);
-    return call;
-  };
-
-const register = (server: Server, hosting: GrpcHosting): void => {
-  for (const endpoint of hosting.routes) {
-    for (const name of PACKAGES) {
-      const type = TYPES[endpoint.method.methodKind];
-      const handler = type === 'unary' ? unaryHandler(endpoint, name, hosting) : streamHandler(endpoint, name, hosting);
-      server.register(pathOf(endpoint.method, name), handler, raw, raw, type);
+const servedBy = (hosting: Hosting, own: readonly Endpoint[]): ReadonlyMap<string, Served> => {
+  const handlerOf = (endpoint: Endpoint): GrpcHandler =>
+    endpoint.method.methodKind === 'unary' ? unaryHandler(endpoint, hosting) : streamHandler(endpoint, hosting);
+  const served = new Map<string, Served>();
+  for (const endpoint of [...hosting.routes, ...own]) {
+    const handle = handlerOf(endpoint);
+    for (const callersPackage of PACKAGES) {
+      served.set(pathOf(endpoint.method, callersPackage), { handle, callersPackage });
     }
   }
+  const reflecting = handlerOf(reflection());
+  for (const path of REFLECTION_PATHS) served.set(path, { handle: reflecting, callersPackage: OWN_PACKAGE });
+  return served;
 };
 
-const shutDown = async (server: Server, connections: Connections, drainMs: number): Promise<void> => {
-  const force = (): void => {
-    server.forceShutdown();
-    connections.cut();
+const GRPC = /^application\/grpc(?:$|[+;])/;
+
+/** The status over HTTP of a request that is none of gRPC's. */
+const notGrpc = (headers: IncomingHttpHeaders): number | undefined => {
+  if (headers[':method'] !== 'POST') return 405;
+  return GRPC.test(headers['content-type'] ?? '') ? undefined : 415;
+};
+
+const open =
+  (served: ReadonlyMap<string, Served>): OnStream =>
+  (stream, headers, socket) => {
+    stream.on('error', () => undefined); // it closes then, and that is heard of
+    const httpStatus = notGrpc(headers);
+    if (httpStatus !== undefined) {
+      turnAway(stream, httpStatus);
+      return;
+    }
+    const path = headers[':path'] ?? '';
+    const { handle, callersPackage = OWN_PACKAGE } = served.get(path) ?? {};
+    try {
+      if (!handle) throw new RpcError('UNIMPLEMENTED', `there is no RPC ${path}`);
+      const header = (name: string): string | undefined => headerOf(headers, name);
+      handle({
+        stream,
+        socket,
+        callersPackage,
+        header,
+        encoding: encodingOf(headers),
+        timeoutMs: timeoutOf(headers),
+      });
+    } catch (thrown) {
+      const accepted = { 'grpc-accept-encoding': encodings.join(',') };
+      refuse({ stream, callersPackage }, failureOf(thrown), accepted);
+    }
   };
-  const timer = setTimeout(force, drainMs);
+
+const shutDown = async (sessions: Sessions, connections: Connections, drainMs: number): Promise<void> => {
+  const timer = setTimeout(connections.cut, drainMs);
   const closed = connections.close();
-  server.tryShutdown(() => undefined); // sends every caller away; the library does not know when they have gone
-  if (drainMs <= 0) force();
+  sessions.leave();
+  if (drainMs <= 0) connections.cut();
   await closed;
   clearTimeout(timer);
 };
 
-const STREAMS_PER_CONNECTION = 1_024;
-// Whoever does not answer a ping is gone. Nobody is cut off for pinging us.
-const PING_EVERY_MS = 60_000;
-const PING_TIMEOUT_MS = 20_000;
-
 /**
- * Serves every RPC of the interface over gRPC, under both package names from the same handlers, the health check and reflection.
+ * Serves every RPC of the interface over gRPC, under both package names from the same handlers, the health check and
+ * reflection: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
  * Requests reach the handlers undecoded, so that bytes that are no message are the caller's mistake and not ours. Pings
  * without calls are answered, however often they come.
@@ -111,33 +93,19 @@ const PING_TIMEOUT_MS = 20_000;
  * @throws {Error} when the address cannot be listened on.
  */
 export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
-  setLogVerbosity(logVerbosity.NONE); // what the library has to say reaches us as errors
-  const server = new Server({
-    'grpc.max_receive_message_length': hosting.maxMessageBytes,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION,
-    'grpc.keepalive_time_ms': PING_EVERY_MS,
-    'grpc.keepalive_timeout_ms': PING_TIMEOUT_MS,
-    'grpc.enable_channelz': 0, // nobody asks for its counters, and each call pays for them
-    interceptors: [intercept({ ...hosting, socketOf: (peer) => connections.of(peer) }) as unknown as ServerInterceptor],
-  });
-  const peers: Peers = { of: (peer) => connections.of(peer) };
-  register(server, { ...hosting, peers });
   const health = healthService(hosting.isReady ?? (() => true));
-  server.register(pathOf(Health.method.check, OWN_PACKAGE), health.check, raw, raw, 'unary');
-  server.register(pathOf(Health.method.watch, OWN_PACKAGE), health.watch, raw, raw, 'serverStream');
-  const reflection = reflectionHandler();
-  for (const path of REFLECTION_PATHS) server.register(path, reflection, raw, raw, 'bidi');
+  const sessions = http2Sessions(open(servedBy(hosting, health.endpoints)));
+  const { maxConnections, handshakeMs = HANDSHAKE_MS, tls } = hosting;
   const connections = await acceptConnections(
-    server.createConnectionInjector(ServerCredentials.createInsecure()),
     hosting,
-    { connections: hosting.maxConnections, handshakeMs: hosting.handshakeMs ?? HANDSHAKE_MS, tls: hosting.tls },
+    { connections: maxConnections, handshakeMs, tls },
+    sessions.serve,
   );
   return {
     port: connections.port,
     close: ({ drainMs }) => {
       health.leave();
-      return shutDown(server, connections, drainMs);
+      return shutDown(sessions, connections, drainMs);
     },
   };
 };

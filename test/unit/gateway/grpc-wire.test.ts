@@ -1,0 +1,353 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  ServerReflectionRequestSchema,
+  ServerReflectionResponseSchema,
+} from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type Call, route } from '../../../services/kernel/rpc.js';
+import { overGrpc } from './toy.js';
+
+const GET_TASK = '/flyteidl.service.AdminService/GetTask';
+const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+const WATCH = '/grpc.health.v1.Health/Watch';
+const MAX_BYTES = 100_000;
+
+const calls: Call[] = [];
+const getTask = route(AdminService.method.getTask, async (request, call) => {
+  calls.push(call);
+  if (request.id?.name === 'never') await new Promise(() => undefined);
+  return create(TaskSchema, { shortDescription: request.id?.name ?? '' });
+});
+
+let toy: Awaited<ReturnType<typeof overGrpc>>;
+let session: ClientHttp2Session;
+beforeEach(async () => {
+  calls.length = 0;
+  toy = await overGrpc([getTask], [], { maxMessageBytes: MAX_BYTES });
+  session = connectHttp2(`http://127.0.0.1:${toy.port}`);
+  session.on('error', () => undefined);
+});
+afterEach(async () => {
+  session.destroy();
+  await toy.close();
+});
+
+const framed = (message: Uint8Array, flag = 0): Buffer => {
+  const head = Buffer.alloc(5);
+  head[0] = flag;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+};
+const named = (name: string): Uint8Array =>
+  toBinary(ObjectGetRequestSchema, create(ObjectGetRequestSchema, { id: { name } }));
+const asked = (symbol: string): Uint8Array =>
+  toBinary(
+    ServerReflectionRequestSchema,
+    create(ServerReflectionRequestSchema, { messageRequest: { case: 'fileContainingSymbol', value: symbol } }),
+  );
+
+const open = (path: string, headers: OutgoingHttpHeaders = {}): ClientHttp2Stream =>
+  session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  });
+
+type Seen = {
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly rstCode: number;
+};
+
+/** Everything that is sent on a stream, when it has been closed. */
+const seen = (stream: ClientHttp2Stream): Promise<Seen> =>
+  new Promise((resolve) => {
+    let headers: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    const parts: Buffer[] = [];
+    stream
+      .on('response', (sent) => (headers = sent))
+      .on('trailers', (sent: IncomingHttpHeaders) => (trailers = sent))
+      .on('data', (part: Buffer) => parts.push(part))
+      .on('error', () => undefined)
+      .on('close', () => resolve({ headers, trailers, bytes: Buffer.concat(parts), rstCode: stream.rstCode }));
+  });
+
+const send = (path: string, body: Uint8Array, headers: OutgoingHttpHeaders = {}): Promise<Seen> => {
+  const stream = open(path, headers);
+  const answer = seen(stream);
+  stream.end(body);
+  return answer;
+};
+
+const statusOf = ({ headers, trailers }: Seen): string => String(headers['grpc-status'] ?? trailers['grpc-status']);
+const textOf = ({ headers, trailers }: Seen): string =>
+  decodeURIComponent(String(headers['grpc-message'] ?? trailers['grpc-message']));
+
+const messagesIn = (bytes: Buffer): Buffer[] => {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    messages.push(bytes.subarray(at + 5, end));
+    at = end;
+  }
+  return messages;
+};
+
+describe('an answer', () => {
+  it('is a message between headers and a trailer, and no more than they must be', async () => {
+    const { headers, trailers, bytes } = await send(GET_TASK, framed(named('x')));
+    expect(Object.entries(headers)).toEqual([
+      [':status', 200],
+      ['content-type', 'application/grpc'],
+    ]);
+    expect(Object.entries(trailers)).toEqual([['grpc-status', '0']]);
+    expect(messagesIn(bytes).map((each) => fromBinary(TaskSchema, each).shortDescription)).toEqual(['x']);
+  });
+
+  it('that refuses is headers alone', async () => {
+    const answer = await send(GET_TASK, framed(Buffer.from([0xff])));
+    expect(answer.headers[':status']).toBe(200);
+    expect(answer.headers['grpc-status']).toBe('3');
+    expect(answer.bytes).toHaveLength(0);
+  });
+});
+
+describe('a request that is none of gRPC', () => {
+  it.each(['application/json', 'application/grpc-web', 'application/grpcx', ''])(
+    'has another type: %j',
+    async (type) => {
+      const { headers } = await send(GET_TASK, framed(named('x')), { 'content-type': type });
+      expect(headers[':status']).toBe(415);
+    },
+  );
+
+  it.each(['application/grpc+proto', 'application/grpc;charset=utf-8'])('is not one of type %s', async (type) => {
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'content-type': type }))).toBe('0');
+  });
+
+  it.each(['GET', 'PUT', 'HEAD'])('has the method %s', async (method) => {
+    const { headers } = await send(GET_TASK, Buffer.alloc(0), { ':method': method });
+    expect(headers[':status']).toBe(405);
+  });
+
+  it('knows another path', async () => {
+    const answer = await send('/flyteidl.service.AdminService/toString', framed(named('x')));
+    expect(statusOf(answer)).toBe('12');
+  });
+});
+
+describe('the one message of a request', () => {
+  it.each([
+    ['is empty', framed(Buffer.alloc(0)), '0'],
+    ['is missing', Buffer.alloc(0), '3'],
+    ['has half a head', Buffer.alloc(3), '3'],
+    ['ends early', framed(named('x')).subarray(0, -1), '3'],
+    ['is followed by another', Buffer.concat([framed(named('x')), framed(named('y'))]), '3'],
+    ['is followed by half a head', Buffer.concat([framed(named('x')), Buffer.alloc(2)]), '3'],
+    ['says that it is compressed, but not how', framed(gzipSync(named('x')), 1), '3'],
+    ['announces more than may be', Buffer.concat([framed(Buffer.alloc(0)).subarray(0, 1), Buffer.alloc(4, 0xff)]), '8'],
+  ])('%s', async (_what, body, code) => {
+    expect(statusOf(await send(GET_TASK, body))).toBe(code);
+  });
+
+  it('is followed by another, later', async () => {
+    const stream = open(GET_TASK);
+    const answer = seen(stream);
+    stream.write(framed(named('x')));
+    await new Promise((resolve) => session.ping(resolve));
+    stream.end(framed(named('y')));
+    expect(textOf(await answer)).toBe('more than one message in the request');
+  });
+
+  it('is refused by its head, before anything of it has come, and the caller need not send it', async () => {
+    const stream = open(GET_TASK);
+    const answer = seen(stream);
+    stream.write(Buffer.concat([Buffer.alloc(1), Buffer.from([0, 0xff, 0xff, 0xff])]));
+    expect(textOf(await answer)).toBe(`message larger than max (16777215 vs ${MAX_BYTES})`);
+    expect((await answer).rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  });
+
+  it('may be compressed in one of the ways that are told to who uses another', async () => {
+    const packed = framed(gzipSync(named('x')), 1);
+    expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('0');
+    const refused = await send(GET_TASK, packed, { 'grpc-encoding': 'snappy' });
+    expect(statusOf(refused)).toBe('12');
+    expect(refused.headers['grpc-accept-encoding']).toBe('identity,deflate,gzip');
+  });
+});
+
+describe('the messages of a stream', () => {
+  const symbols = ['flyteidl.service.AdminService', 'no.such.Service', 'platformidl.admin.Task'];
+  const answersTo = async (stream: ClientHttp2Stream): Promise<(string | undefined)[]> =>
+    messagesIn((await seen(stream)).bytes).map(
+      (each) => fromBinary(ServerReflectionResponseSchema, each).messageResponse.case,
+    );
+  const expected = ['fileDescriptorResponse', 'errorResponse', 'fileDescriptorResponse'];
+
+  it('may come in one piece', async () => {
+    const stream = open(REFLECTION);
+    const answers = answersTo(stream);
+    stream.end(Buffer.concat(symbols.map((symbol) => framed(asked(symbol)))));
+    expect(await answers).toEqual(expected);
+  });
+
+  it('may come byte by byte', async () => {
+    const stream = open(REFLECTION);
+    const answers = answersTo(stream);
+    const all = Buffer.concat(symbols.map((symbol) => framed(asked(symbol))));
+    for (const byte of all) await new Promise((resolve) => stream.write(Buffer.from([byte]), resolve));
+    stream.end();
+    expect(await answers).toEqual(expected);
+  });
+
+  it('may be compressed, each or not', async () => {
+    const stream = open(REFLECTION, { 'grpc-encoding': 'gzip' });
+    const answers = answersTo(stream);
+    stream.end(
+      Buffer.concat(
+        symbols.map((symbol, at) => (at === 1 ? framed(asked(symbol)) : framed(gzipSync(asked(symbol)), 1))),
+      ),
+    );
+    expect(await answers).toEqual(expected);
+  });
+
+  it('are answered up to one that ends early', async () => {
+    const stream = open(REFLECTION);
+    const answer = seen(stream);
+    stream.end(Buffer.concat([framed(asked('no.such.Service')), framed(asked('x')).subarray(0, -1)]));
+    expect(messagesIn((await answer).bytes)).toHaveLength(1);
+    expect(statusOf(await answer)).toBe('3');
+  });
+
+  it('are answered with nothing where there are none', async () => {
+    expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('0');
+  });
+
+  it('are one where the answers alone are a stream', async () => {
+    expect(statusOf(await send(WATCH, Buffer.concat([framed(Buffer.alloc(0)), framed(Buffer.alloc(0))])))).toBe('3');
+  });
+});
+
+describe('the deadline of a call', () => {
+  it.each(['50m', '50000u', '1n'])('ends it, also for a caller that does not look at the time: %s', async (timeout) => {
+    const answer = await send(GET_TASK, framed(named('never')), { 'grpc-timeout': timeout });
+    expect(statusOf(answer)).toBe('4');
+    expect(calls.every((call) => call.isCancelled())).toBe(true);
+  });
+
+  it('ends a call that has not been sent', async () => {
+    const stream = open(GET_TASK, { 'grpc-timeout': '50m' });
+    expect(statusOf(await seen(stream))).toBe('4');
+  });
+
+  it('ends answers that are a stream', async () => {
+    const answer = await send(WATCH, framed(Buffer.alloc(0)), { 'grpc-timeout': '50m' });
+    expect(messagesIn(answer.bytes)).toHaveLength(1);
+    expect(statusOf(answer)).toBe('4');
+  });
+
+  it.each(['99999999H', '1H', '5S'])('is no matter before it comes: %s', async (timeout) => {
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('0');
+  });
+
+  it.each(['', '1', 'S', '-1S', '1.5S', '123456789S', '1s', '1S, 1S'])('is none: %j', async (timeout) => {
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('3');
+  });
+});
+
+describe('metadata', () => {
+  it('that is no text is not passed on', async () => {
+    await send(GET_TASK, framed(named('x')), { 'x-request-id': 'ü' });
+    expect(calls[0]?.requestId).toMatch(/^a-/);
+  });
+
+  it('of bytes is let be, whatever it holds', async () => {
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { 'some-bin': '%%%' }))).toBe('0');
+  });
+});
+
+describe('a caller that leaves', () => {
+  it('is gone for the handler, and the next is answered', async () => {
+    const stream = open(GET_TASK);
+    stream.on('error', () => undefined);
+    stream.end(framed(named('never')));
+    await expect.poll(() => calls.length).toBe(1);
+    expect(calls[0]?.isCancelled()).toBe(false);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
+    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+  });
+
+  it('harms nobody else, however often and however early', { timeout: 30_000 }, async () => {
+    for (let round = 0; round < 40; round++) {
+      for (let i = 0; i < 50 && !session.destroyed; i++) {
+        const stream = open(GET_TASK);
+        stream.on('error', () => undefined);
+        stream.write(framed(named('never')).subarray(0, i % 9));
+        stream.close(i % 2 === 0 ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await toy.call(GET_TASK, named('x'))).error).toBeUndefined();
+  });
+});
+
+describe('a caller whose requests are refused', () => {
+  const MANY = 1_200;
+  it.each([
+    ['too large', GET_TASK, Buffer.concat([Buffer.from('00ffffffff', 'hex'), Buffer.alloc(500)]), '8'],
+    ['more than one', GET_TASK, Buffer.concat([framed(named('x')), framed(named('x')), Buffer.alloc(500)]), '3'],
+    ['no message of a stream', REFLECTION, Buffer.concat([framed(Buffer.alloc(9, 0xff)), Buffer.alloc(500)]), '3'],
+    ['for nobody', '/x/y', framed(named('x')), '12'],
+  ])('has none of them open, however many there were: %s', { timeout: 60_000 }, async (_what, path, body, code) => {
+    for (let sent = 0; sent < MANY; sent += 100) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => send(path, body)));
+      expect(answers.map(statusOf)).toEqual(Array(100).fill(code));
+    }
+    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+  });
+});
+
+describe('bytes that are no HTTP/2', () => {
+  const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+  it.each([
+    ['a frame of nothing', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
+    ['noise', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(4_000, 0xa5)])],
+    ['HTTP/1.1', Buffer.from('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')],
+  ])('end their connection and no other: %s', async (_what, bytes) => {
+    const socket = connect(toy.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.resume().end(bytes);
+    await closed;
+    expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+  });
+});
+
+describe('a server that goes', () => {
+  it('tells its callers, and answers what they have sent before', async () => {
+    const said = new Promise((resolve) => session.once('goaway', resolve));
+    const watching = open(WATCH);
+    const watched = seen(watching);
+    watching.end(framed(Buffer.alloc(0)));
+    await new Promise((resolve) => watching.once('data', resolve));
+    const closed = toy.server.close({ drainMs: 30_000 });
+    expect(await said).toBe(constants.NGHTTP2_NO_ERROR);
+    expect(messagesIn((await watched).bytes)).toHaveLength(2);
+    expect(statusOf(await watched)).toBe('0');
+    await closed;
+  });
+});
