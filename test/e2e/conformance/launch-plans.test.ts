@@ -1,0 +1,723 @@
+import { clone, create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { AnySchema } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  ConcurrencyLimitBehavior as Behavior,
+  type LaunchPlanClosure,
+  type LaunchPlanCreateRequest,
+  LaunchPlanCreateRequestSchema,
+  type LaunchPlanSpec,
+  LaunchPlanSpecSchema,
+  LaunchPlanState as State,
+  LaunchPlanUpdateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { FixedRateUnit, type ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type ParameterSchema, VariableMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import { BindingDataSchema, type LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
+import { literal } from '../../support/hello.js';
+import { PLACE, registerWorkflow } from '../../support/registrations.js';
+import { second } from '../../support/reports.js';
+import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
+import { expectShown } from '../../support/stories.js';
+
+const { method } = AdminService;
+type Change = Changed<LaunchPlanCreateRequest>;
+type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
+
+/** Its workflow wants `sample`, `day` and `table`: the first two have defaults, the third is fixed. */
+const recorded = fromBinary(
+  LaunchPlanCreateRequestSchema,
+  fixtureBytes('05-launch-plans/004-launch_plan.create_request.pb'),
+);
+
+let plane: ControlPlane;
+let count = 0;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello', '05-launch-plans'));
+  await registerWorkflow(plane.grpc, { name: 'without-inputs' }, ({ spec }) => {
+    spec!.template!.interface!.inputs = create(VariableMapSchema);
+    for (const input of spec!.template!.nodes[0]!.inputs)
+      input.binding = create(BindingDataSchema, literal(input.var === 'times' ? 1n : 'Ada') as never);
+  });
+});
+afterAll(() => plane.close());
+
+const plan = (): LaunchPlanCreateRequest => {
+  const request = clone(LaunchPlanCreateRequestSchema, recorded);
+  request.id!.name = `plan-${(count += 1)}`;
+  return request;
+};
+
+type Parameter = MessageInitShape<typeof ParameterSchema>;
+type Literal = MessageInitShape<typeof LiteralSchema>;
+
+const said =
+  (fields: SpecInit): Change =>
+  ({ spec }) => {
+    const given = create(LaunchPlanSpecSchema, fields);
+    for (const field of Object.keys(fields) as (keyof LaunchPlanSpec)[])
+      Object.assign(spec!, { [field]: given[field] });
+  };
+const simple = (type: SimpleType, behavior?: Parameter['behavior']): Parameter => ({
+  var: { type: { type: { case: 'simple', value: type } } },
+  ...(behavior && { behavior }),
+});
+const must = { case: 'required', value: true } as const;
+const byDefault = (value: Literal) => ({ case: 'default', value }) as const;
+const scalar = (value: object): Literal =>
+  ({ value: { case: 'scalar', value: { value: { case: 'primitive', value: { value } } } } }) as never;
+const HALF = scalar({ case: 'floatValue', value: 0.5 });
+const DAY = scalar({ case: 'datetime', value: second(0) });
+const defaults = (parameters: Record<string, Parameter>): Change => said({ defaultInputs: { parameters } });
+const fixed = (literals: Record<string, Literal>): Change => said({ fixedInputs: { literals } });
+const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change => said({ entityMetadata: { schedule } });
+/* eslint-disable @typescript-eslint/no-deprecated -- clients in the field still send the older kind of schedule */
+const cron = (schedule: string, kickoff = '', offset = ''): MessageInitShape<typeof ScheduleSchema> => ({
+  ScheduleExpression: { case: 'cronSchedule', value: { schedule, offset } },
+  kickoffTimeInputArg: kickoff,
+});
+const oldCron = (value: string): MessageInitShape<typeof ScheduleSchema> => ({
+  ScheduleExpression: { case: 'cronExpression', value },
+});
+const every = (value: number, unit = FixedRateUnit.HOUR): MessageInitShape<typeof ScheduleSchema> => ({
+  ScheduleExpression: { case: 'rate', value: { value, unit } },
+});
+/* eslint-enable @typescript-eslint/no-deprecated */
+const limited = (max: number, behavior: Behavior): Change => said({ concurrencyPolicy: { max, behavior } });
+const notifying = (notification: MessageInitShape<typeof NotificationSchema>): Change =>
+  said({ entityMetadata: { notifications: [notification] } });
+const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } }) as const;
+
+const noSpec: Change = (r) => {
+  delete r.spec;
+};
+const noWorkflow: Change = ({ spec }) => {
+  delete spec!.workflowId;
+};
+const workflowWithout =
+  (part: 'project' | 'domain' | 'name' | 'version'): Change =>
+  ({ spec }) =>
+    void (spec!.workflowId![part] = '');
+const of =
+  (name: string): Change =>
+  ({ spec }) =>
+    void (spec!.workflowId!.name = name);
+const ofHello: Change = all(of('without-inputs'), said({ defaultInputs: {}, fixedInputs: {} }));
+const noId: Change = (r) => {
+  delete r.id;
+};
+const without =
+  (part: 'project' | 'domain' | 'name' | 'version'): Change =>
+  ({ id }) =>
+    void (id![part] = '');
+const typed =
+  (type: ResourceType): Change =>
+  ({ id }) =>
+    void (id!.resourceType = type);
+const nowhere: Change = ({ id }) => void (id!.project = 'nowhere');
+const badLabel = said({ labels: { values: { 'a b': '' } } });
+const emptyFixed = fixed({ table: {} });
+const noKey = defaults({ '': simple(SimpleType.FLOAT, must) });
+const unexpectedDefault = defaults({ colour: simple(SimpleType.STRING, must) });
+const unexpectedFixed = fixed({ colour: literal('red') });
+const badCron = scheduled(cron('every day'));
+const noType = notifying({ phases: [Phase.FAILED] });
+const noneAtAll = limited(0, Behavior.SKIP);
+const conditions = said({
+  entityMetadata: { launchConditions: create(AnySchema, { typeUrl: 'type.googleapis.com/google.protobuf.Empty' }) },
+});
+
+type Create = Row<typeof LaunchPlanCreateRequestSchema>;
+
+const IDENTIFIED: readonly Create[] = [
+  { rule: '1: a workflow', change: noWorkflow, says: 'missing id' },
+  {
+    rule: '1: which is one',
+    change: ({ spec }) => void (spec!.workflowId!.resourceType = ResourceType.TASK),
+    says: 'unexpected resource type task',
+  },
+  { rule: '1: its project', change: workflowWithout('project'), says: 'missing project' },
+  { rule: '1: its domain', change: workflowWithout('domain'), says: 'missing domain' },
+  { rule: '1: its name', change: workflowWithout('name'), says: 'missing name' },
+  { rule: '1: its version', change: workflowWithout('version'), says: 'missing version' },
+  {
+    rule: '2: a workflow that there is',
+    change: of('nobody'),
+    code: 'NOT_FOUND',
+    says: 'missing entity of type WORKFLOW with identifier',
+  },
+  { rule: '3: an id', change: noId, says: 'missing id' },
+  { rule: '3: of a launch plan', change: typed(ResourceType.WORKFLOW), says: 'unexpected resource type workflow' },
+  { rule: '3: said to be', change: typed(ResourceType.UNSPECIFIED), says: 'unexpected resource type' },
+  { rule: '3: in a project', change: without('project'), says: 'missing project' },
+  { rule: '3: and a domain', change: without('domain'), says: 'missing domain' },
+  { rule: '3: with a name', change: without('name'), says: 'missing name' },
+  { rule: '3: and a version', change: without('version'), says: 'missing version' },
+  { rule: '4: a known project', change: nowhere, says: 'nowhere' },
+  { rule: '4: and domain', change: ({ id }) => void (id!.domain = 'moon'), says: 'domain [moon] is unrecognized' },
+  { rule: '5: a spec', change: noSpec, says: 'missing spec' },
+  { rule: '7: labels that can be', change: badLabel, says: 'invalid label key [a b]' },
+];
+
+const INPUTS: readonly Create[] = [
+  { rule: '8: names for what is fixed', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
+  { rule: '8: and values', change: emptyFixed, says: 'missing valid literal in fixed_inputs table' },
+  {
+    rule: '9: no queries for artifacts',
+    change: defaults({ day: simple(SimpleType.DATETIME, { case: 'artifactQuery', value: {} }) }),
+    says: 'artifact mode not enabled but query found default_inputs day',
+  },
+  { rule: '10: names for defaults', change: noKey, says: 'missing key in default_inputs' },
+  { rule: '10: variables', change: defaults({ day: { behavior: must } }), says: 'The Variable component of the' },
+  { rule: '10: with types', change: defaults({ day: { var: {}, behavior: must } }), says: 'has a missing Type' },
+  { rule: '10: a default', change: defaults({ sample: simple(SimpleType.FLOAT) }), says: 'neither default, nor is' },
+  {
+    rule: '10: or that it must be given',
+    change: defaults({ sample: simple(SimpleType.FLOAT, { case: 'required', value: false }) }),
+    says: 'Invalid variable sample in default_inputs',
+  },
+  {
+    rule: '10: rather than an artifact',
+    change: defaults({ sample: simple(SimpleType.FLOAT, { case: 'artifactId', value: { version: 'v1' } }) }),
+    says: 'neither default, nor is required',
+  },
+  {
+    rule: '10: a default with a value',
+    change: defaults({ sample: simple(SimpleType.FLOAT, byDefault({})) }),
+    says: 'missing valid literal in default_inputs sample',
+  },
+  {
+    rule: '10: of its type',
+    change: defaults({ sample: simple(SimpleType.FLOAT, byDefault(literal('half'))) }),
+    says: 'Type mismatch for Parameter sample in default_inputs',
+  },
+  {
+    rule: '11: no defaults where there are no inputs',
+    change: all(ofHello, unexpectedDefault),
+    says: 'invalid launch plan default inputs, expected none but found 1',
+  },
+  {
+    rule: '11: and nothing fixed',
+    change: all(ofHello, unexpectedFixed),
+    says: 'invalid launch plan fixed inputs, expected none but found 1',
+  },
+  { rule: '12: defaults of inputs that there are', change: unexpectedDefault, says: 'unexpected default_input colour' },
+  {
+    rule: '12: of their types',
+    change: defaults({ sample: simple(SimpleType.STRING, must) }),
+    says: 'invalid default_input wrong type sample, expected',
+  },
+  { rule: '13: fixed inputs that there are', change: unexpectedFixed, says: 'unexpected fixed_input colour' },
+  {
+    rule: '13: of their types',
+    change: fixed({ table: literal(1n) }),
+    says: 'invalid fixed_input wrong type table, expected',
+  },
+  {
+    rule: 'an input by default or fixed, but not both',
+    change: fixed({ table: literal('orders'), sample: HALF }),
+    says: 'input sample is both in fixed_inputs and in default_inputs',
+  },
+];
+
+const CRONS = [
+  'every day',
+  '* * * *',
+  '* * * * * *',
+  '61 * * * *',
+  '@sometimes',
+  '@every',
+  'CRON_TZ=Mars/Base * * * * *',
+];
+
+const REST_OF_IT: readonly Create[] = [
+  {
+    rule: '14: no required inputs with a schedule',
+    change: all(fixed({}), scheduled(cron('@daily'))),
+    says: 'unbound required input. [table] is required',
+  },
+  { rule: '14: nor with a rate', change: all(fixed({}), scheduled(every(1))), says: 'unbound required input' },
+  {
+    rule: '14: a time of the start that there is',
+    change: scheduled(cron('@daily', 'colour')),
+    says: 'does not point to a free input. [colour]',
+  },
+  {
+    rule: '14: which is not fixed',
+    change: scheduled(cron('@daily', 'table')),
+    says: 'does not point to a free input. [table]',
+  },
+  {
+    rule: '14: and is a time',
+    change: scheduled(cron('@daily', 'sample')),
+    says: 'must reference a datetime input, [sample]',
+  },
+  ...CRONS.map((text) => ({
+    rule: `14: a cron expression, and [${text}] is none`,
+    change: scheduled(cron(text)),
+    says: 'Invalid cron expression: ',
+  })),
+  { rule: '14: the older one, too', change: scheduled(oldCron('every day')), says: 'Invalid cron expression: ' },
+  { rule: '15: notifications of a type', change: noType, says: 'invalid value for notification type' },
+  { rule: '15: to somebody', change: notifying({ phases: [Phase.FAILED], type: email() }), says: 'missing recipients' },
+  {
+    rule: '15: with a name',
+    change: notifying({ phases: [Phase.FAILED], type: email('') }),
+    says: 'missing recipient',
+  },
+  {
+    rule: '15: at the end',
+    change: notifying({ phases: [Phase.RUNNING], type: email('a@example.org') }),
+    says: 'invalid value for phase',
+  },
+  { rule: 'a limit of one at least', change: noneAtAll, says: 'concurrency_policy.max: 0 is below 1' },
+  { rule: 'no limit below none', change: limited(-1, Behavior.UNSPECIFIED), says: 'concurrency_policy.max' },
+  { rule: 'what to do at the limit', change: limited(1, 9 as never), says: 'concurrency_policy.behavior: 9' },
+  { rule: '16: no launch conditions', change: conditions, says: 'Launch condition must be empty, found' },
+];
+
+const ORDER: readonly Create[] = [
+  { rule: '1 before 2', change: all(of('nobody'), workflowWithout('version')), says: 'missing version' },
+  { rule: '2 before 3', change: all(of('nobody'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
+  { rule: '3 before 4', change: all(without('name'), nowhere), says: 'missing name' },
+  { rule: '4 before 7', change: all(nowhere, badLabel), says: 'nowhere' },
+  { rule: '7 before 8', change: all(badLabel, emptyFixed), says: 'invalid label key' },
+  { rule: '8 before 10', change: all(emptyFixed, noKey), says: 'missing valid literal in fixed_inputs' },
+  { rule: '10 before 11', change: all(ofHello, noKey), says: 'missing key in default_inputs' },
+  { rule: '12 before 13', change: all(unexpectedDefault, unexpectedFixed), says: 'unexpected default_input' },
+  { rule: '13 before 14', change: all(badCron, unexpectedFixed), says: 'unexpected fixed_input' },
+  {
+    rule: '14 before 15',
+    change: said({ entityMetadata: { schedule: cron('every day'), notifications: [{}] } }),
+    says: 'Invalid cron expression',
+  },
+  {
+    rule: '15 before 16',
+    change: said({ entityMetadata: { notifications: [{}], launchConditions: { typeUrl: 'a/b' } } }),
+    says: 'invalid value for notification type',
+  },
+];
+
+/** What JSON cannot say at all, or not of a type that it does not know. */
+const UNSAID: readonly Create[] = [
+  {
+    rule: '10: times that there are',
+    change: defaults({
+      day: simple(SimpleType.DATETIME, byDefault(scalar({ case: 'datetime', value: { seconds: 253_402_300_800n } }))),
+    }),
+    says: 'invalid datetime in default_inputs day',
+  },
+];
+const inJson = ({ rule }: Create): boolean => rule !== '15 before 16' && !rule.startsWith('16');
+
+type Shown = {
+  readonly rule: string;
+  readonly change: Change;
+  readonly spec?: Partial<Record<keyof LaunchPlanSpec, unknown>>;
+  readonly closure?: Partial<Record<keyof LaunchPlanClosure, unknown>>;
+  /** The inputs that an execution may be given, and how each is there. */
+  readonly expected?: Readonly<Record<string, 'required' | 'default'>>;
+};
+
+const ALL_DEFAULTS = { sample: 'default', day: 'default' } as const;
+const EVERYTHING: SpecInit = {
+  labels: { values: { purpose: 'all' } },
+  annotations: { values: { 'example.org/note': 'kept' } },
+  entityMetadata: {
+    schedule: cron('0 8 * * MON-FRI', 'day'),
+    notifications: [{ phases: [Phase.FAILED], type: email('a@example.org') }],
+  },
+  maxParallelism: 7,
+  interruptible: true,
+  overwriteCache: true,
+  envs: { values: [{ key: 'LEVEL', value: 'debug' }] },
+  rawOutputDataConfig: { outputLocationPrefix: 's3://raw' },
+  securityContext: { runAs: { k8sServiceAccount: 'runner' } },
+  clusterAssignment: { clusterPoolName: 'main' },
+  concurrencyPolicy: { max: 3, behavior: Behavior.SKIP },
+};
+
+const SCHEDULES: readonly (readonly [string, MessageInitShape<typeof ScheduleSchema>])[] = [
+  ...[
+    '*/5 * * * *',
+    '0 8 1,15 jan-mar mon',
+    '@hourly',
+    '@every 1h30m',
+    'CRON_TZ=Europe/Berlin 0 8 * * *',
+    'TZ=UTC @daily',
+  ].map((text) => [text, cron(text)] as const),
+  ['cron with an offset', cron('@daily', '', 'soon')],
+  ['the older cron', oldCron('0 8 * * *')],
+  ['a rate', every(3, FixedRateUnit.DAY)],
+  ['a rate of none', every(0)],
+  ['the time of its start', cron('@daily', 'day')],
+];
+
+const SHOWN: readonly Shown[] = [
+  { rule: 'not active', change: () => undefined, closure: { state: State.INACTIVE } },
+  {
+    rule: 'wanting what is not fixed',
+    change: () => undefined,
+    expected: ALL_DEFAULTS,
+    spec: { fixedInputs: { literals: { table: literal('orders') } } },
+  },
+  {
+    rule: 'wanting what has no default, too, which is required',
+    change: said({ defaultInputs: {}, fixedInputs: {} }),
+    expected: { sample: 'required', day: 'required', table: 'required' },
+  },
+  {
+    rule: 'wanting what it says is required',
+    change: defaults({ day: simple(SimpleType.DATETIME, must) }),
+    expected: { day: 'required', sample: 'required' },
+  },
+  {
+    rule: 'wanting nothing where all is fixed',
+    change: all(defaults({}), fixed({ sample: HALF, day: DAY, table: literal('orders') })),
+    expected: {},
+  },
+  { rule: 'wanting nothing of a workflow without inputs', change: ofHello, expected: {} },
+  { rule: 'as it was sent', change: said(EVERYTHING), spec: EVERYTHING },
+  ...SCHEDULES.map(([rule, schedule]) => ({
+    rule: `with the schedule [${rule}]`,
+    change: scheduled(schedule),
+    spec: { entityMetadata: { schedule } },
+  })),
+  {
+    rule: 'limited in nothing',
+    change: limited(0, Behavior.UNSPECIFIED),
+    spec: { concurrencyPolicy: { max: 0, behavior: Behavior.UNSPECIFIED } },
+  },
+];
+
+const FILTERS: readonly (readonly [rule: string, change: Change, filters: string])[] = [
+  ['the kind of its schedule: cron', scheduled(cron('@daily')), 'eq(schedule_type,CRON)'],
+  ['the kind of its schedule: the older cron', scheduled(oldCron('0 8 * * *')), 'eq(schedule_type,CRON)'],
+  ['the kind of its schedule: a rate', scheduled(every(1)), 'eq(schedule_type,RATE)'],
+  ['the kind of its schedule: none', () => undefined, 'eq(schedule_type,NONE)'],
+  ['the kind of its schedule: a rate of none', scheduled(every(0)), 'eq(schedule_type,NONE)'],
+  ['being scheduled', scheduled(every(1)), 'eq(launch_condition_type,SCHED)'],
+  ['its workflow', ofHello, 'eq(workflow.name,without-inputs)'],
+  ['its state', () => undefined, 'eq(state,0)'],
+];
+
+type Update = Row<typeof LaunchPlanUpdateRequestSchema>;
+
+const UPDATES: readonly Update[] = [
+  {
+    rule: 'an id',
+    change: (r) => {
+      delete r.id;
+    },
+    says: 'missing id',
+  },
+  ...(['project', 'domain', 'name', 'version'] as const).map((part) => ({
+    rule: `with its ${part}`,
+    change: (r: Parameters<Update['change']>[0]) => void (r.id![part] = ''),
+    says: `missing ${part}`,
+  })),
+  {
+    rule: 'of a launch plan',
+    change: ({ id }) => void (id!.resourceType = ResourceType.TASK),
+    says: 'unexpected resource type task',
+  },
+  {
+    rule: 'a state that there is',
+    change: (r) => void Object.assign(r, { state: 2 }),
+    says: 'Unrecognized launch plan state',
+  },
+  {
+    rule: 'a version that there is',
+    change: ({ id }) => void (id!.version = 'v9'),
+    code: 'NOT_FOUND',
+    says: 'missing entity of type LAUNCH_PLAN',
+  },
+  {
+    rule: 'one that there is, to make it inactive',
+    change: (r) => Object.assign(r, { state: State.INACTIVE, id: { ...r.id!, version: 'v9' } }),
+    code: 'NOT_FOUND',
+    says: 'missing entity of type LAUNCH_PLAN',
+  },
+];
+const askable = (way: 'grpc' | 'rest'): readonly Update[] =>
+  // A path of REST has all parts of an identifier, or is another.
+  way === 'grpc' ? UPDATES : UPDATES.filter(({ says }) => !says.startsWith('missing ') || says.includes('entity'));
+
+/** What is done to which version, and whether anything is recorded. */
+type Move = readonly [state: State, version: string, isRecorded: boolean];
+const [ON, OFF] = [State.ACTIVE, State.INACTIVE];
+
+const MOVES: readonly {
+  readonly rule: string;
+  readonly moves: readonly Move[];
+  readonly active: string | undefined;
+}[] = [
+  { rule: 'none at first', moves: [], active: undefined },
+  { rule: 'the one that was activated', moves: [[ON, 'v1', true]], active: 'v1' },
+  {
+    rule: 'the last one that was',
+    moves: [
+      [ON, 'v1', true],
+      [ON, 'v2', true],
+    ],
+    active: 'v2',
+  },
+  {
+    rule: 'the first again',
+    moves: [
+      [ON, 'v1', true],
+      [ON, 'v2', true],
+      [ON, 'v1', true],
+    ],
+    active: 'v1',
+  },
+  {
+    rule: 'the same, activated twice',
+    moves: [
+      [ON, 'v1', true],
+      [ON, 'v1', false],
+    ],
+    active: 'v1',
+  },
+  {
+    rule: 'none once it is deactivated',
+    moves: [
+      [ON, 'v1', true],
+      [OFF, 'v1', true],
+    ],
+    active: undefined,
+  },
+  {
+    rule: 'the one that another leaves alone',
+    moves: [
+      [ON, 'v1', true],
+      [OFF, 'v2', false],
+    ],
+    active: 'v1',
+  },
+  { rule: 'none where none was', moves: [[OFF, 'v1', false]], active: undefined },
+  { rule: 'one with a schedule', moves: [[ON, 'cron', true]], active: 'cron' },
+  { rule: 'one with an older schedule', moves: [[ON, 'old', true]], active: 'old' },
+  {
+    rule: 'none of those with a schedule',
+    moves: [
+      [ON, 'cron', true],
+      [OFF, 'cron', true],
+    ],
+    active: undefined,
+  },
+];
+
+describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+  const registered = async (change: Change): Promise<NonNullable<LaunchPlanCreateRequest['id']>> => {
+    const request = plan();
+    change(request);
+    await plane[way].call(method.createLaunchPlan, request);
+    return request.id!;
+  };
+  const get = (id: { project: string; domain: string; name: string; version: string }) =>
+    plane[way].call(method.getLaunchPlan, { id });
+
+  describe('CreateLaunchPlan wants', () => {
+    const rows = [...IDENTIFIED, ...INPUTS, ...REST_OF_IT];
+    it.each(way === 'grpc' ? [...rows, ...UNSAID] : rows.filter(inJson))('$rule', async (row) => {
+      await expectRefused(plane, way, [method.createLaunchPlan, plan], row);
+    });
+  });
+
+  describe('CreateLaunchPlan looks at', () => {
+    it.each(way === 'grpc' ? ORDER : ORDER.filter(inJson))('$rule', async (row) => {
+      await expectRefused(plane, way, [method.createLaunchPlan, plan], row);
+    });
+  });
+
+  describe('a launch plan is shown', () => {
+    it.each(sampled(way, SHOWN))('$rule', async ({ change, spec = {}, closure = {}, expected }) => {
+      const shown = await get(await registered(change));
+      expectShown(shown.spec, spec);
+      expectShown(shown.closure, closure);
+      expect(shown.closure!.updatedAt).toEqual(shown.closure!.createdAt);
+      expect(Object.keys(shown.closure!.expectedOutputs!.variables)).toEqual(['o0']);
+      // Clients look for what is expected in either place.
+      expect(shown.spec!.defaultInputs).toEqual(shown.closure!.expectedInputs);
+      const { parameters } = shown.closure!.expectedInputs!;
+      if (expected)
+        expect(Object.fromEntries(Object.entries(parameters).map(([k, { behavior }]) => [k, behavior.case]))).toEqual(
+          expected,
+        );
+    });
+  });
+
+  describe('a launch plan is found by', () => {
+    it.each(FILTERS)('%s', async (_rule, change, filters) => {
+      const { name } = await registered(change);
+      const { launchPlans } = await plane[way].call(method.listLaunchPlans, { id: { ...PLACE, name }, filters });
+      expect(launchPlans.map(({ id }) => id!.name)).toEqual([name]);
+    });
+  });
+
+  describe('a version that exists', () => {
+    it.each<readonly [string, Change, string]>([
+      ['is ALREADY_EXISTS when it is the same', () => undefined, 'identical structure already exists'],
+      ['is ALREADY_EXISTS when it is another', said({ maxParallelism: 3 }), 'different structure already exists'],
+    ])('%s, also while it is active', async (_what, change, says) => {
+      const request = plan();
+      await plane[way].call(method.createLaunchPlan, request);
+      await plane[way].call(method.updateLaunchPlan, { id: request.id!, state: State.ACTIVE });
+      const row = { change, says, code: 'ALREADY_EXISTS' };
+      await expectRefused(
+        plane,
+        way,
+        [method.createLaunchPlan, () => clone(LaunchPlanCreateRequestSchema, request)],
+        row,
+      );
+      expect((await get(request.id!)).closure!.state).toBe(State.ACTIVE);
+    });
+  });
+
+  describe('UpdateLaunchPlan wants', () => {
+    it.each(askable(way))('$rule', async (row) => {
+      const id = await registered(() => undefined);
+      const whole = () => create(LaunchPlanUpdateRequestSchema, { id: { ...id }, state: State.ACTIVE });
+      await expectRefused(plane, way, [method.updateLaunchPlan, whole], row);
+    });
+  });
+
+  describe('of the versions of a launch plan the active one is', () => {
+    const versions = async (): Promise<string> => {
+      const name = `versions-${way}-${(count += 1)}`;
+      const version = (version: string) => (request: LaunchPlanCreateRequest) =>
+        void Object.assign(request.id!, { name, version });
+      for (const each of ['v1', 'v2']) await registered(version(each));
+      await registered(all(version('cron'), scheduled(cron('@daily'))));
+      await registered(all(version('old'), scheduled(oldCron('0 8 * * *'))));
+      return name;
+    };
+    /** Without a resource type, as clients send it; a state that is left out is INACTIVE. */
+    const move = async (name: string, [state, version, isRecorded]: Move): Promise<void> => {
+      const before = await plane.head();
+      const id = { ...PLACE, name, version };
+      await plane[way].call(method.updateLaunchPlan, state === ON ? { id, state } : { id });
+      expect((await plane.head()) - before).toBe(isRecorded ? 1n : 0n);
+    };
+    const activeOf = async (name: string): Promise<readonly string[]> => {
+      const { launchPlans } = await plane[way].call(method.listLaunchPlans, {
+        id: { ...PLACE, name },
+        filters: 'eq(state,1)',
+      });
+      return launchPlans.map(({ id }) => id!.version);
+    };
+
+    it.each(MOVES)('$rule', async ({ moves, active }) => {
+      const name = await versions();
+      for (const each of moves) await move(name, each);
+      const asked = { id: { ...PLACE, name } };
+      expect(await activeOf(name)).toEqual(active === undefined ? [] : [active]);
+      const list = await plane[way].call(method.listActiveLaunchPlans, PLACE);
+      expect(list.launchPlans.filter(({ id }) => id!.name === name).map(({ id }) => id!.version)).toEqual(
+        active === undefined ? [] : [active],
+      );
+      if (active !== undefined) {
+        expect((await plane[way].call(method.getActiveLaunchPlan, asked)).id!.version).toBe(active);
+        return;
+      }
+      const { code, message } = await plane[way].refused(method.getActiveLaunchPlan, asked);
+      expect([code, message]).toEqual([
+        'NOT_FOUND',
+        `No active launch plan could be found: flytesnacks:development:${name}`,
+      ]);
+    });
+
+    it('one, also of many that are activated at once', async () => {
+      const name = await versions();
+      const ids = ['v1', 'v2', 'cron', 'old'].map((version) => ({ ...PLACE, name, version }));
+      await Promise.all(ids.map((id) => plane[way].call(method.updateLaunchPlan, { id, state: ON })));
+      expect(await activeOf(name)).toHaveLength(1);
+    });
+
+    it('updated when it ceases to be by itself, and not by being activated', async () => {
+      const name = await versions();
+      const at = async () => (await get({ ...PLACE, name, version: 'v1' })).closure!;
+      await move(name, [ON, 'v1', true]);
+      const { createdAt, updatedAt } = await at();
+      expect(updatedAt).toEqual(createdAt);
+      await move(name, [OFF, 'v1', true]);
+      expect(Number((await at()).updatedAt!.seconds)).toBeGreaterThanOrEqual(Number(createdAt!.seconds));
+      expect((await at()).updatedAt).not.toEqual(createdAt);
+    });
+  });
+});
+
+describe('reads of launch plans', () => {
+  it.each<readonly [string, () => Promise<{ code: string; message: string }>, string, string]>([
+    [
+      'GetLaunchPlan without an id',
+      () => plane.grpc.refused(method.getLaunchPlan, {}),
+      'INVALID_ARGUMENT',
+      'missing id',
+    ],
+    ...(['project', 'domain', 'name', 'version'] as const).map(
+      (part) =>
+        [
+          `GetLaunchPlan without a ${part}`,
+          () => plane.grpc.refused(method.getLaunchPlan, { id: { ...PLACE, name: 'n', version: 'v', [part]: '' } }),
+          'INVALID_ARGUMENT',
+          `missing ${part}`,
+        ] as const,
+    ),
+    [
+      'GetLaunchPlan of none',
+      () => plane.rest.refused(method.getLaunchPlan, { id: { ...PLACE, name: 'nobody', version: 'v1' } }),
+      'NOT_FOUND',
+      'missing entity of type LAUNCH_PLAN',
+    ],
+    [
+      'GetActiveLaunchPlan without an id',
+      () => plane.grpc.refused(method.getActiveLaunchPlan, {}),
+      'INVALID_ARGUMENT',
+      'missing id',
+    ],
+    ...(['project', 'domain', 'name'] as const).map(
+      (part) =>
+        [
+          `GetActiveLaunchPlan without a ${part}`,
+          () => plane.grpc.refused(method.getActiveLaunchPlan, { id: { ...PLACE, name: 'n', [part]: '' } }),
+          'INVALID_ARGUMENT',
+          `missing ${part}`,
+        ] as const,
+    ),
+    ...(['project', 'domain'] as const).map(
+      (part) =>
+        [
+          `ListActiveLaunchPlans without a ${part}`,
+          () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, [part]: '' }),
+          'INVALID_ARGUMENT',
+          `missing ${part}`,
+        ] as const,
+    ),
+    [
+      'ListActiveLaunchPlans by a key that there is not',
+      () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, sortBy: { key: 'colour' } }),
+      'INVALID_ARGUMENT',
+      "invalid sort key 'colour'",
+    ],
+    [
+      'ListActiveLaunchPlans from a token that is none',
+      () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, token: 'x' }),
+      'INVALID_ARGUMENT',
+      'ListActiveLaunchPlans',
+    ],
+  ])('%s', async (_what, ask, code, says) => {
+    const answer = await ask();
+    expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(says)]);
+  });
+});
