@@ -8,6 +8,7 @@ import { assertDecodable, decode } from './decode.js';
 import type { Room } from './room.js';
 import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
+import type { Check } from './readiness.js';
 import type { Endpoint, RouteTable } from './routes.js';
 
 /** Hears of every call that was answered; for metrics and audit. */
@@ -58,8 +59,8 @@ export type Hosting = {
   readonly requests: Room;
   readonly positions: PositionTokens;
   readonly logger: GatewayLog;
-  /** False while the process should get no calls; asked by health checks. */
-  readonly isReady?: () => boolean;
+  /** How the parts of the process are; asked by health checks. All is well where it is not given. */
+  readonly checks?: () => readonly Check[];
   /** Serves the links that this server gives out, where it does. */
   readonly files?: LinkedFiles | undefined;
   readonly onAnswered?: OnAnswered;

@@ -12,6 +12,9 @@ import { route, RpcError } from '../kernel/rpc.js';
 import { decode } from './decode.js';
 import type { Endpoint } from './routes.js';
 
+/** Between two looks at what those who watch are told of. */
+const LOOK_MS = 500;
+
 // The empty name is the server; the other is what probes of existing installations ask for.
 const NAMES = new Set(['', 'flyteadmin']);
 
@@ -28,7 +31,8 @@ const encoded = (status: Serving): Uint8Array => toBinary(HealthCheckResponseSch
 /** `grpc.health.v1.Health` of a server that is ready when `isReady` says so, until it leaves. */
 export const healthService = (isReady: () => boolean): HealthService => {
   const { check, watch } = Health.method;
-  const leaving = new EventEmitter().setMaxListeners(0);
+  const looks = new EventEmitter().setMaxListeners(0);
+  const timer = setInterval(() => looks.emit('look'), LOOK_MS).unref();
   let isLeaving = false;
   const now = () => (!isLeaving && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
 
@@ -36,12 +40,19 @@ export const healthService = (isReady: () => boolean): HealthService => {
     requests: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array> {
+    let told: Serving | undefined;
     for await (const request of requests) {
       const { service } = decode(HealthCheckRequestSchema, request);
-      yield encoded(NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN);
+      told = NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN;
+      yield encoded(told);
     }
-    if (!isLeaving) await once(leaving, 'leave', { signal });
-    yield encoded(Serving.NOT_SERVING);
+    while (!isLeaving) {
+      await once(looks, 'look', { signal });
+      if (told === Serving.SERVICE_UNKNOWN || told === now()) continue;
+      told = now();
+      yield encoded(told);
+    }
+    if (told !== Serving.NOT_SERVING) yield encoded(Serving.NOT_SERVING);
   };
 
   const checked = route(check, ({ service }) => {
@@ -60,7 +71,8 @@ export const healthService = (isReady: () => boolean): HealthService => {
     ],
     leave: () => {
       isLeaving = true;
-      leaving.emit('leave');
+      clearInterval(timer);
+      looks.emit('look');
     },
   };
 };

@@ -13,6 +13,7 @@ import { reflection, REFLECTION_PATHS } from './grpc-reflection.js';
 import { http2Sessions, type OnStream, type Sessions } from './grpc-sessions.js';
 import { streamHandler } from './grpc-stream.js';
 import { unaryHandler } from './grpc-unary.js';
+import { isReady } from './readiness.js';
 import { OWN_PACKAGE, PACKAGES } from './rpc-status.js';
 import type { Endpoint } from './routes.js';
 import { failureOf } from './status.js';
@@ -93,7 +94,7 @@ const shutDown = async (sessions: Sessions, connections: Connections, drainMs: n
  * @throws {Error} when the address cannot be listened on.
  */
 export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
-  const health = healthService(hosting.isReady ?? (() => true));
+  const health = healthService(() => isReady(hosting.checks?.() ?? []));
   const sessions = http2Sessions(open(servedBy(hosting, health.endpoints)));
   const { maxConnections, handshakeMs = HANDSHAKE_MS, tls } = hosting;
   const connections = await acceptConnections(

@@ -75,7 +75,7 @@ const readiness: Schema = {
     summary: 'Is the server ready for calls',
     operationId: 'readyz',
     tags: ['Probes'],
-    responses: { 200: { description: 'Yes.' }, 503: { description: 'No: it starts, or stops.' } },
+    responses: { 200: { description: 'Yes.' }, 503: { description: 'No; `checks` says what is down.' } },
   },
 };
 

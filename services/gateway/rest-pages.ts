@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Hosting } from './exchange.js';
 import { openApi } from './openapi.js';
 import { openApiPage } from './openapi-page.js';
+import { isReady, readiness } from './readiness.js';
 import type { Binding } from './rest-bindings.js';
 import { sendBody } from './rest-encoding.js';
 
@@ -22,10 +23,20 @@ const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Recor
   return { '/openapi.json': json, '/api/v1/openapi': json, '/openapi': html, '/docs': html };
 };
 
-const probes: Readonly<Record<string, (hosting: Hosting) => number>> = {
-  '/healthcheck': () => 200,
-  '/healthz': () => 200,
-  '/readyz': ({ isReady }) => (isReady?.() === false ? 503 : 200),
+type Probed = { readonly status: number; readonly body?: Readonly<Record<string, unknown>> };
+
+const ALIVE: Probed = { status: 200, body: { alive: true } };
+
+const ready = ({ checks = () => [] }: Hosting): Probed => {
+  const found = checks();
+  return { status: isReady(found) ? 200 : 503, body: readiness(found) };
+};
+
+/** The empty one is what load balancers of existing installations ask. */
+const probes: Readonly<Record<string, (hosting: Hosting) => Probed>> = {
+  '/healthcheck': () => ({ status: 200 }),
+  '/healthz': () => ALIVE,
+  '/readyz': ready,
 };
 
 /** The paths that are no RPC: what load balancers ask, whatever the verb, and the description of the interface. */
@@ -35,7 +46,8 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
     const path = request.originalUrl.split('?', 1)[0] ?? '';
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
     if (probe) {
-      void reply.status(probe(hosting)).send();
+      const { status, body } = probe(hosting);
+      void reply.status(status).send(body);
       return true;
     }
     const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { Check } from '../gateway/readiness.js';
 import type { Configuration } from './configuration.js';
 import type { ExportThreadData, ExportThreadMessage } from './export-thread.js';
 import { connectionOf, topicsOf } from './kafka-connection.js';
@@ -12,6 +13,8 @@ import { CannotGoOn } from './told.js';
 export type RunningExport = {
   /** Rejects when it cannot begin: wrong credentials, topics of another log. */
   readonly failed: Promise<never>;
+  /** How it gets on; nothing where no broker is named. */
+  readonly check: () => Check | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -52,13 +55,28 @@ const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportT
   };
 };
 
+/** How the thread was when it last said something. */
+type ExportState = { readonly lagMs: number; readonly trouble?: string };
+
+const stateAfter = (state: ExportState, message: ExportThreadMessage): ExportState => {
+  if ('failure' in message) return { ...state, trouble: message.failure };
+  if (!('lagMs' in message)) return state;
+  // What is no more behind has come through, whatever was the matter.
+  return message.lagMs < NOTABLE_LAG_MS ? { lagMs: message.lagMs } : { ...state, lagMs: message.lagMs };
+};
+
+const checkOf = ({ lagMs, trouble }: ExportState): Check => {
+  if (lagMs < NOTABLE_LAG_MS && trouble === undefined) return { name: 'export', state: 'well', lagMs };
+  return { name: 'export', state: 'degraded', why: trouble ?? 'it is behind the log', lagMs };
+};
+
 /** Starts the thread, and does not wait for Kafka: the log is served all the same, and what was missed is caught up. */
 export const startExport = async (
   { kafka }: Configuration,
   { directory, location, source }: PayloadSource & { readonly source: LogSource },
   logger: Logger,
 ): Promise<RunningExport> => {
-  if (kafka.brokers.length === 0) return { failed: never, close: () => Promise.resolve() };
+  if (kafka.brokers.length === 0) return { failed: never, check: () => undefined, close: () => Promise.resolve() };
   const topics = topicsOf(kafka);
   const { format, export_partitions: parts } = kafka;
   const given = { directory, location, source, connection: connectionOf(kafka), topics, format, parts };
@@ -66,6 +84,8 @@ export const startExport = async (
     workerData: given satisfies ExportThreadData,
   });
   worker.on('message', hearing(logger, kafka.brokers));
+  let state: ExportState = { lagMs: 0 };
+  worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message)));
   const failed = new Promise<never>((_, reject) => {
     worker.on('message', (message: ExportThreadMessage) => {
       if ('refused' in message) reject(new CannotGoOn(message.refused));
@@ -78,6 +98,7 @@ export const startExport = async (
   await once(worker, 'online');
   return {
     failed,
+    check: () => checkOf(state),
     close: async () => {
       const ended = once(worker, 'exit');
       worker.postMessage('close');

@@ -4,6 +4,8 @@ import type { EventLog } from '../kernel/event-store.js';
 export type HeadLag = {
   /** In milliseconds: for so long something has been in the log, or may have been, that is not known here. */
   readonly ms: () => number;
+  /** Why the head could not be looked at the last time; nothing when it could. */
+  readonly trouble: () => string | undefined;
   readonly close: () => void;
 };
 
@@ -20,6 +22,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
   let currentAt = performance.now();
   let wanted: { readonly head: bigint; readonly at: number } | undefined;
   let isLooking = false;
+  let trouble: string | undefined;
 
   const note = (): void => {
     if (wanted === undefined || position() < wanted.head) return;
@@ -31,8 +34,10 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
     isLooking = true;
     try {
       wanted = { head: await log.head(), at };
-    } catch {
+      trouble = undefined;
+    } catch (error) {
       // a log that cannot be reached is one that this process falls behind
+      trouble = error instanceof Error ? error.message : String(error);
     } finally {
       isLooking = false;
     }
@@ -47,6 +52,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
       note();
       return performance.now() - currentAt;
     },
+    trouble: () => trouble,
     close: () => clearInterval(timer),
   };
 };

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
 import { freshness } from '../../projections/kernel/freshness.js';
+import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from './configuration.js';
+import { said, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
@@ -98,11 +100,13 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
-  const hosting = { logId: store.logId, logger, uploads, isReady: keeping.isCurrent };
+  const behind = watchViews(store, current);
+  const checks = (): readonly Check[] => said([keeping.check(), ...behind.checks(), egress?.check()]);
+  const hosting = { logId: store.logId, logger, uploads, checks };
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: what takes calls first, what others stand on last.
-  const first = [transports, eventstore, egress, reactors, keeping, following, unseen];
+  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
   const last = [largeWorkflows, current, foundation];
   return {
     grpc: transports.grpc,

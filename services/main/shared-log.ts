@@ -1,13 +1,15 @@
+import type { Check } from '../gateway/readiness.js';
 import type { EventStore } from '../kernel/event-store.js';
 import { keepWarm } from '../sessions/keep-warm.js';
 import type { OpenSessions } from '../sessions/sessions.js';
+import { lagCheck } from './checks.js';
 import { headLag } from './head-lag.js';
 import type { WritableLog } from './log-source.js';
 
 /** What a process does to be current where other processes write the log too. */
 export type Current = {
-  /** Whether it knows what the log had a second ago. */
-  readonly isCurrent: () => boolean;
+  /** Whether it knows what the log had a second ago; it should get no calls otherwise. */
+  readonly check: () => Check;
   /** Rejects when the log cannot be followed any further. */
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
@@ -21,7 +23,7 @@ export const isShared = ({ source }: Pick<WritableLog, 'source'>): boolean => so
 
 /** A log that nobody else writes is known. */
 const ALONE: Current = {
-  isCurrent: () => true,
+  check: () => ({ name: 'log', state: 'well' }),
   ended: new Promise(() => undefined),
   close: () => Promise.resolve(),
 };
@@ -42,7 +44,7 @@ export const keepCurrent = async (
   };
   const lag = headLag(store, lowest);
   return {
-    isCurrent: () => lag.ms() <= MAX_LAG_MS,
+    check: () => lagCheck('log', lag, { maxMs: MAX_LAG_MS, otherwise: 'down' }),
     ended: warm.ended,
     close: async () => {
       lag.close();

@@ -3,6 +3,7 @@ import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
+import type { Check } from '../gateway/readiness.js';
 import { routeTable } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
@@ -31,14 +32,16 @@ const limitsOf = (totalBytes: number): RoomLimits => ({
   patienceMs: PATIENCE_MS,
 });
 
+const GOING: Check = { name: 'process', state: 'down', why: 'it is going: it takes no new calls' };
+
 /** What the transports ask of the process. */
 export type Hosted = {
   readonly logId: string;
   readonly logger: Logger;
   /** Absent where no links are served. */
   readonly uploads?: Uploads;
-  /** Whether it is current; it is not ready otherwise. */
-  readonly isReady: () => boolean;
+  /** How its parts are. */
+  readonly checks: () => readonly Check[];
 };
 
 /** What of the process is served, and who is asked whether it is ready. */
@@ -57,7 +60,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       requests,
       positions: positionTokens(logId),
       logger,
-      isReady: () => state.isOpen && asked.isReady(),
+      checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,

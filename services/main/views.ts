@@ -9,6 +9,8 @@ import type { ViewsThreadData, ViewsThreadMessage } from './views-thread.js';
 export interface RunningViews extends Views {
   /** How far behind the views were when they last moved, in milliseconds. */
   lagMs(): number;
+  /** Why they cannot be written now; nothing where they can. */
+  trouble(): string | undefined;
   /** Rejects when the views cannot go on. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -38,18 +40,21 @@ export const startViews = async (data: ViewsThreadData, logger: Logger): Promise
   const sayWhenBehind = lagWarning(logger);
   let lagMs = 0;
   let parked = 0;
+  let trouble: string | undefined;
   const hear = (message: ViewsThreadMessage): void => {
     if ('startOver' in message) {
       logger.warn(`${message.startOver}: they are folded from the log again`);
       return;
     }
     if ('unavailable' in message) {
+      trouble = message.unavailable;
       // The first time, and then less and less often.
       if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
       return;
     }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
     ({ lagMs, parked } = message);
+    trouble = undefined;
     views.advance(message.position);
     sayWhenBehind(lagMs);
   };
@@ -63,6 +68,7 @@ export const startViews = async (data: ViewsThreadData, logger: Logger): Promise
   return {
     ...views,
     lagMs: () => lagMs,
+    trouble: () => trouble,
     failed,
     close: async () => {
       const ended = once(worker, 'exit');

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from './configuration.js';
+import { said, viewsCheck } from './checks.js';
 import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
@@ -30,18 +32,15 @@ export type Working = {
 
 /** A part of the process: what it does, until it is closed. */
 type Part = {
-  readonly isReady: () => boolean;
+  readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];
   readonly close: () => Promise<void>;
 };
 
-/** Views that are further behind are not what a load balancer, or a rollout, should count on. */
-const MAX_VIEWS_LAG_MS = 5_000;
-
 const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
   const lag = headLag(log.store, () => views.position());
   return {
-    isReady: () => lag.ms() <= MAX_VIEWS_LAG_MS,
+    checks: () => [viewsCheck(lag, views.trouble(), 'down')],
     ends: [views.failed],
     close: async () => {
       lag.close();
@@ -60,7 +59,7 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
   const reactors = startReactors({ configuration, directory, store, sessions, executions, slots, logger });
   const egress = await startExport(configuration, source, logger);
   return {
-    isReady: keeping.isCurrent,
+    checks: () => [keeping.check(), egress.check()],
     ends: [keeping.ended, reactors.ended, egress.failed],
     close: async () => {
       for (const part of [egress, reactors, keeping]) await part.close();
@@ -85,8 +84,8 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
   ];
   const { directory, log } = foundation;
   const { logId } = log.store;
-  const isReady = (): boolean => parts.every((part) => part.isReady());
-  const probes = await startProbes(configuration, { logId, logger, isReady });
+  const checks = (): readonly Check[] => said(parts.flatMap((part) => part.checks()));
+  const probes = await startProbes(configuration, { logId, logger, checks });
   return {
     http: probes.http,
     data: directory,

@@ -355,6 +355,25 @@ describe('the health check', () => {
     expect((await health('other')).error!.code).toBe(status.NOT_FOUND);
   });
 
+  it('tells its watchers when calls should stay away, and when they may come again', async () => {
+    let state: 'well' | 'down' = 'well';
+    const own = await overGrpc(routes, [], { checks: () => [{ name: 'log', state }] });
+    const raw = (bytes: Buffer) => bytes;
+    const seen: Serving[] = [];
+    const stream = own.client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', raw, raw, Buffer.alloc(0));
+    stream.on('error', () => undefined);
+    stream.on('data', (bytes: Buffer) => void seen.push(fromBinary(HealthCheckResponseSchema, bytes).status));
+    await expect.poll(() => seen).toEqual([Serving.SERVING]);
+    state = 'down';
+    await expect.poll(() => seen, { timeout: 4_000 }).toEqual([Serving.SERVING, Serving.NOT_SERVING]);
+    state = 'well';
+    await expect.poll(() => seen.length, { timeout: 4_000 }).toBe(3);
+    expect(seen.at(-1)).toBe(Serving.SERVING);
+    stream.cancel();
+    own.client.close();
+    await own.server.close({ drainMs: 100 });
+  }, 20_000);
+
   it('tells its watchers when the server goes', async () => {
     const own = await overGrpc(routes);
     const raw = (bytes: Buffer) => bytes;

@@ -442,9 +442,25 @@ describe('paths that are no RPC', () => {
   });
 
   it('/readyz says when no calls should come', async () => {
-    const own = await overHttp(routes, [], { isReady: () => false });
-    expect((await own.get('/readyz')).status).toBe(503);
-    expect((await own.get('/healthz')).status).toBe(200);
+    const own = await overHttp(routes, [], {
+      checks: () => [{ name: 'log', state: 'down', why: 'it cannot be reached' }],
+    });
+    const refused = await own.get('/readyz');
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toEqual({
+      ready: false,
+      checks: { log: { state: 'down', why: 'it cannot be reached' } },
+    });
+    const alive = await own.get('/healthz');
+    expect([alive.status, await alive.json()]).toEqual([200, { alive: true }]);
+    await own.close();
+  });
+
+  it('/readyz says what is degraded, and takes calls all the same', async () => {
+    const own = await overHttp(routes, [], { checks: () => [{ name: 'export', state: 'degraded', lagMs: 9_000 }] });
+    const answer = await own.get('/readyz');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ ready: true, checks: { export: { state: 'degraded', lagMs: 9_000 } } });
     await own.close();
   });
 });

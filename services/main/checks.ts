@@ -1,0 +1,76 @@
+import type { ReadStore } from '../../projections/kernel/read-store.js';
+import type { Views } from '../../projections/kernel/views.js';
+import type { Check, CheckState } from '../gateway/readiness.js';
+import type { EventLog } from '../kernel/event-store.js';
+import { headLag, type HeadLag } from './head-lag.js';
+
+/** Views that are further behind are not what a load balancer, or a rollout, should count on. */
+const MAX_VIEWS_LAG_MS = 5_000;
+
+/** Between two questions to the read store. */
+const ASK_EVERY_MS = 1_000;
+
+/** The checks that there are. */
+export const said = (checks: readonly (Check | undefined)[]): readonly Check[] =>
+  checks.filter((check) => check !== undefined);
+
+/** How somebody is who follows the log: well within so many milliseconds. */
+export const lagCheck = (
+  name: string,
+  lag: HeadLag,
+  { maxMs, otherwise }: { readonly maxMs: number; readonly otherwise: CheckState },
+): Check => {
+  const lagMs = Math.round(lag.ms());
+  if (lagMs <= maxMs) return { name, state: 'well', lagMs };
+  const trouble = lag.trouble();
+  return { name, state: otherwise, why: trouble ?? `it is more than ${maxMs} ms behind the log`, lagMs };
+};
+
+/** How the views are: by how far they are behind, and by why they cannot be written. */
+export const viewsCheck = (lag: HeadLag, trouble: string | undefined, otherwise: CheckState): Check => {
+  const check = lagCheck('views', lag, { maxMs: MAX_VIEWS_LAG_MS, otherwise });
+  return trouble === undefined ? check : { ...check, state: otherwise, why: trouble };
+};
+
+/** What is said of the views by a process that serves without them what does not need them. */
+export type ViewsWatch = { readonly checks: () => readonly Check[]; readonly close: () => Promise<void> };
+
+/**
+ * Watches the views and where they are kept. A process that serves the interface is ready without them: it takes
+ * commands, and says of a read that needs them that they are not there.
+ */
+export const watchViews = (
+  log: Pick<EventLog, 'head'>,
+  { views, readStore }: { readonly views: Views; readonly readStore: ReadStore },
+): ViewsWatch => {
+  const lag = headLag(log, () => views.position());
+  let trouble: string | undefined;
+  let asking = Promise.resolve();
+  const ask = async (): Promise<void> => {
+    try {
+      await readStore.parked(); // cheap, and asked of where the views are
+      trouble = undefined;
+    } catch (error) {
+      trouble = error instanceof Error ? error.message : String(error);
+    }
+  };
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    asking = ask().finally(() => (isAsking = false));
+  }, ASK_EVERY_MS);
+  timer.unref();
+  const store = (): Check =>
+    trouble === undefined
+      ? { name: 'read-store', state: 'well' }
+      : { name: 'read-store', state: 'degraded', why: trouble };
+  return {
+    checks: () => [store(), viewsCheck(lag, undefined, 'degraded')],
+    close: async () => {
+      clearInterval(timer);
+      lag.close();
+      await asking;
+    },
+  };
+};

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Readiness, readiness, untilCheck } from '../support/health.js';
+import { type Parts, startParts } from '../support/roles.js';
+
+const LIMIT_MS = 120_000;
+
+let parts: Parts;
+
+const http = (name: string): string => parts.part(name).server().ready.http;
+const states = ({ checks }: Readiness): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check?.state]));
+
+beforeAll(async () => {
+  parts = await startParts(['api', 'projector', 'reactor']);
+}, LIMIT_MS);
+afterAll(() => parts.close(), LIMIT_MS);
+
+describe('health checks of a control plane of many processes', () => {
+  it.each([
+    ['api-1', { log: 'well', 'read-store': 'well', views: 'well' }],
+    ['projector-1', { views: 'well' }],
+    ['reactor-1', { log: 'well' }],
+  ])('name what %s stands on', async (name, expected) => {
+    const [check = ''] = Object.keys(expected);
+    const body = await untilCheck(http(name), check, 'well');
+    expect([body.ready, states(body)]).toEqual([true, expected]);
+  });
+
+  it.each([
+    ['api-1', 'log'],
+    ['projector-1', 'views'],
+    ['reactor-1', 'log'],
+  ])('say of %s that it gets no calls while the log cannot be reached, and when it can again', async (name, check) => {
+    await parts.log.kill();
+    const body = await untilCheck(http(name), check, 'down');
+    expect(body.ready).toBe(false);
+    expect(body.checks[check]?.why).toMatch(/log|event store/u);
+    expect((await fetch(`${http(name)}/healthz`)).status).toBe(200);
+    await parts.log.start();
+    expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
+  });
+
+  it('end with the process, which answers no more calls', async () => {
+    const part = parts.part('projector-1');
+    expect((await readiness(http('projector-1'))).ready).toBe(true);
+    expect(await part.stop()).toBe(0);
+    await expect(fetch(`${http('projector-1')}/readyz`)).rejects.toThrow();
+    await part.start();
+  });
+});

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+
+import { readStoreLocation } from '../../projections/store/mongo/location.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { CHECKOUT, flightlog, freePort, start } from '../support/command.js';
+import { register } from '../support/control-plane.js';
+import { fixtureFolder } from '../support/fixtures.js';
+import { untilCheck } from '../support/health.js';
+import { helloRequest } from '../support/hello.js';
+import { newPrefix } from '../support/kafka-server.js';
+import { dropDatabase, newMongoLocation, mongoUrl } from '../support/mongo-server.js';
+import { startProxy } from '../support/proxy.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const { method } = AdminService;
+
+/** How long a server is away; the outage is the input here, and nothing waits for it to have an effect. */
+const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 6) * 1_000;
+const LIMIT_MS = 180_000 + 2 * STOPPED_MS;
+
+const libraries = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
+
+const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
+
+/** Launches one execution after another, without a pause, while something is going on; answers their names. */
+const launching = async (api: Transport, prefix: string, meanwhile: Promise<unknown>): Promise<readonly string[]> => {
+  const state = { isOver: false };
+  const over = meanwhile.finally(() => (state.isOver = true));
+  const names: string[] = [];
+  while (!state.isOver) {
+    const name = `${prefix}-${names.length}`;
+    const { code, message } = await api.refused(method.createExecution, helloRequest(name));
+    if (code !== 'OK') throw new Error(`${name}: ${code}: ${message}`);
+    names.push(name);
+  }
+  await over;
+  return names;
+};
+
+const started = async (data: string, args: readonly string[], env = {}): Promise<[ServerProcess, Transport]> => {
+  const server = await startServerProcess({ data, args, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
+  const api = overGrpc(server.ready);
+  await register(api, [fixtureFolder('01-hello')]);
+  return [server, api];
+};
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'flightlog-stopped-'));
+
+describe.skipIf(mongoUrl === undefined)('a read store that is away for a while, under load', () => {
+  it(
+    'keeps no command from being accepted, and has all that was recorded afterwards',
+    async () => {
+      const folder = newFolder();
+      const location = newMongoLocation();
+      const proxy = await startProxy(new URL(location.url).host);
+      // Not by what the server calls itself, which would lead past the proxy.
+      const url = `mongodb://${proxy.address}/${location.database}?directConnection=true&serverSelectionTimeoutMS=500`;
+      expect(readStoreLocation(url)).toMatchObject({ kind: 'mongodb' });
+      const [server, api] = await started(folder, ['--read-store', url]);
+      const away = async (): Promise<void> => {
+        proxy.shut();
+        const body = await untilCheck(server.ready.http, 'read-store', 'degraded');
+        expect(body.ready).toBe(true);
+        expect(body.checks['read-store']?.why).toContain('read store mongodb://');
+        await setTimeout(STOPPED_MS);
+        proxy.open();
+      };
+      const names = await launching(api, 'views', away());
+      expect(names.length).toBeGreaterThan(10);
+      await untilCheck(server.ready.http, 'read-store', 'well');
+      expect((await untilCheck(server.ready.http, 'views', 'well')).ready).toBe(true);
+      for (const name of [names[0] ?? '', names.at(-1) ?? ''])
+        expect((await api.refused(method.getExecution, { id: idOf(name) })).code, name).toBe('OK');
+      const listed = await until(
+        () => api.call(method.listExecutions, { id: idOf(''), limit: names.length + 1 }),
+        ({ executions }) => executions.length >= names.length,
+      );
+      expect(listed.executions.map(({ id }) => id?.name).sort()).toEqual([...names].sort());
+      api.close();
+      expect(await server.stop()).toBe(0);
+      await proxy.close();
+      await dropDatabase(location);
+      rmSync(folder, { recursive: true });
+    },
+    LIMIT_MS,
+  );
+});
+
+describe.skipIf(libraries === undefined)('a broker that is away for a while, under load', () => {
+  it(
+    'has each event once afterwards, and its lag is to be seen meanwhile',
+    async () => {
+      const folder = newFolder();
+      const [port, controller, sasl] = [await freePort(), await freePort(), await freePort()];
+      const brokers = `127.0.0.1:${port}`;
+      const program = join(CHECKOUT, 'test/services/kafka-broker');
+      const startBroker = async () => {
+        const args = [libraries ?? '', join(folder, 'kafka'), port, controller, sasl].map(String);
+        const broker = start(program, args);
+        await broker.said('Kafka Server started');
+        return broker;
+      };
+      let broker = await startBroker();
+      const prefix = newPrefix();
+      const data = join(folder, 'data');
+      const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
+      const [server, api] = await started(data, ['--kafka', brokers], env);
+      const away = async (): Promise<void> => {
+        broker.child.kill('SIGKILL');
+        await broker.ended;
+        const body = await untilCheck(server.ready.http, 'export', 'degraded');
+        expect(body.ready).toBe(true);
+        await setTimeout(STOPPED_MS);
+        await until(
+          () => untilCheck(server.ready.http, 'export', 'degraded'),
+          ({ checks }) => (checks['export']?.lagMs ?? 0) > 5_000,
+        );
+        broker = await startBroker();
+      };
+      const names = await launching(api, 'events', away());
+      expect(names.length).toBeGreaterThan(10);
+      await until(
+        () => untilCheck(server.ready.http, 'export', 'well'),
+        ({ checks }) => checks['export']?.lagMs === 0,
+      );
+      api.close();
+      expect(await server.stop()).toBe(0);
+      const args = ['export', 'reconcile', '--data', data, '--kafka', brokers];
+      const { code, stdout, stderr } = await flightlog(args, { env }).ended;
+      const found = JSON.parse(stdout) as { readonly expected: number };
+      expect(found, stderr).toMatchObject({ missing: 0, doubled: 0, reordered: 0, found: found.expected });
+      expect(found.expected).toBeGreaterThan(names.length);
+      expect(code).toBe(0);
+      broker.child.kill('SIGKILL');
+      await broker.ended;
+      rmSync(folder, { recursive: true });
+    },
+    LIMIT_MS,
+  );
+});
