@@ -13,6 +13,7 @@ import {
   shapeOf,
   VARINT,
 } from './wire-shape.js';
+import { isTimeInRange } from './wire-time.js';
 
 /** Messages in messages that are accepted, the outermost one counted. */
 const MAX_DEPTH = 100;
@@ -111,6 +112,12 @@ const checkPacked = (walk: Walk, wireType: number, end: number): boolean => {
   return true;
 };
 
+const checkTime = (walk: Walk, { shape, inRange }: FieldShape, end: number, depth: number): boolean => {
+  const start = walk.at;
+  if (!checkMessage(walk, shape, end, depth)) return false;
+  return inRange === undefined || isTimeInRange(walk.bytes, start, end, inRange) || fail(walk, 'is out of range');
+};
+
 const checkLength = (walk: Walk, field: FieldShape, outerEnd: number, depth: number): boolean => {
   const length = readUint32(walk, outerEnd);
   if (length < 0) return fail(walk, 'has a length that is not one');
@@ -121,6 +128,8 @@ const checkLength = (walk: Walk, field: FieldShape, outerEnd: number, depth: num
       return checkText(walk, end);
     case 'message':
       return checkMessage(walk, field.shape, end, depth + 1);
+    case 'time':
+      return checkTime(walk, field, end, depth + 1);
     case 'entry': // the pair that a map is made of is no level of its own
       return checkMessage(walk, field.shape, end, depth);
     case 'packed':
@@ -161,7 +170,8 @@ const checkMessage = (walk: Walk, shape: Shape, end: number, depth: number): boo
  * Says what keeps bytes from being a message of a type, without decoding them.
  *
  * Everything that a decoder may stumble over is found: a value that ends early, text that is not UTF-8, a wire type
- * that is not the field's, a message nested deeper than {@link MAX_DEPTH}. Unknown fields are no fault.
+ * that is not the field's, a message nested deeper than {@link MAX_DEPTH}; and a time or duration that there is none
+ * of, which no answer in JSON could show. Unknown fields are no fault.
  *
  * @returns `undefined` when nothing does; else which field, what, and at which byte.
  * @see https://protobuf.dev/programming-guides/encoding/

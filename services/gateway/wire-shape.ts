@@ -1,5 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 
+import { type InRange, rangeOf } from '../kernel/time-range.js';
+
 /** How a value stands on the wire. */
 export const VARINT = 0;
 export const FIXED64 = 1;
@@ -9,7 +11,7 @@ export const GROUP_END = 4;
 export const FIXED32 = 5;
 
 /** What stands between the length and the end of a length-delimited field; `number` has no such form, `packed` may. */
-type Inside = 'bytes' | 'text' | 'message' | 'entry' | 'packed' | 'number';
+type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';
 
 /** What the wire may hold under one field number. */
 export type FieldShape = {
@@ -19,6 +21,8 @@ export type FieldShape = {
   readonly inside: Inside;
   /** The fields of a message or map entry. */
   readonly shape: Shape;
+  /** Of a time or duration. */
+  readonly inRange?: InRange;
 };
 
 /** The fields of a message by number; a number that is not there is unknown, and skipped. */
@@ -66,6 +70,9 @@ const valueShape = (name: string, { scalar, message }: ValueOf, isList = false):
 };
 
 const fieldShape = (field: DescField): FieldShape => {
+  const inRange = rangeOf(field);
+  if (inRange && field.fieldKind !== 'map' && field.message)
+    return { ...messageShape(field.name, field.message), inside: 'time', inRange };
   if (field.fieldKind !== 'map') return valueShape(field.name, field, field.fieldKind === 'list');
   const entry: Shape = new Map([
     [1, scalarShape('key', field.mapKey, false)],

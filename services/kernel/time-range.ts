@@ -7,28 +7,34 @@ const DURATION = 'google.protobuf.Duration';
 const ELSEWHERE: ReadonlySet<string> = new Set(['platformidl.core.Primitive', 'google.protobuf.Struct']);
 
 /** 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
-const FIRST_SECOND = -62_135_596_800n;
-const LAST_SECOND = 253_402_300_799n;
+const FIRST_SECOND = -62_135_596_800;
+const LAST_SECOND = 253_402_300_799;
 /** Some 10,000 years; source: google/protobuf/duration.proto. */
-const MAX_DURATION = 315_576_000_000n;
+const MAX_DURATION = 315_576_000_000;
 const NANOS = 1_000_000_000;
 
 type Time = { readonly seconds: bigint; readonly nanos: number };
 
-const isTimestamp = ({ seconds, nanos }: Time): boolean =>
+/** Whether there is such a time or duration. Seconds beyond 2^53 need not be exact: there are none. */
+export type InRange = (seconds: number, nanos: number) => boolean;
+
+const isTimestamp: InRange = (seconds, nanos) =>
   seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
 
 /** Both parts have the same sign. */
-const isDuration = ({ seconds, nanos }: Time): boolean =>
-  seconds >= -MAX_DURATION &&
-  seconds <= MAX_DURATION &&
+const isDuration: InRange = (seconds, nanos) =>
+  Math.abs(seconds) <= MAX_DURATION &&
   Math.abs(nanos) < NANOS &&
-  (seconds === 0n || nanos === 0 || seconds > 0n === nanos > 0);
+  (seconds === 0 || nanos === 0 || seconds > 0 === nanos > 0);
 
-const CHECKS: Readonly<Record<string, (time: Time) => boolean>> = { [TIMESTAMP]: isTimestamp, [DURATION]: isDuration };
+const CHECKS: Readonly<Record<string, InRange>> = { [TIMESTAMP]: isTimestamp, [DURATION]: isDuration };
 
 const innerOf = (field: DescField): DescMessage | undefined =>
   field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
+
+/** What a time or duration in a field is held against; `undefined` where it holds neither, or a literal. */
+export const rangeOf = (field: DescField): InRange | undefined =>
+  ELSEWHERE.has(field.parent.typeName) ? undefined : CHECKS[innerOf(field)?.typeName ?? ''];
 
 const holding = new WeakMap<DescMessage, boolean>();
 
@@ -68,7 +74,8 @@ const wrongIn = (message: ReflectMessage): string | undefined => {
     if (!message.isSet(field)) continue;
     for (const value of valuesOf(message, field)) {
       const check = CHECKS[value.desc.typeName];
-      const isGood = check === undefined || check(value.message as Message & Time);
+      const { seconds, nanos } = value.message as Message & Time;
+      const isGood = check === undefined || check(Number(seconds), nanos);
       const inner = check === undefined ? wrongIn(value) : undefined;
       if (!isGood) return field.name;
       if (inner !== undefined) return `${field.name}.${inner}`;

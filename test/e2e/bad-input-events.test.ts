@@ -155,6 +155,22 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
   });
 });
 
+describe('an event with a time that there is none of', () => {
+  const far = { seconds: 253_402_300_800n };
+
+  it.each([
+    ['reported_at', { reportedAt: far }],
+    ['ttl', { logs: [{ uri: 'u', ttl: { seconds: 1n, nanos: -1 } }] }],
+    ['occurred_at', { reasons: [{ reason: 'r', occurredAt: far }] }],
+  ])('is refused, with the field named: %s', async (field, content) => {
+    const id = await launchHello(plane.grpc, `no-such-${field.replace('_', '-')}`);
+    await plane.grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+    const report = taskReport(id, 'n0', { phase: TaskPhase.RUNNING, ...content });
+    const { code, message } = await plane.unchanged(() => plane.grpc.refused(method.createTaskEvent, report));
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(`${field} is out of range`)]);
+  });
+});
+
 describe('many at the same time', () => {
   const both = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
     Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));

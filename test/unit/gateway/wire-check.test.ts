@@ -1,4 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { WireType } from '@bufbuild/protobuf/wire';
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -30,6 +32,9 @@ const event = create(TaskExecutionEventRequestSchema, {
   },
 });
 const bytes = toBinary(TaskExecutionEventRequestSchema, event);
+
+const isTime = ({ seconds, nanos }: Timestamp): boolean =>
+  nanos >= 0 && nanos < 1e9 && seconds >= -62_135_596_800n && seconds < 253_402_300_800n;
 
 const decodes = (changed: Uint8Array): boolean => {
   try {
@@ -79,5 +84,38 @@ describe('the check of bytes on the wire', () => {
     const broken = Buffer.from(text, 'latin1');
     broken[broken.indexOf(Buffer.from('größe')) + 2] = 0xff;
     expect(wireFault(TaskExecutionEventRequestSchema, broken)).toMatch(/^event\.task_id\.name is not valid UTF-8/);
+  });
+
+  const reported = (reportedAt: object, logs: readonly object[] = []) =>
+    wireFault(
+      TaskExecutionEventRequestSchema,
+      toBinary(
+        TaskExecutionEventRequestSchema,
+        create(TaskExecutionEventRequestSchema, { event: { reportedAt, logs: [...logs] } }),
+      ),
+    );
+
+  it('names times and durations that there are none of', () => {
+    const outOfRange = /^event\.reported_at is out of range/;
+    for (const time of [{ seconds: 253_402_300_800n }, { seconds: -62_135_596_801n }, { nanos: -1 }, { nanos: 1e9 }])
+      expect(reported(time)).toMatch(outOfRange);
+    expect(reported({}, [{}, { ttl: { seconds: 1n, nanos: -1 } }])).toMatch(/^event\.logs\.ttl is out of range/);
+    expect(reported({}, [{ ttl: { seconds: -1n, nanos: -1 } }])).toBeUndefined();
+  });
+
+  it('takes every time that there is, and no other', () => {
+    const edges = fc.constantFrom(-62_135_596_801n, -62_135_596_800n, -1n, 0n, 253_402_300_799n, 253_402_300_800n);
+    const time = fc.record({
+      seconds: fc.oneof(edges, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+      nanos: fc.oneof(fc.constantFrom(-1, 0, 999_999_999, 1_000_000_000), fc.integer()),
+    });
+    fc.assert(
+      fc.property(time, fc.boolean(), (each, hasUnknown) => {
+        const message = create(TimestampSchema, each);
+        if (hasUnknown) message.$unknown = [{ no: 9, wireType: WireType.Varint, data: Uint8Array.of(1) }];
+        expect(reported(message) === undefined).toBe(isTime(message));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
