@@ -1,4 +1,5 @@
 import type { LaunchPlanSpec } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { ExecutionCreateRequest } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { ClusterAssignment } from '../../proto/gen/platformidl/admin/cluster_assignment_pb.js';
 import type {
   ExecutionClusterLabel,
@@ -10,6 +11,7 @@ import type {
 import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
@@ -75,6 +77,33 @@ export interface Attributes {
     readonly domain: string;
     readonly workflow: string;
   }): Promise<LaunchAttributes>;
+}
+
+/** What the inputs of an execution are held against. */
+export type ExpectedInputs = { readonly expected: ParameterMap; readonly fixed: LiteralMap | undefined };
+
+/** What an execution runs with and what its caller gave, each the bytes of a map; or what is wrong with it. */
+export type LaunchInputs =
+  { readonly inputs: Uint8Array; readonly userInputs: Uint8Array } | { readonly problem: string };
+
+/** Launches whose inputs are too large to be read between other calls. */
+export interface LargeLaunches {
+  /** What is larger than this is taken so, in bytes. */
+  readonly aboveBytes: number;
+
+  /**
+   * The request without its inputs, and those as they came.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT when it is no request; RESOURCE_EXHAUSTED when it is large without its inputs.
+   */
+  read(request: Uint8Array): { readonly request: ExecutionCreateRequest; readonly inputs: Uint8Array };
+
+  /**
+   * Checks and completes inputs, on a thread of its own.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT when they are no map; RESOURCE_EXHAUSTED when too many wait.
+   */
+  inputs(given: Uint8Array, against: ExpectedInputs): Promise<LaunchInputs>;
 }
 
 /** Makes a task launchable by itself. */

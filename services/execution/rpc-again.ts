@@ -20,7 +20,7 @@ import { type Call, RpcError } from '../kernel/rpc.js';
 import { executionStream } from './aggregate.js';
 import type { ExecutionId } from './envelope.js';
 import { phaseName, WORKFLOW } from './phases.js';
-import { createExecution, type CreateServices } from './rpc-create.js';
+import { createExecution, type CreateServices, type GivenInputs } from './rpc-create.js';
 import { beginningOf, executionIdOf } from './rpc-lineage.js';
 import { executionAbsent, executionText } from './rpc-refusals.js';
 
@@ -28,22 +28,23 @@ export type AgainServices = CreateServices & { readonly payloads: PayloadStore }
 
 type Changes = { readonly name: string; readonly change: (spec: ExecutionSpec, metadata: ExecutionMetadata) => void };
 
+type Again = { readonly request: ExecutionCreateRequest; readonly given: GivenInputs };
+
 /** The request of an execution once more: the same inputs and versions, and what may change. */
 const requestAgain = async (
-  { payloads }: AgainServices,
+  { payloads, largeLaunches }: AgainServices,
   id: ExecutionId,
   original: ExecutionCreated,
   { name, change }: Changes,
-): Promise<ExecutionCreateRequest> => {
+): Promise<Again> => {
   const spec = original.spec === undefined ? create(ExecutionSpecSchema) : clone(ExecutionSpecSchema, original.spec);
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
   metadata.referenceExecution = create(WorkflowExecutionIdentifierSchema, id);
   change(spec, metadata);
-  const inputs =
-    original.userInputs === undefined
-      ? create(LiteralMapSchema)
-      : fromBinary(LiteralMapSchema, await bytesOf(original.userInputs, payloads));
-  return create(ExecutionCreateRequestSchema, { project: id.project, domain: id.domain, name, spec, inputs });
+  const { userInputs } = original;
+  const bytes = userInputs === undefined ? new Uint8Array() : await bytesOf(userInputs, payloads);
+  const request = create(ExecutionCreateRequestSchema, { project: id.project, domain: id.domain, name, spec });
+  return { request, given: bytes.length > largeLaunches.aboveBytes ? bytes : fromBinary(LiteralMapSchema, bytes) };
 };
 
 export const relaunchExecution = async (
@@ -60,7 +61,7 @@ export const relaunchExecution = async (
       spec.overwriteCache = request.overwriteCache;
     },
   });
-  return createExecution(services, again, call);
+  return createExecution(services, again.request, again.given, call);
 };
 
 const RECOVERABLE: readonly number[] = [WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT];
@@ -98,5 +99,5 @@ export const recoverExecution = async (
       withParentOf(metadata, request);
     },
   });
-  return createExecution(services, again, call);
+  return createExecution(services, again.request, again.given, call);
 };

@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 
 import type { Notification } from '../../proto/gen/platformidl/admin/common_pb.js';
 import {
@@ -15,7 +15,7 @@ import {
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type ExecutionCreated, ExecutionCreatedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { resolveInputs } from '../compiler/execution-inputs.js';
+import { launchInputs } from '../compiler/launch-inputs.js';
 import { literalMapProblem } from '../compiler/literal-map.js';
 import { contextOf, recordedBefore } from '../kernel/command-context.js';
 import { assertLabels } from '../kernel/labels.js';
@@ -25,6 +25,7 @@ import { executionStream } from './aggregate.js';
 import type { ExecutionId } from './envelope.js';
 import { assertExecutionName, generatedName, nameOfKey } from './execution-name.js';
 import { namespaceOf } from './platform.js';
+import type { LargeLaunches, LaunchInputs } from './ports.js';
 import { assertConfig, configured, type ConfigServices } from './rpc-config.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './rpc-lineage.js';
 import { refusalError } from './rpc-refusals.js';
@@ -36,17 +37,17 @@ export type CreateServices = TargetServices &
   ConfigServices &
   SlotServices & {
     readonly random: (bytes: number) => Uint8Array;
+    readonly largeLaunches: LargeLaunches;
   };
 
-const invalidArgument = (problem: string | undefined): void => {
-  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
-};
+/** What a caller gives: a map, or the bytes of a large one. */
+export type GivenInputs = LiteralMap | Uint8Array;
 
 const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
   notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
 
 /** Older clients send inputs inside the spec. */
-const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
+export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
   const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the web console still sends it
   return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
@@ -56,7 +57,6 @@ const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
 type Sound = {
   readonly spec: ExecutionSpec;
   readonly launches: Identifier;
-  readonly inputs: LiteralMap;
 };
 
 const assertPlace = async ({ projects }: CreateServices, { project, domain, name }: ExecutionId): Promise<void> => {
@@ -67,23 +67,37 @@ const assertPlace = async ({ projects }: CreateServices, { project, domain, name
   if (barred !== undefined) throw barred;
 };
 
-const soundOf = (request: ExecutionCreateRequest): Sound => {
-  const { spec } = request;
+const invalidArgument = (problem: string): RpcError => new RpcError('INVALID_ARGUMENT', problem);
+
+/** A large map is looked at where it is completed. */
+const assertLiterals = (given: GivenInputs): void => {
+  const problem = given instanceof Uint8Array ? undefined : literalMapProblem('inputs', given);
+  if (problem !== undefined) throw invalidArgument(problem);
+};
+
+const soundOf = ({ spec }: ExecutionCreateRequest, given: GivenInputs): Sound => {
   if (spec === undefined) throw missing('spec');
   const launches = assertLaunchable(spec.launchPlan);
-  const inputs = givenInputs(request);
-  invalidArgument(literalMapProblem('inputs', inputs));
+  assertLiterals(given);
   assertNotifications(requestedNotifications(spec));
   assertLabels(spec.labels);
   assertConfig(spec);
-  return { spec, launches, inputs };
+  return { spec, launches };
 };
 
-const resolvedInputs = (target: Target, given: LiteralMap): LiteralMap => {
+type Inputs = Exclude<LaunchInputs, { readonly problem: string }>;
+
+const resolvedInputs = async (
+  { largeLaunches }: CreateServices,
+  target: Target,
+  given: GivenInputs,
+): Promise<Inputs> => {
   const fixed = target.kind === 'launch-plan' ? target.spec.fixedInputs : undefined;
-  const resolved = resolveInputs(target.expectedInputs, fixed, given);
-  if ('problem' in resolved) throw new RpcError('INVALID_ARGUMENT', resolved.problem);
-  return resolved.inputs;
+  const against = { expected: target.expectedInputs, fixed };
+  const isLarge = given instanceof Uint8Array;
+  const resolved = isLarge ? await largeLaunches.inputs(given, against) : launchInputs(given, against);
+  if ('problem' in resolved) throw invalidArgument(resolved.problem);
+  return resolved;
 };
 
 /** An explicitly empty list still takes that of the launch plan. */
@@ -99,7 +113,7 @@ type Context = {
   readonly principal: string;
   readonly target: Target;
   /** With the defaults and what is fixed. */
-  readonly inputs: LiteralMap;
+  readonly inputs: Inputs;
   readonly inherited: Inherited;
 };
 
@@ -135,14 +149,13 @@ const storedSpec = (
 const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
   const { id, target, inputs } = context;
   const { config, engine, read } = await configured(services, sound.spec, context);
-  const userInputs = toBinary(LiteralMapSchema, sound.inputs);
   return create(ExecutionCreatedSchema, {
     id,
     spec: storedSpec(services, sound.spec, config, context),
     workflowId: target.workflowId,
     ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
-    inputs: { content: { case: 'inline', value: toBinary(LiteralMapSchema, inputs) } },
-    userInputs: { content: { case: 'inline', value: userInputs } },
+    inputs: { content: { case: 'inline', value: inputs.inputs } },
+    userInputs: { content: { case: 'inline', value: inputs.userInputs } },
     notifications: [...resolvedNotifications(sound.spec, target)],
     config,
     engine,
@@ -169,13 +182,14 @@ const answer = (id: ExecutionId, call: Call, position: bigint): ExecutionCreateR
 };
 
 /**
- * Launches what a request names.
+ * Launches what a request names, with what its caller gives beside it.
  *
  * @throws {RpcError} as the interface says; nothing has been recorded then.
  */
 export const createExecution = async (
   services: CreateServices,
   request: ExecutionCreateRequest,
+  given: GivenInputs,
   call: Call,
 ): Promise<ExecutionCreateResponse> => {
   const id = idOf(services, request, call);
@@ -184,9 +198,9 @@ export const createExecution = async (
   if (before !== undefined) return answer(id, call, before);
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });
-  const sound = soundOf(request);
+  const sound = soundOf(request, given);
   const target = await targetOf(services, sound.launches);
-  const inputs = resolvedInputs(target, sound.inputs);
+  const inputs = await resolvedInputs(services, target, given);
   const inherited = await inheritanceOf(services, sound.spec.metadata);
   const created = await createdOf(services, sound, { id, principal: call.principal, target, inputs, inherited });
   await target.prepare();

@@ -87,6 +87,7 @@ export interface Listening {
  */
 export const run = (route: Route, bytes: Uint8Array, call: Call): Promise<Answer<DescMessage>> => {
   const { input } = route.method;
+  if (route.large && bytes.length > route.large.aboveBytes) return route.large.handle(bytes, call);
   if (route.takes === 'message') return route.handle(decode(input, bytes) as never, call);
   assertDecodable(input, bytes);
   return route.handle(bytes as never, call);

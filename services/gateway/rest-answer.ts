@@ -57,10 +57,21 @@ export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown
 
 type Exchange = { readonly request: FastifyRequest; readonly addressed: Addressed; readonly call: OpenCall };
 
+/** A body that is the whole request as bytes, and too large to be decoded here. */
+const largeBody = ({ request, addressed }: Exchange): Uint8Array | undefined => {
+  const { binding, values } = addressed.match;
+  const { large } = binding.endpoint.route ?? {};
+  if (!large || !binding.hasBody || values.length > 0 || dialectsOf(request).read.isText) return undefined;
+  const body = bodyOf(request);
+  return body.length > large.aboveBytes ? body : undefined;
+};
+
 const handle = ({ request, addressed, call }: Exchange): Promise<Answer<DescMessage>> => {
   const { binding } = addressed.match;
   const { route } = binding.endpoint;
   if (!route) throw unimplemented(binding.endpoint);
+  const large = largeBody({ request, addressed, call });
+  if (large) return run(route, large, call);
   const message = readRequest(request, addressed, dialectsOf(request).read);
   return route.takes === 'bytes'
     ? run(route, requestBytes(binding, message), call)

@@ -84,12 +84,21 @@ export interface Call {
 /** An answer that is already encoded goes out as it is. */
 export type Answer<Output extends DescMessage> = MessageShape<Output> | Uint8Array;
 
+/** What takes the requests of an RPC that are too large to be decoded between other calls. */
+export type LargeRequests = {
+  /** They are larger than this. */
+  readonly aboveBytes: number;
+  /** @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's: nobody has looked at them before. */
+  readonly handle: (request: Uint8Array, call: Call) => Promise<Answer<DescMessage>>;
+};
+
 /** One RPC and what answers it. */
 export type Route = {
   readonly method: DescMethod;
   /** `message`: the transport decodes the request. `bytes`: the handler takes the request as protobuf bytes. */
   readonly takes: 'message' | 'bytes';
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
+  readonly large?: LargeRequests;
 };
 
 const assertKey = (key: string): void => {
@@ -122,13 +131,20 @@ export const assertTimes = (schema: DescMessage, request: Message): void => {
   if (field !== undefined) throw invalid(field, 'out of range');
 };
 
+const keyedBytes = <Input extends DescMessage>(call: Call, method: DescMethodUnary<Input>, request: Uint8Array): Call =>
+  keyed(call, method, () => contentOf(method.input, request, () => fromBinary(method.input, request)));
+
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: MessageShape<Input>, call: Call) => Promise<Answer<Output>>,
+  large?: LargeRequests,
 ): Route => ({
   method,
   takes: 'message',
+  ...(large && {
+    large: { ...large, handle: (request, call) => large.handle(request, keyedBytes(call, method, request)) },
+  }),
   handle: (request: MessageShape<Input>, call) => {
     assertTimes(method.input, request);
     return handle(
@@ -145,9 +161,5 @@ export const bytesRoute = <Input extends DescMessage, Output extends DescMessage
 ): Route => ({
   method,
   takes: 'bytes',
-  handle: (request: Uint8Array, call) =>
-    handle(
-      request,
-      keyed(call, method, () => contentOf(method.input, request, () => fromBinary(method.input, request))),
-    ),
+  handle: (request: Uint8Array, call) => handle(request, keyedBytes(call, method, request)),
 });

@@ -21,7 +21,7 @@ import { attributeRoutes } from '../attributes/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { mergedConfig } from '../execution/config.js';
-import type { Slots } from '../execution/ports.js';
+import type { LargeLaunches, Slots } from '../execution/ports.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { agentClient } from '../agents/agent-client.js';
 import { agentRoutes } from '../agents/rpc.js';
@@ -63,6 +63,7 @@ export type RouteServices = {
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
   readonly largeWorkflows: LargeWorkflows;
+  readonly largeLaunches: LargeLaunches;
   readonly slots: Slots;
   readonly uploads: UploadStore;
   readonly logger: Logger;
@@ -79,7 +80,6 @@ export const workflowLimits = ({ registration }: Configuration): WorkflowLimits 
 
 const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
   const { configuration, store, payloads, sessions, executions } = services;
-  const { registration } = configuration;
   const platform = platformOf(configuration);
   const readLaunchPlan = (stream: Parameters<Sessions['read']>[1]) => sessions.read(launchPlanAggregate, stream);
   const definitions = registeredDefinitions({ log: store, payloads, readLaunchPlan });
@@ -99,7 +99,7 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
     ...taskRoutes({
       sessions,
       projects,
-      taskTypes: registration.task_types,
+      taskTypes: configuration.registration.task_types,
       limitsOf: async (project, domain) =>
         limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? platform.taskResources }),
     }),
@@ -130,6 +130,7 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
       definitions,
       slots: services.slots,
       singleTasks: { singleTask },
+      largeLaunches: services.largeLaunches,
       attributes: launchAttributes(attributes),
       platform,
       maxOutputBytes: configuration.max_output_bytes,

@@ -10,6 +10,7 @@ import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
 import { openFoundation } from './foundation.js';
+import { largeLaunches } from './large-launches.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { assertPortIsFree } from './ports.js';
 import { startReactors } from './reactors.js';
@@ -85,11 +86,13 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
   const largeWorkflows = largeWorkflowCompiler({ ...source, limits: workflowLimits(configuration) });
+  const launches = largeLaunches();
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
     largeWorkflows,
+    largeLaunches: launches,
     slots,
     uploads: uploads.store,
   });
@@ -107,7 +110,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: what takes calls first, what others stand on last.
   const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
-  const last = [largeWorkflows, current, foundation];
+  const last = [largeWorkflows, launches, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,

@@ -1,4 +1,6 @@
-import { type Call, type Route, RpcError } from '../kernel/rpc.js';
+import type { DescMessage } from '@bufbuild/protobuf';
+
+import { type Answer, type Call, type Route, RpcError } from '../kernel/rpc.js';
 import type { Following } from './live-folds.js';
 
 /** How long a command waits for the position that its caller asks for. */
@@ -10,13 +12,22 @@ const MIN_POSITION_WAIT_MS = 2_000;
  *
  * @throws {RpcError} UNAVAILABLE when it has not come that far in time; nothing is recorded then.
  */
-export const awaitingPosition = (following: Pick<Following, 'reached'>, { method, takes, handle }: Route): Route => ({
-  method,
-  takes,
-  handle: async (request, call: Call) => {
-    const { minPosition } = call;
+export const awaitingPosition = (following: Pick<Following, 'reached'>, route: Route): Route => {
+  const reached = async ({ minPosition }: Call): Promise<void> => {
     if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
       throw new RpcError('UNAVAILABLE', `this process has not come to position ${minPosition.toString()} yet`);
-    return handle(request, call);
-  },
-});
+  };
+  type Handle<Request> = (request: Request, call: Call) => Promise<Answer<DescMessage>>;
+  const awaiting =
+    <Request>(handle: Handle<Request>): Handle<Request> =>
+    async (request, call) => {
+      await reached(call);
+      return handle(request, call);
+    };
+  const { large } = route;
+  return {
+    ...route,
+    handle: awaiting(route.handle),
+    ...(large && { large: { ...large, handle: awaiting(large.handle) } }),
+  };
+};

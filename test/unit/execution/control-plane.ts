@@ -55,6 +55,13 @@ export const openControlPlane = async (folders: readonly string[], settings: rea
         return create(IdentifierSchema, workflow);
       },
     },
+    largeLaunches: {
+      aboveBytes: Infinity,
+      read: () => {
+        throw new Error('nothing is large here');
+      },
+      inputs: () => Promise.reject(new Error('nothing is large here')),
+    },
     attributes: launchAttributes(registry.attributes),
     platform: platformOf(configure(settings)),
     maxOutputBytes: 2 * 1024 * 1024,

@@ -1,0 +1,70 @@
+import { DELIMITED, type Cursor, readLength, readTag, skipValue } from './wire.js';
+
+/** `ExecutionCreateRequest.spec` and `.inputs`, and `ExecutionSpec.inputs`, which older clients send. */
+const SPEC = 4;
+const INPUTS = 5;
+const SPEC_INPUTS = 2;
+
+const MAX_DEPTH = 100;
+const VARINT_BITS = 7;
+
+/** What is left of a message, and the parts of the field that was cut out: of a message, parts count as one. */
+type Cut = { readonly rest: readonly Uint8Array[]; readonly parts: readonly Uint8Array[] };
+
+const join = (parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
+
+const varint = (value: number): number[] => {
+  const bytes: number[] = [];
+  let left = value;
+  for (; left >= 2 ** VARINT_BITS; left = Math.floor(left / 2 ** VARINT_BITS)) bytes.push((left & 0x7f) | 0x80);
+  return [...bytes, left];
+};
+
+/** Cuts a field out of a message; other fields may be changed on the way. */
+const cut = (
+  bytes: Uint8Array,
+  field: number,
+  changed: (field: number, value: Uint8Array) => Uint8Array | undefined = () => undefined,
+): Cut => {
+  const cursor: Cursor = { bytes, pos: 0 };
+  const rest: Uint8Array[] = [];
+  const parts: Uint8Array[] = [];
+  while (cursor.pos < bytes.length) {
+    const start = cursor.pos;
+    const tag = readTag(cursor, bytes.length);
+    const number = tag >>> 3;
+    if ((tag & 7) !== DELIMITED) {
+      skipValue(cursor, bytes.length, tag, MAX_DEPTH);
+      rest.push(bytes.subarray(start, cursor.pos));
+      continue;
+    }
+    const end = readLength(cursor, bytes.length);
+    const value = bytes.subarray(cursor.pos, end);
+    cursor.pos = end;
+    if (number === field) parts.push(value);
+    else rest.push(changed(number, value) ?? bytes.subarray(start, end));
+  }
+  return { rest, parts };
+};
+
+/** A request to launch without its inputs, and those: the bytes of a map. */
+export type CutRequest = { readonly rest: Uint8Array; readonly inputs: Uint8Array };
+
+/**
+ * Takes the inputs out of a request to launch, without looking at them.
+ *
+ * @throws {Malformed} when the bytes are no message.
+ */
+export const cutInputs = (request: Uint8Array): CutRequest => {
+  const old: Uint8Array[] = [];
+  const withoutOld = (field: number, value: Uint8Array): Uint8Array | undefined => {
+    if (field !== SPEC) return undefined;
+    const { rest, parts } = cut(value, SPEC_INPUTS);
+    old.push(...parts);
+    const spec = join(rest);
+    return join([Uint8Array.from([(SPEC << 3) | DELIMITED, ...varint(spec.length)]), spec]);
+  };
+  const { rest, parts } = cut(request, INPUTS, withoutOld);
+  const given = join(parts);
+  return { rest: join(rest), inputs: given.length > 0 ? given : join(old) };
+};

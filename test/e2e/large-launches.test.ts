@@ -1,0 +1,99 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { helloRequest, literal } from '../support/hello.js';
+import { overRest, type Transport } from '../support/transports.js';
+
+const { method } = AdminService;
+
+let plane: ControlPlane;
+let octets: Transport;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  octets = overRest(plane.server().ready, 'octets');
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+const transportOf = (way: string): Transport => (way === 'grpc' ? plane.grpc : octets);
+
+/** Some seconds of decoding. */
+const manyLiterals = create(LiteralMapSchema, {
+  literals: Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`input-${at}`, literal(`value ${at}`)])),
+});
+const listOf = (length: number) =>
+  create(LiteralSchema, {
+    value: { case: 'collection', value: { literals: Array.from({ length }, (_, at) => literal(`value ${at}`)) } },
+  });
+
+describe.each(['grpc', 'rest'])('a launch with large inputs, in bytes over %s', (way) => {
+  it('is read beside other calls, which are answered meanwhile', async () => {
+    let isAnswered = false;
+    const request = helloRequest(`many-${way}`, (each) => (each.inputs = manyLiterals));
+    const launching = transportOf(way)
+      .refused(method.createExecution, request)
+      .finally(() => (isAnswered = true));
+    for (let call = 0; call < 30; call += 1) await plane.grpc.call(method.getVersion, {});
+    expect(isAnswered).toBe(false);
+    expect(await launching).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'invalid input input-0' });
+  }, 120_000);
+
+  it('runs with all of them, and so does one that is launched again', async () => {
+    const text = 'x'.repeat(1_000_000);
+    const request = helloRequest(`large-${way}`, ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal(text));
+    });
+    const { id } = await transportOf(way).call(method.createExecution, request);
+    const again = await transportOf(way).call(method.relaunchExecution, { id: id!, name: `again-${way}` });
+    for (const each of [id, again.id]) {
+      const { fullInputs } = await plane.grpc.call(method.getExecutionData, { id: each! });
+      expect(fullInputs!.literals).toMatchObject({ name: literal(text), times: request.inputs!.literals['times'] });
+    }
+    const { spec } = await plane.grpc.call(method.getExecution, { id: id! });
+    expect(spec!.launchPlan!.name).toBe('hello.hello');
+  });
+
+  it('is refused as any other, and nothing is recorded', async () => {
+    const refused = (name: string, change: Parameters<typeof helloRequest>[1]) =>
+      plane.unchanged(() => transportOf(way).refused(method.createExecution, helloRequest(name, change)));
+    const wrongType = await refused('wrong-type', ({ inputs }) => (inputs!.literals['name'] = listOf(30_000)));
+    expect(wrongType).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('invalid name input wrong type') as string,
+    });
+    const empty = await refused('no-value', ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
+      inputs!.literals['times'] = create(LiteralSchema);
+    });
+    expect(empty).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing valid literal in inputs times' });
+    const elsewhere = await refused('elsewhere', (request) => {
+      request.inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
+      request.project = 'nobody';
+    });
+    expect(elsewhere).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('nobody') as string });
+    const spec = await refused('large-spec', (request) => {
+      request.spec!.metadata!.principal = 'x'.repeat(1_000_000);
+    });
+    expect(spec).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: expect.stringContaining('message larger than max') as string,
+    });
+  });
+
+  it('is INVALID_ARGUMENT when it is no message, and says where', async () => {
+    const request = helloRequest('damaged', ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
+    });
+    const bytes = toBinary(method.createExecution.input, request);
+    const damaged = Uint8Array.from(bytes);
+    damaged.fill(0xff, bytes.length - 100, bytes.length - 60); // not UTF-8
+    for (const sent of [damaged, bytes.subarray(0, bytes.length - 10)]) {
+      const { code, message } = await plane.unchanged(() => transportOf(way).send('CreateExecution', sent));
+      expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/^cannot decode .*\(at byte \d+\)/u)]);
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { cutInputs } from '../../../services/execution/cut-inputs.js';
+import { literal } from '../../support/hello.js';
+
+type Request = MessageInitShape<typeof ExecutionCreateRequestSchema>;
+
+const encoded = (request: Request): Uint8Array =>
+  toBinary(ExecutionCreateRequestSchema, create(ExecutionCreateRequestSchema, request));
+const map = (...values: readonly string[]) => ({
+  literals: Object.fromEntries(values.map((value) => [value, literal(value)])),
+});
+const rest = {
+  project: 'p',
+  name: 'n',
+  org: 'o',
+  spec: { labels: { values: { a: 'x'.repeat(300) } }, maxParallelism: 7, overwriteCache: true },
+} satisfies Request;
+
+const cutUp = (bytes: Uint8Array) => {
+  const cut = cutInputs(bytes);
+  return {
+    rest: fromBinary(ExecutionCreateRequestSchema, cut.rest),
+    inputs: fromBinary(LiteralMapSchema, cut.inputs),
+  };
+};
+
+describe('the inputs of a request to launch', () => {
+  it('are cut out, and leave the rest as it is', () => {
+    const cut = cutUp(encoded({ ...rest, inputs: map('a', 'b') }));
+    expect(cut.rest).toEqual(create(ExecutionCreateRequestSchema, rest));
+    expect(cut.inputs).toEqual(create(LiteralMapSchema, map('a', 'b')));
+  });
+
+  it('are those of the spec where there are no others', () => {
+    const old = { ...rest, spec: { ...rest.spec, inputs: map('old') } };
+    expect(cutUp(encoded(old))).toEqual({
+      rest: create(ExecutionCreateRequestSchema, rest),
+      inputs: create(LiteralMapSchema, map('old')),
+    });
+    expect(cutUp(encoded({ ...old, inputs: map('new') })).inputs).toEqual(create(LiteralMapSchema, map('new')));
+  });
+
+  it('are joined where they come in parts, as every decoder does', () => {
+    const parts = [
+      encoded({ ...rest, inputs: map('a') }),
+      encoded({ inputs: map('b') }),
+      encoded({ spec: { org: 'x' } } as never),
+    ];
+    const bytes = Buffer.concat(parts);
+    const whole = fromBinary(ExecutionCreateRequestSchema, bytes);
+    const cut = cutUp(bytes);
+    expect(cut.inputs).toEqual(whole.inputs);
+    delete whole.inputs;
+    expect(cut.rest).toEqual(whole);
+  });
+
+  it('are an empty map where there are none', () => {
+    expect(cutUp(encoded(rest)).inputs).toEqual(create(LiteralMapSchema));
+  });
+
+  it('are not looked for in what is no message', () => {
+    expect(() => cutInputs(Uint8Array.from([0x2a, 0x7f, 0x01]))).toThrow('truncated');
+  });
+});
