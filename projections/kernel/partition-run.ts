@@ -136,20 +136,20 @@ const idle = (): Pick<PartitionRun, 'ended' | 'close'> => {
   };
 };
 
+const report = ({ now, onProgress }: PartitionRunOptions, target: Projector, last?: RecordedEvent): void => {
+  const lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
+  onProgress({ position: target.position(), lagMs, parked: target.parked().length });
+};
+
 const follow = (options: PartitionRunOptions, target: Projector): Pick<PartitionRun, 'ended' | 'close'> => {
-  const { log, now, onProgress, onUnavailable, serially, isClosed, breathe } = options;
+  const { log, onUnavailable, serially, isClosed, breathe } = options;
   const take = gathering(log, target, async (...taken) => {
     await persistently(() => target.take(...taken), onUnavailable, isClosed);
   });
-  const report = (last: RecordedEvent | undefined): void => {
-    const lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
-    onProgress({ position: target.position(), lagMs, parked: target.parked().length });
-  };
-  report(undefined);
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     const taken = await serially(() => take(page));
     if (!taken) return;
-    report(taken.at(-1));
+    report(options, target, taken.at(-1));
     if (taken.length >= MANY) await breathe?.();
   });
   return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };
@@ -159,6 +159,7 @@ const opened = async (options: PartitionRunOptions, partitions: readonly Partiti
   const { log, serially } = options;
   const target = await projector({ ...options, logId: log.logId, partitions, onPoison: 'park' });
   await serially(() => retried(log, target));
+  report(options, target);
   const running = partitions.length === 0 ? idle() : follow(options, target);
   return { partitions, target, ...running };
 };

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
 import { storedViews } from '../../projections/kernel/stored-views.js';
-import type { Views } from '../../projections/kernel/views.js';
+import type { Timer, Views } from '../../projections/kernel/views.js';
 import type { Configuration } from './configuration.js';
+import type { Togetherness } from './coordination.js';
 import type { Foundation } from './foundation.js';
 import { models } from './models.js';
 import { openReadStore, untilReachable } from './read-stores.js';
 import { dutiesOf, isWhole } from './roles.js';
-import { systemTimers } from './system-timers.js';
 import { type RunningViews, startViews } from './views.js';
 
 /** The views as a process reads them. */
@@ -23,6 +23,12 @@ const CATCH_UP_REPORT_MS = 2_000;
 /** Who does not keep the views himself serves without them after a while: what is written does not need them. */
 const CATCH_UP_MS = 10_000;
 
+/** While somebody waits at the start, nothing else keeps the process going. */
+const timer: Timer = (afterMs, run) => {
+  const timeout = setTimeout(run, afterMs);
+  return () => clearTimeout(timeout);
+};
+
 const never = new Promise<never>(() => undefined);
 
 /** Who was answered before a restart sees what they were told from the first request on. */
@@ -37,20 +43,27 @@ const catchUp = async (
   }
 };
 
+/** Whether nobody else writes the views of this process, or acts on its log. */
+const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
+  isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
+
+/** How far a process works together with others. */
+export const togethernessOf = (configuration: Configuration, foundation: Foundation): Togetherness => ({
+  isAlone: isAlone(configuration, foundation),
+  claims: configuration.claims,
+});
+
 /** Starts what keeps the views, where the process does. */
 export const startProjecting = async (
   configuration: Configuration,
-  { source }: Foundation,
+  foundation: Foundation,
   logger: Logger,
 ): Promise<RunningViews | undefined> => {
+  const { source } = foundation;
   if (!dutiesOf(configuration.role).projector) return undefined;
   if (source.views.kind === 'mongodb') await untilReachable(source, logger);
-  return startViews(source, logger);
+  return startViews({ ...source, isShared: configuration.claims && !isAlone(configuration, foundation) }, logger);
 };
-
-/** Whether nobody else writes the views of this process. */
-const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
-  isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
 /** Opens the views to be read, and waits until they have seen the log up to its head. */
 export const openCurrentViews = async (
@@ -65,10 +78,7 @@ export const openCurrentViews = async (
   await Promise.race([untilReachable(source, logger), failed]);
   const readStore = await openReadStore(source, 'serve');
   const { logId } = log.store;
-  const views =
-    own && isAlone(configuration, foundation)
-      ? own
-      : storedViews({ readStore, models, logId, timer: systemTimers.after });
+  const views = own && isAlone(configuration, foundation) ? own : storedViews({ readStore, models, logId, timer });
   await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
   return {
     readStore,

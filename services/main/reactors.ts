@@ -3,17 +3,19 @@ import { type ExecutionAggregate, executionStream } from '../execution/aggregate
 import type { EventLog } from '../kernel/event-store.js';
 import type { Reactor } from '../kernel/reactor.js';
 import type { Sessions } from '../kernel/sessions.js';
+import { shareWork } from '../kernel/shared-work.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/take.js';
-import { fileCheckpoint } from '../store/file-checkpoint.js';
 import type { Configuration } from './configuration.js';
+import { type Coordination, workerName } from './coordination.js';
 import { systemTimers } from './system-timers.js';
 
 /** What reactors work with. */
 export type ReactorServices = {
   readonly configuration: Pick<Configuration, 'abort' | 'execution'>;
-  readonly directory: string;
+  /** By its claims processes share them out; without, this one has them all. */
+  readonly coordination: Coordination;
   readonly store: EventLog;
   readonly sessions: Sessions;
   readonly executions: ExecutionAggregate;
@@ -21,39 +23,86 @@ export type ReactorServices = {
   readonly logger: Logger;
 };
 
-/**
- * Starts what acts by itself on what is recorded. Any number of processes may do it on one log: commands and their ids
- * come from the events, so that what two do is done once.
- */
-export const startReactors = ({
+type Start = () => Reactor;
+
+const startersOf = ({
   configuration,
-  directory,
+  coordination,
   store: log,
   slots,
   logger,
   ...parts
-}: ReactorServices): Reactor => {
+}: ReactorServices): ReadonlyMap<string, Start> => {
   const { sessions, executions } = parts;
   const shared = (name: string) => ({
     log,
-    checkpoint: fileCheckpoint({ directory, name, logId: log.logId }),
+    checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
     onFailure: (error: unknown) => logger.error({ err: error, reactor: name }, 'a reactor failed; it tries again'),
   });
   const handle: ExpiryOptions['handle'] = (stream, command, context) =>
     sessions.handle(executions, stream, command, context);
   const { timeout } = configuration.execution;
-  const timeOuts =
-    timeout === undefined ? [] : [timeOutExecutions({ ...shared('time-out-executions'), handle, afterMs: timeout })];
-  const running = [
-    expireTerminations({ ...shared('expire-terminations'), handle, afterMs: configuration.abort.timeout }),
-    releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
-    ...timeOuts,
-  ];
-  return {
-    ended: Promise.all(running.map(({ ended }) => ended)).then(() => undefined),
-    close: async () => {
-      await Promise.all(running.map((reactor) => reactor.close()));
-    },
+  const starters: Record<string, Start> = {
+    'expire-terminations': () =>
+      expireTerminations({ ...shared('expire-terminations'), handle, afterMs: configuration.abort.timeout }),
+    'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
+    ...(timeout !== undefined && {
+      'time-out-executions': () => timeOutExecutions({ ...shared('time-out-executions'), handle, afterMs: timeout }),
+    }),
   };
+  return new Map(Object.entries(starters));
+};
+
+/** Reactors that are started and closed as they are assigned. */
+const assigned = (starters: ReadonlyMap<string, Start>) => {
+  const running = new Map<string, Reactor>();
+  let fail = (_: unknown): void => undefined;
+  const ended = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  ended.catch(() => undefined); // whoever watches it later hears of it all the same
+  const assign = async (names: readonly string[]): Promise<void> => {
+    for (const [name, reactor] of running) {
+      if (names.includes(name)) continue;
+      running.delete(name);
+      await reactor.close();
+    }
+    for (const name of names) {
+      const reactor = running.has(name) ? undefined : starters.get(name)?.();
+      if (!reactor) continue;
+      running.set(name, reactor);
+      reactor.ended.catch(fail);
+    }
+  };
+  return { assign, ended };
+};
+
+/**
+ * Starts what acts by itself on what is recorded. Any number of processes may do it on one log: commands and their ids
+ * come from the events, so that what two do is done once.
+ */
+export const startReactors = async (services: ReactorServices): Promise<Reactor> => {
+  const { coordination, logger } = services;
+  const { claims } = coordination;
+  const starters = startersOf(services);
+  const parts = [...starters.keys()];
+  const { assign, ended } = assigned(starters);
+  if (!claims) {
+    await assign(parts);
+    return { ended, close: () => assign([]) };
+  }
+  const work = shareWork({
+    claims,
+    group: 'reactors',
+    parts,
+    worker: workerName(),
+    timers: systemTimers,
+    onAssigned: async (names) => {
+      await assign(names);
+      logger.info({ reactors: names }, 'this process has these reactors');
+    },
+    onFailure: (error) => logger.warn({ err: error }, 'the claims of reactors cannot be looked at'),
+  });
+  return { ended, close: () => work.close() };
 };

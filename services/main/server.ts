@@ -13,7 +13,7 @@ import { openFoundation } from './foundation.js';
 import { largeLaunches } from './large-launches.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { assertPortIsFree } from './ports.js';
-import { startReactors } from './reactors.js';
+import { openReactors } from './open-reactors.js';
 import { dutiesOf } from './roles.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { keepCurrent } from './shared-log.js';
@@ -99,7 +99,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const keeping = await keepCurrent(log, { sessions, reference: following });
 
-  const reactors = duties.reactor ? startReactors({ ...parts, directory, slots }) : undefined;
+  const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots }) : undefined;
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;

@@ -1,17 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Progress } from '../../projections/kernel/partition-run.js';
+import { PARTITIONS } from '../../projections/kernel/partitions.js';
 import { runProjections } from '../../projections/kernel/runner.js';
+import { shareWork } from '../kernel/shared-work.js';
+import { openCoordination, workerName } from './coordination.js';
 import { type LogSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
 import { openViews, type ReadStoreSource } from './read-stores.js';
+import { systemTimers } from './system-timers.js';
 
-/** What the thread that keeps the views is started with. */
+/** What threads that work with the views are started with. */
 export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
 
-/** What it says: how far it has come, why the views start over, or why they cannot be written now. */
+/** What the thread that keeps them is started with: whether it shares them with other processes besides. */
+export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
+
+/** What it says: how far it has come, what its share is, why the views start over, or cannot be written now. */
 export type ViewsThreadMessage =
-  | { readonly position: bigint; readonly lagMs: number; readonly parked: number }
+  | Progress
+  | { readonly partitions: readonly string[] }
+  | { readonly unshared: string }
   | { readonly startOver: string }
   | { readonly unavailable: string; readonly times: number };
 
@@ -21,12 +31,12 @@ const BREATH_MS = 25;
 /** Between two attempts to write views that cannot be written. */
 const MAX_PAUSE_MS = 2_000;
 
-const { directory, location, source } = workerData as ViewsThreadData;
+const { directory, location, source, isShared } = workerData as ProjectingThreadData;
 const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const readStore = await openViews(workerData as ViewsThreadData, {
+const readStore = await openViews(workerData as ProjectingThreadData, {
   logId: log.logId,
   onUnknown: ({ message }, times) => say({ unavailable: message, times }),
 });
@@ -36,6 +46,7 @@ const projections = await runProjections({
   models,
   codecs,
   payloads,
+  ...(isShared && { partitions: [] }),
   now: Date.now,
   breathe: () => setTimeout(BREATH_MS),
   onProgress: say,
@@ -46,9 +57,28 @@ const projections = await runProjections({
   },
 });
 
+const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, claims: true });
+// Partitions are taken as they come free, and left to others that are theirs.
+const sharing =
+  coordination.claims &&
+  shareWork({
+    claims: coordination.claims,
+    group: 'views',
+    parts: PARTITIONS.map(String),
+    worker: workerName(),
+    timers: systemTimers,
+    onAssigned: async (partitions) => {
+      await projections.assign(partitions.map(Number));
+      say({ partitions });
+    },
+    onFailure: (error) => say({ unshared: error instanceof Error ? error.message : String(error) }),
+  });
+
 parentPort?.once('message', () => {
   void (async () => {
     await projections.close();
+    await sharing?.close();
+    await coordination.close();
     await readStore.close();
     await log.close();
     await payloads.close();

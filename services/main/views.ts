@@ -3,14 +3,14 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { progressViews, type Views } from '../../projections/kernel/views.js';
 import { CannotGoOn } from './told.js';
-import type { ViewsThreadData, ViewsThreadMessage } from './views-thread.js';
+import type { ProjectingThreadData, ViewsThreadMessage } from './views-thread.js';
 
 /** The views of this process, kept on a thread of their own. */
 export interface RunningViews extends Views {
-  /** How far behind the views were when they last moved, in milliseconds. */
-  lagMs(): number;
   /** Why they cannot be written now; nothing where they can. */
   trouble(): string | undefined;
+  /** The lowest position over the partitions that this process has now. */
+  lowest(): bigint;
   /** Rejects when the views cannot go on. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -31,14 +31,14 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
 };
 
 /** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
-export const startViews = async (data: ViewsThreadData, logger: Logger): Promise<RunningViews> => {
+export const startViews = async (data: ProjectingThreadData, logger: Logger): Promise<RunningViews> => {
   const worker = new Worker(new URL('./views-thread.js', import.meta.url), { workerData: data });
   const views = progressViews((afterMs, run) => {
     const timer = setTimeout(run, afterMs);
     return () => clearTimeout(timer);
   });
   const sayWhenBehind = lagWarning(logger);
-  let lagMs = 0;
+  let lowest = 0n;
   let parked = 0;
   let trouble: string | undefined;
   const hear = (message: ViewsThreadMessage): void => {
@@ -52,11 +52,20 @@ export const startViews = async (data: ViewsThreadData, logger: Logger): Promise
       if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
       return;
     }
+    if ('unshared' in message) {
+      logger.warn({ why: message.unshared }, 'the claims of the views cannot be looked at; this process keeps its own');
+      return;
+    }
+    if ('partitions' in message) {
+      logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
+      return;
+    }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
-    ({ lagMs, parked } = message);
     trouble = undefined;
+    parked = message.parked;
+    lowest = message.position;
     views.advance(message.position);
-    sayWhenBehind(lagMs);
+    sayWhenBehind(message.lagMs);
   };
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
@@ -67,8 +76,8 @@ export const startViews = async (data: ViewsThreadData, logger: Logger): Promise
   await Promise.race([once(worker, 'message'), failed]);
   return {
     ...views,
-    lagMs: () => lagMs,
     trouble: () => trouble,
+    lowest: () => lowest,
     failed,
     close: async () => {
       const ended = once(worker, 'exit');

@@ -7,8 +7,8 @@ import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
+import { openReactors } from './open-reactors.js';
 import { assertPortIsFree } from './ports.js';
-import { startReactors } from './reactors.js';
 import { dutiesOf } from './roles.js';
 import { keepCurrent } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
@@ -38,7 +38,7 @@ type Part = {
 };
 
 const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
-  const lag = headLag(log.store, () => views.position());
+  const lag = headLag(log.store, () => views.lowest());
   return {
     checks: () => [viewsCheck(lag, views.trouble(), 'down')],
     ends: [views.failed],
@@ -50,13 +50,12 @@ const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
 };
 
 const reactorPart = async (configuration: Configuration, foundation: Foundation, logger: Logger): Promise<Part> => {
-  const { directory, log, payloads, sessions, source } = foundation;
+  const { log, payloads, sessions, source } = foundation;
   const executions = executionAggregate({ payloads });
   const slots = slotsOf(sessions, executions);
   // It knows nothing of other streams but what its sessions hear.
   const keeping = await keepCurrent(log, { sessions });
-  const { store } = log;
-  const reactors = startReactors({ configuration, directory, store, sessions, executions, slots, logger });
+  const reactors = await openReactors({ configuration, foundation, executions, slots, logger });
   const egress = await startExport(configuration, source, logger);
   return {
     checks: () => [keeping.check(), egress.check()],

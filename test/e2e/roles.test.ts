@@ -32,7 +32,9 @@ const probe = async (name: string, path: string): Promise<number> => {
 
 beforeAll(async () => {
   // On one machine the views are a file that the projector and the API processes share.
-  parts = await startParts(['api', 'api', 'projector', 'reactor'], { env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' } });
+  parts = await startParts(['api', 'api', 'projector', 'projector', 'reactor'], {
+    env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' },
+  });
   apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
   await register(first(), withNeeds('01-hello'));
 }, LIMIT_MS);
@@ -44,8 +46,8 @@ afterAll(async () => {
 describe('a control plane of processes with a role each', () => {
   it('says in the ready line what each is, and serves the interface where that is api alone', () => {
     const lines = parts.parts.map((part) => part.server().ready);
-    expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['reactor']]);
-    expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false]);
+    expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['projector'], ['reactor']]);
+    expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false, false]);
   });
 
   it.each(['projector-1', 'reactor-1'])('answers health checks of %s', async (name) => {
@@ -94,13 +96,54 @@ describe('a control plane of processes with a role each', () => {
     expect(await until(phase, (seen) => seen === Phase.ABORTED)).toBe(Phase.ABORTED);
   });
 
-  it('serves on while the projector is gone, and shows what was written meanwhile when it is back', async () => {
-    await parts.part('projector-1').kill();
-    const id = await launchHello(first(), 'meanwhile');
-    const { closure } = await first().call(method.getExecution, { id });
-    expect(closure?.phase).toBe(Phase.QUEUED);
-    await parts.part('projector-1').start();
-    const seen = () => other().refused(method.getExecution, { id });
-    expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
-  });
+  const launched = (round: string): Promise<unknown> =>
+    Promise.all(Array.from({ length: 16 }, (_, at) => launchHello(first(), `${round}-${at}`)));
+  /** How many of a round the other process lists. */
+  const listed = async (round: string): Promise<number> => {
+    const { executions } = await other().call(method.listExecutions, {
+      id: { project: 'flytesnacks', domain: 'development' },
+      filters: `contains(name, ${round}-)`,
+      limit: 100,
+    });
+    return executions.length;
+  };
+
+  it(
+    'has the views kept by one projector when the other is gone, within 10 seconds',
+    async () => {
+      await parts.part('projector-1').kill();
+      await launched('taken-over');
+      expect(
+        await until(
+          () => listed('taken-over'),
+          (count) => count === 16,
+        ),
+      ).toBe(16);
+      await parts.part('projector-1').start();
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'serves on while no projector is there, and shows what was written meanwhile when one is back',
+    async () => {
+      await expect(parts.part('projector-1').stop()).resolves.toBe(0);
+      await expect(parts.part('projector-2').stop()).resolves.toBe(0);
+      const id = await launchHello(first(), 'meanwhile');
+      const { closure } = await first().call(method.getExecution, { id });
+      expect(closure?.phase).toBe(Phase.QUEUED);
+      await parts.part('projector-2').start();
+      const seen = () => other().refused(method.getExecution, { id });
+      expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
+      // Claims were given back, so that nobody has to wait for them to run out.
+      await launched('given-back');
+      expect(
+        await until(
+          () => listed('given-back'),
+          (count) => count === 16,
+        ),
+      ).toBe(16);
+    },
+    LIMIT_MS,
+  );
 });

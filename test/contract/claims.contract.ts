@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CLAIM_MS, type Claims } from '../../services/kernel/claims.js';
+import { until } from '../support/until.js';
+
+/** What a store of claims must do; `open` opens the same one each time. */
+export const claimsContract = (name: string, open: () => Promise<Claims>): void => {
+  describe(`claims in ${name}`, () => {
+    let one: Claims;
+    let other: Claims;
+
+    beforeAll(async () => {
+      one = await open();
+      other = await open();
+    });
+    afterAll(() => Promise.all([one.close(), other.close()]));
+
+    it('are taken by the first who asks, and renewed by him alone', async () => {
+      expect([...(await one.take(['first 1', 'first 2'], 'a'))].sort()).toEqual(['first 1', 'first 2']);
+      expect(await other.take(['first 2', 'first 3'], 'b')).toEqual(['first 3']);
+      expect(await one.take(['first 1', 'first 3'], 'a')).toEqual(['first 1']);
+      expect(await one.take([], 'a')).toEqual([]);
+    });
+
+    it('are known to everybody, by how their names begin', async () => {
+      await one.take(['known a/b.c:1', 'known 2', 'known%'], 'a');
+      expect(await other.held('known a/')).toEqual(new Map([['known a/b.c:1', 'a']]));
+      expect((await other.held('known')).size).toBe(3);
+      expect(await other.held('known.')).toEqual(new Map());
+    });
+
+    it('are given back by who has them', async () => {
+      await one.take(['back 1', 'back 2'], 'a');
+      await other.release(['back 1'], 'b');
+      expect(await other.take(['back 1'], 'b')).toEqual([]);
+      await one.release(['back 1', 'back 3'], 'a');
+      expect(await other.take(['back 1', 'back 2'], 'b')).toEqual(['back 1']);
+    });
+
+    it('go to one of many who ask at once', async () => {
+      const claims = await Promise.all(Array.from({ length: 6 }, open));
+      const names = Array.from({ length: 8 }, (_, at) => `race ${at}`);
+      const taken = await Promise.all(claims.map((each, at) => each.take(names, `worker ${at}`)));
+      expect(taken.flat().sort()).toEqual(names);
+      await Promise.all(claims.map((each) => each.close()));
+    });
+
+    it('run out when they are not renewed, and not before', async () => {
+      const from = performance.now();
+      await one.take(['out 1', 'out 2'], 'a');
+      const got = await until(
+        async () => {
+          await one.take(['out 2'], 'a');
+          return other.take(['out 1', 'out 2'], 'b');
+        },
+        (names) => names.length > 0,
+      );
+      expect(got).toEqual(['out 1']);
+      // The clock of the store is as good as its milliseconds.
+      expect(performance.now() - from).toBeGreaterThan(CLAIM_MS - 50);
+      expect((await one.held('out 1')).get('out 1')).toBe('b');
+    });
+  });
+};

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+
+import { CLAIM_MS, type Claims } from '../../../services/kernel/claims.js';
+import { shareOf, shareWork } from '../../../services/kernel/shared-work.js';
+import { handTimers } from '../../support/hand-timers.js';
+
+const PARTS = Array.from({ length: 8 }, (_, at) => String(at));
+
+/** Claims in memory, by a clock that a test moves on. */
+const memoryClaims = (now: () => number): Claims & { fails: boolean } => {
+  const rows = new Map<string, { owner: string; until: number }>();
+  const claims: Claims & { fails: boolean } = {
+    fails: false,
+    take: (names, owner) => {
+      if (claims.fails) return Promise.reject(new Error('the store is away'));
+      const own = names.filter((name) => {
+        const row = rows.get(name);
+        return !row || row.owner === owner || row.until <= now();
+      });
+      for (const name of own) rows.set(name, { owner, until: now() + CLAIM_MS });
+      return Promise.resolve(own);
+    },
+    held: (prefix) => {
+      const found = [...rows].filter(([name, { until }]) => name.startsWith(prefix) && until > now());
+      return Promise.resolve(new Map(found.map(([name, { owner }]) => [name, owner])));
+    },
+    release: (names, owner) => {
+      for (const name of names) if (rows.get(name)?.owner === owner) rows.delete(name);
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+  return claims;
+};
+
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+};
+
+const fixture = () => {
+  const clock = handTimers(0);
+  const claims = memoryClaims(() => clock.now());
+  const failures: unknown[] = [];
+  const join = (worker: string) => {
+    // A worker whose process stands still has timers that do.
+    let own: readonly string[] = [];
+    let isStopped = false;
+    const timers = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => !isStopped && run()) };
+    const work = shareWork({
+      claims,
+      group: 'views',
+      parts: PARTS,
+      worker,
+      timers,
+      onAssigned: (parts) => {
+        own = parts;
+        return Promise.resolve();
+      },
+      onFailure: (error) => failures.push(error),
+    });
+    return { own: () => own, close: () => work.close(), stop: () => void (isStopped = true) };
+  };
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      clock.advance(250);
+      await settled();
+    }
+  };
+  return { claims, join, pass, failures };
+};
+
+describe('a share of some work', () => {
+  it('is every so manieth part, by the order of all workers', () => {
+    expect(shareOf(PARTS, ['b', 'a', 'c'], 'b')).toEqual(['1', '4', '7']);
+    expect(shareOf(PARTS, ['a'], 'a')).toEqual(PARTS);
+    expect(shareOf(PARTS, ['a'], 'b')).toEqual([]);
+    const nine = Array.from({ length: 9 }, (_, at) => `w${at}`);
+    expect(nine.flatMap((worker) => shareOf(PARTS, nine, worker)).sort()).toEqual(PARTS);
+  });
+
+  it('is everything for one alone, and half when another comes', async () => {
+    const { join, pass } = fixture();
+    const a = join('a');
+    await pass(250);
+    expect(a.own()).toEqual(PARTS);
+    const b = join('b');
+    await pass(4_000);
+    expect([a.own(), b.own()]).toEqual([
+      ['0', '2', '4', '6'],
+      ['1', '3', '5', '7'],
+    ]);
+  });
+
+  it('goes to the others at once from who leaves, and within 10 seconds from who is gone', async () => {
+    const { join, pass } = fixture();
+    const [a, b, c] = [join('a'), join('b'), join('c')];
+    await pass(4_000);
+    await c.close();
+    expect(c.own()).toEqual([]);
+    await pass(4_000);
+    expect([...a.own(), ...b.own()].sort()).toEqual(PARTS);
+    b.stop();
+    await pass(9_000);
+    expect(a.own()).toEqual(PARTS);
+  });
+
+  it('is kept while the claims cannot be looked at', async () => {
+    const { join, pass, claims, failures } = fixture();
+    const a = join('a');
+    await pass(250);
+    claims.fails = true;
+    await pass(20_000);
+    expect(a.own()).toEqual(PARTS);
+    expect(failures.length).toBeGreaterThan(1);
+    claims.fails = false;
+    await pass(2_000);
+    expect(a.own()).toEqual(PARTS);
+  });
+});
