@@ -14,6 +14,8 @@ export type Figure = {
   readonly perSecond: number;
   readonly floor: { readonly what: string; readonly perSecond: number };
   readonly notes: Readonly<Record<string, number>>;
+  /** Where it is not that of the bench. */
+  readonly target?: number;
 };
 
 export type Bench = {

@@ -13,6 +13,8 @@ export type LoadOrder = {
   readonly from: number;
   readonly count: number;
   readonly inFlight: number;
+  /** Slower than as fast as it goes. */
+  readonly mostPerSecond?: number;
 };
 
 export type LoadResult = {
@@ -62,7 +64,15 @@ const send = (session: ClientHttp2Session, path: string, frame: Buffer, done: Do
 
 const percentile = (sorted: Float64Array, share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
 
-const run = async ({ address, path, framesFile, from, count, inFlight }: LoadOrder): Promise<LoadResult> => {
+const run = async ({
+  address,
+  path,
+  framesFile,
+  from,
+  count,
+  inFlight,
+  mostPerSecond = Infinity,
+}: LoadOrder): Promise<LoadResult> => {
   const frames = readFrames(framesFile).slice(from, from + count);
   const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
   const took = new Float64Array(frames.length);
@@ -82,8 +92,13 @@ const run = async ({ address, path, framesFile, from, count, inFlight }: LoadOrd
         statuses[status] = (statuses[status] ?? 0) + 1;
         answered += 1;
         if (answered === frames.length) resolve();
-        else one();
+        else whenDue();
       });
+    };
+    const whenDue = (): void => {
+      const dueInMs = started + (next * 1_000) / mostPerSecond - performance.now();
+      if (dueInMs >= 1) setTimeout(whenDue, dueInMs);
+      else one();
     };
     for (let at = 0; at < inFlight; at += 1) one();
   });

@@ -5,10 +5,12 @@ import { creates } from './create.js';
 import { eventstore } from './eventstore.js';
 import { type Disk, openDisk } from './disk.js';
 import { ingestUnary } from './ingest-unary.js';
+import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
+import { projector } from './projector.js';
 import { rebuild } from './rebuild.js';
 
-const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild, eventstore];
+const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild, eventstore, projector, kafkaExport];
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -35,7 +37,7 @@ const runOne = async (
   { count, profile }: { count: number; profile: boolean },
 ): Promise<void> => {
   const nodeArgs = profile ? ['--cpu-prof', '--cpu-prof-dir=cpu-profiles'] : [];
-  for (const figure of await bench.run({ disk, count, nodeArgs })) show(figure, bench.target);
+  for (const figure of await bench.run({ disk, count, nodeArgs })) show(figure, figure.target ?? bench.target);
 };
 
 const { values, positionals } = parseArgs({

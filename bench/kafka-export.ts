@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import type { Message } from 'kafkajs';
+import { codecs } from '../services/main/models.js';
+import { presentingWhole } from '../services/main/readable.js';
+import type { EventLog } from '../services/kernel/event-store.js';
+import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
+import { messageOf, type Presenting, sizeOf } from '../services/reactors/export-to-kafka/message.js';
+import { exportToKafka } from '../services/reactors/export-to-kafka/reactor.js';
+import { reconcile } from '../services/reactors/export-to-kafka/reconcile.js';
+import { topicOf } from '../services/reactors/export-to-kafka/topics.js';
+import { filePayloadStore } from '../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+import { recordedLog } from './recorded-log.js';
+
+const EXECUTIONS = 100;
+const PARTITIONS = 3;
+
+/** What one request has at most, of the export and of the bare producer. */
+const BATCH_BYTES = 900_000;
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+type Given = { readonly brokers: readonly string[]; readonly log: EventLog; readonly presenting: Presenting };
+
+/** The messages that the export makes of the log, in batches, as they are when they come to the producer. */
+const batchesOf = async ({ log, presenting }: Given): Promise<readonly (readonly Message[])[]> => {
+  const batches: Message[][] = [[]];
+  let bytes = 0;
+  const options = { logId: log.logId, format: 'json', presenting, maxBytes: () => BATCH_BYTES } as const;
+  for await (const { events } of log.readLog({ after: 0n })) {
+    for (const event of events) {
+      const { key, value, headers } = await messageOf(event, options);
+      const size = sizeOf({ key, value });
+      if (bytes + size > BATCH_BYTES) batches.push([]);
+      bytes = (bytes + size > BATCH_BYTES ? 0 : bytes) + size;
+      batches.at(-1)?.push({ key, value, headers });
+    }
+  }
+  return batches;
+};
+
+/** The floor: the same messages, made before, by the producer alone, one batch after another, without transactions. */
+const produceBare = async (given: Given): Promise<number> => {
+  const batches = await batchesOf(given);
+  const topic = `bench-${randomUUID()}`;
+  const kafka = kafkaClient({ brokers: given.brokers });
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS }], waitForLeaders: true });
+  await admin.disconnect();
+  const producer = kafka.producer({ allowAutoTopicCreation: false, maxInFlightRequests: 1 });
+  await producer.connect();
+  const started = performance.now();
+  for (const messages of batches) await producer.send({ topic, messages: [...messages] });
+  const seconds = (performance.now() - started) / 1_000;
+  await producer.disconnect();
+  return batches.reduce((sum, { length }) => sum + length, 0) / seconds;
+};
+
+type Exported = { readonly perSecond: number; readonly missing: number; readonly doubled: number };
+
+/** What the topics have of the log; the run fails when that is not each event once. */
+const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) => {
+  const { expected, missing, doubled, reordered } = await reconcile({
+    kafka: kafkaClient({ brokers }),
+    log,
+    topics: [...codecs.keys()].map((category) => topicOf(prefix, category)),
+    categories: [...codecs.keys()],
+    selection: { from: 0n, to: head, filters: [] },
+    groupPrefix: `${prefix}.reconcile`,
+    onProgress: () => undefined,
+  });
+  if (missing + doubled + reordered > 0)
+    throw new Error(`of ${expected} events ${missing} are missing, ${doubled} doubled, ${reordered} reordered`);
+  return { missing, doubled };
+};
+
+/** Publishes the whole log as a server does; the clock starts with its first event. */
+const exportAll = async (given: Given): Promise<Exported> => {
+  const { brokers, log, presenting } = given;
+  const head = await log.head();
+  const prefix = `bench-${randomUUID()}`;
+  let [started, count, last] = [0, 0, 0n];
+  const counting: Presenting = {
+    ...presenting,
+    json: (event) => {
+      started ||= performance.now();
+      count += 1;
+      last = event.position;
+      return presenting.json(event);
+    },
+  };
+  const egress = exportToKafka({
+    connection: { brokers },
+    log,
+    topics: { prefix, partitions: PARTITIONS, replicationFactor: -1 },
+    format: 'json',
+    presenting: counting,
+    categories: [...codecs.keys()],
+    parts: 1,
+    worker: 'bench',
+    standbyMs: 10_000,
+    onFailure: (error) => process.stdout.write(`tried again: ${String(error)}\n`),
+    onTakenOver: () => undefined,
+    trace: () => undefined,
+  });
+  while (last < head || egress.lagMs() > 0) await Promise.race([pause(), egress.ended]);
+  const seconds = (performance.now() - started) / 1_000;
+  await egress.close();
+  return { perSecond: count / seconds, ...(await compare(given, prefix, head)) };
+};
+
+const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
+  const brokers = process.env['FLIGHTLOG_TEST_KAFKA']?.split(',');
+  if (!brokers) {
+    process.stdout.write('kafka-export: skipped, FLIGHTLOG_TEST_KAFKA names no brokers\n');
+    return [];
+  }
+  const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count);
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  const given: Given = { brokers, log, presenting: presentingWhole(payloads) };
+  try {
+    const floor = await produceBare(given);
+    const { perSecond, ...notes } = await exportAll(given);
+    return [
+      { name: 'export of the log to Kafka', floor: { what: 'bare producer', perSecond: floor }, perSecond, notes },
+    ];
+  } finally {
+    await log.close();
+    await payloads.close();
+  }
+};
+
+/** The log to Kafka in transactions, beside a bare producer of the same messages in the same process. */
+export const kafkaExport: Bench = { name: 'kafka-export', target: 0.7, run: measure };

@@ -1,0 +1,34 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Partition } from '../projections/kernel/partitions.js';
+import { runProjections } from '../projections/kernel/runner.js';
+import { codecs, models } from '../services/main/models.js';
+import { openViews, type ReadStoreSource } from '../services/main/read-stores.js';
+import { filePayloadStore } from '../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+
+/** What a worker is started with. */
+export type ProjectorWorkerData = ReadStoreSource & { readonly partitions: readonly Partition[] };
+
+/** The thread of a worker that keeps partitions of the views: says that it is there, and then when it is at the head. */
+const { partitions, ...source } = workerData as ProjectorWorkerData;
+const { directory } = source;
+const log = await sqliteLogReader({ directory });
+const readStore = await openViews(source, { logId: log.logId, onUnknown: () => undefined });
+const head = await log.head();
+
+const run = async (): Promise<void> => {
+  await runProjections({
+    log,
+    readStore,
+    models,
+    codecs,
+    payloads: filePayloadStore({ directory }),
+    partitions,
+    now: Date.now,
+    onProgress: ({ position }) => position >= head && parentPort?.postMessage('done'),
+    onUnavailable: () => Promise.resolve(),
+  });
+};
+
+parentPort?.once('message', () => void run());
+parentPort?.postMessage('ready');

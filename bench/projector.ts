@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { sharesOf } from '../projections/kernel/rebuild-share.js';
+import { type ReadStoreLocation, readStoreLocation } from '../projections/store/mongo/location.js';
+import { models } from '../services/main/models.js';
+import { openViews } from '../services/main/read-stores.js';
+import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+import { freshness } from './freshness.js';
+import type { ProjectorWorkerData } from './projector-worker.js';
+import { readAndDecode } from './read-and-decode.js';
+import { recordedLog } from './recorded-log.js';
+
+const EXECUTIONS = 100;
+
+/** Above this share of what one worker does, two are worth having. */
+const TARGET = 1.3;
+
+const said = async (worker: Worker, word: string): Promise<void> => {
+  for (;;) {
+    const [message] = (await once(worker, 'message')) as [string];
+    if (message === word) return;
+  }
+};
+
+/** Empty views, with their tables and indexes. */
+const makeViews = async (directory: string, views: ReadStoreLocation): Promise<void> => {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `views.db${suffix}`), { force: true });
+  const log = await sqliteLogReader({ directory });
+  const store = await openViews({ directory, views }, { logId: log.logId, onUnknown: () => undefined });
+  await store.prepare(models.map(({ collection }) => collection));
+  await store.clear();
+  await store.close();
+  await log.close();
+};
+
+/** Events projected per second by so many workers, from the beginning of the log to its head. */
+const project = async (directory: string, views: ReadStoreLocation, workers: number, head: number): Promise<number> => {
+  await makeViews(directory, views);
+  const threads = sharesOf(workers).map((partitions) => {
+    const workerData: ProjectorWorkerData = { directory, views, partitions };
+    return new Worker(new URL('./projector-worker.js', import.meta.url), { workerData });
+  });
+  await Promise.all(threads.map((thread) => said(thread, 'ready')));
+  const started = performance.now();
+  const done = threads.map((thread) => said(thread, 'done'));
+  for (const thread of threads) thread.postMessage('start');
+  await Promise.all(done);
+  const seconds = (performance.now() - started) / 1_000;
+  await Promise.all(threads.map((thread) => thread.terminate()));
+  return head / seconds;
+};
+
+const compared = async (name: string, directory: string, views: ReadStoreLocation): Promise<readonly Figure[]> => {
+  const log = await sqliteLogReader({ directory });
+  const head = Number(await log.head());
+  await log.close();
+  const readOnly = await readAndDecode(directory);
+  const one = await project(directory, views, 1, head);
+  const two = await project(directory, views, 2, head);
+  return [
+    {
+      name: `${name}, 1 worker`,
+      floor: { what: 'read + decode', perSecond: readOnly },
+      perSecond: one,
+      notes: {},
+      target: 0,
+    },
+    { name: `${name}, 2 workers`, floor: { what: '1 worker', perSecond: one }, perSecond: two, notes: { readOnly } },
+  ];
+};
+
+const onMongo = async (directory: string): Promise<readonly Figure[]> => {
+  const url = process.env['FLIGHTLOG_TEST_MONGO_URL'];
+  const skipped = url === undefined ? 'FLIGHTLOG_TEST_MONGO_URL names no server' : 'the server is a stand-in';
+  if (url === undefined || url.includes('replicaSet=secantus')) {
+    process.stdout.write(`projector on MongoDB: skipped, ${skipped}\n`);
+    return [];
+  }
+  const location = readStoreLocation(url.replace(/\/(?=\?|$)/u, '/flightlog_bench'));
+  if (typeof location === 'string') throw new Error(`FLIGHTLOG_TEST_MONGO_URL ${location}`);
+  return compared('projector on MongoDB', directory, location);
+};
+
+const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
+  const directory = await recordedLog(disk, 'projector', EXECUTIONS, count);
+  return [
+    ...(await compared('projector', directory, { kind: 'sqlite' })),
+    ...(await onMongo(directory)),
+    await freshness(disk, count),
+  ];
+};
+
+/** Workers that share the partitions of the views, and how soon a server's own views show what it has acknowledged. */
+export const projector: Bench = { name: 'projector', target: TARGET, run: measure };
