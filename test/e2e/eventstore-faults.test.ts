@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { binaryEvent, EventStoreDBClient } from '@eventstore/db-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  NodeExecution_Phase as Node,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type ExecutionId, nodeReport, workflowReport } from '../support/reports.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const { method } = AdminService;
+const streamOf = ({ project, domain, name }: ExecutionId): string => `execution-${project}:${domain}:${name}`;
+
+describe('a control plane whose log somebody else has had their hands in', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-hands-'));
+  let log: LogServer;
+  let server: ServerProcess;
+  let api: Transport;
+  let operator: EventStoreDBClient;
+
+  beforeAll(async () => {
+    log = await startLogServer(join(directory, 'log'));
+    const url = `esdb://${log.address}?tls=false`;
+    server = await startServerProcess({
+      data: join(directory, 'plane'),
+      args: ['--event-store', url],
+      env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
+    });
+    api = overGrpc(server.ready);
+    operator = EventStoreDBClient.connectionString(url);
+    await register(api, withNeeds('01-hello'));
+  });
+  afterAll(async () => {
+    api.close();
+    await operator.dispose();
+    await server.stop();
+    await log.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const running = (id: ExecutionId) =>
+    api.refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: Node.RUNNING }));
+
+  /** Others are launched, reported and seen as ever. */
+  const expectOthersGoOn = async (): Promise<void> => {
+    const id = await launchHello(api, `other-${randomUUID().slice(0, 8)}`);
+    await api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+    const seen = await until(
+      async () => (await api.call(method.getExecution, { id })).closure!.phase,
+      (phase) => phase === Phase.RUNNING,
+    );
+    expect(seen).toBe(Phase.RUNNING);
+  };
+
+  const metadata = { recordedAtMs: 1, actor: 'somebody', commandId: 'theirs', schema: 1 };
+
+  it.each([
+    ['an event of a type that it does not know', 'FromTheFuture', new Uint8Array([1, 2, 3]), 'UNAVAILABLE'],
+    ['an event whose bytes are not of its type', 'EngineReported', new Uint8Array([0xff, 0xff, 0xff]), 'INTERNAL'],
+  ])('answers for an execution with %s that it cannot, and for others as ever', async (_, type, data, code) => {
+    const id = await launchHello(api, `handled-${code.toLowerCase()}`);
+    await operator.appendToStream(
+      streamOf(id),
+      binaryEvent({ type, data, metadata: Buffer.from(JSON.stringify(metadata)) }),
+    );
+    const answer = await until(
+      () => running(id),
+      (each) => each.code !== 'OK' && each.code !== 'ALREADY_EXISTS',
+    );
+    expect(answer.code).toBe(code);
+    await expectOthersGoOn();
+    expect((await running(id)).code).toBe(code);
+  });
+
+  it('answers for an execution whose stream was deleted that it cannot, and for others as ever', async () => {
+    const id = await launchHello(api, 'deleted');
+    await operator.tombstoneStream(streamOf(id));
+    expect((await running(id)).code).toBe('INTERNAL');
+    await expectOthersGoOn();
+    expect(server.child.exitCode).toBe(null);
+  });
+});
