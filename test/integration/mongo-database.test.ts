@@ -48,6 +48,16 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     );
   });
 
+  it('is refused with credentials that the server does not take', async () => {
+    const url = new URL(location.url);
+    url.username = 'nobody';
+    url.password = 'wrong-secret';
+    const opening = mongoReadStore({ location: { ...location, url: url.href } });
+    await expect(opening).rejects.toBeInstanceOf(ReadStoreUnusable);
+    await expect(opening).rejects.toThrow(/^the read store mongodb:\/\/[^@]+ refuses: /u);
+    await expect(opening).rejects.not.toThrow(/wrong-secret/u);
+  });
+
   it('is refused when a newer release has written it', async () => {
     const newer = newMongoLocation();
     await client
@@ -73,6 +83,40 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     expect(failed.map(({ reason }) => reason as unknown)).toEqual([expect.any(CheckpointMoved)]);
     expect(await store.getMany(things, ['race 1', 'race 2'])).toHaveLength(1);
     await second.close();
+  });
+
+  describe('of documents above what the server takes', () => {
+    const MEBIBYTE = 1024 * 1024;
+    const filled = (mebibytes: number, value: number): Uint8Array => new Uint8Array(mebibytes * MEBIBYTE).fill(value);
+    const version = (position: bigint, bytes: Partial<StoredDocument>): WriteBatch => ({
+      documents: [{ collection: things, document: { ...thing('large', 77), position, ...bytes } }],
+      checkpoints: [{ name: `large ${position}`, from: undefined, to: { logId: 'log', position } }],
+    });
+    const parts = (): Promise<number> => client.db(location.database).collection('parts').countDocuments();
+    const sameBytes = (found: Uint8Array | undefined, wanted: Uint8Array): void =>
+      expect(Buffer.compare(found ?? Buffer.alloc(0), wanted)).toBe(0);
+    const listed = async (): Promise<Uint8Array | undefined> => {
+      const where = [{ field: 'size', is: '=', value: 77 }] as const;
+      return (await store.find(things, { where, orderBy: bySize, limit: 1 })).elements[0];
+    };
+
+    it('keeps them whole, in what Get answers and in lists, and nothing of the versions before', async () => {
+      const first = { answer: filled(20, 1), element: filled(3, 2), state: filled(2, 3) };
+      await store.write(version(1n, first));
+      const found = await store.get(things, 'large');
+      sameBytes(found?.answer, first.answer);
+      sameBytes(found?.element, first.element);
+      sameBytes(found?.state, first.state);
+      sameBytes(await listed(), first.element);
+      expect(await parts()).toBe(4);
+      await store.write(version(2n, { answer: filled(17, 4) }));
+      sameBytes((await store.getMany(things, ['large']))[0]?.answer, filled(17, 4));
+      sameBytes(await listed(), filled(17, 4));
+      expect(await parts()).toBe(3);
+      await store.write(version(3n, { answer: filled(1, 5) }));
+      sameBytes((await store.get(things, 'large'))?.answer, filled(1, 5));
+      expect(await parts()).toBe(0);
+    });
   });
 
   it('gives up on a query that finds no page in its time', async () => {

@@ -3,6 +3,7 @@ import { CheckpointMoved } from '../../../services/kernel/fault.js';
 import type { Checkpoint, Collection, ParkedStream, StoredDocument, WriteBatch } from '../../kernel/read-store.js';
 import { storedText } from '../stored-text.js';
 import { type Written, writtenOf } from './documents.js';
+import { divided, putParts, removeParts } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
 /** A checkpoint as it stands in the database; `batch` is the last one that moved it. */
@@ -67,18 +68,39 @@ const move = async (
   return true;
 };
 
+type Seen = Pick<Written, '_id' | 'position' | 'large'>;
+
+/** What is stored of these documents: how far it has come, and what lies beside it. */
+const seenOf = async (
+  rows: MongoCollection<Written>,
+  keys: string[],
+  session: ClientSession,
+): Promise<ReadonlyMap<string, Seen>> => {
+  const projection = { position: 1, large: 1 };
+  const seen = new Map<string, Seen>();
+  for await (const row of rows.find({ _id: { $in: keys } }, { session, projection, batchSize: 10_000 }))
+    seen.set(row._id, row);
+  return seen;
+};
+
 const putDocuments = async ({ db, build, session }: Place, { collection, documents }: Changed): Promise<void> => {
-  const rows = db.collection<Written>(collectionName(collection, build));
-  const keys = [...documents.keys()].map(storedText);
-  const seen = new Map<string, bigint>();
-  const cursor = rows.find({ _id: { $in: keys } }, { session, projection: { position: 1 }, batchSize: 10_000 });
-  for await (const { _id, position } of cursor) seen.set(_id, position);
-  const writes = [...documents.values()].flatMap((document): AnyBulkWriteOperation<Written>[] => {
+  const name = collectionName(collection, build);
+  const rows = db.collection<Written>(name);
+  const seen = await seenOf(rows, [...documents.keys()].map(storedText), session);
+  const taken = [...documents.values()].flatMap((document) => {
     const row = writtenOf(collection.fields, document);
-    const position = seen.get(row._id);
-    if (position === undefined) return [{ insertOne: { document: row } }];
-    return position < document.position ? [{ replaceOne: { filter: { _id: row._id }, replacement: row } }] : [];
+    const before = seen.get(row._id);
+    return before && before.position >= document.position ? [] : [{ ...divided(name, row), before }];
   });
+  const replaced = taken.flatMap(({ before }) => before ?? []);
+  await removeParts({ db, build, session }, name, replaced);
+  await putParts(
+    { db, build },
+    taken.flatMap(({ parts }) => parts),
+  );
+  const writes = taken.map(({ row, before }): AnyBulkWriteOperation<Written> =>
+    before ? { replaceOne: { filter: { _id: row._id }, replacement: row } } : { insertOne: { document: row } },
+  );
   if (writes.length > 0) await rows.bulkWrite(writes, { session, ordered: false });
 };
 

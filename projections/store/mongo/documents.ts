@@ -13,6 +13,9 @@ type Pair = { readonly key: string; readonly value: string };
 /** A value as it stands in the database. */
 export type Cell = FieldValue | readonly Pair[];
 
+/** How many bytes of each there are, where they are not in the document itself. */
+export type Lengths = { readonly element: number; readonly answer?: number; readonly state?: number };
+
 /** A document as it stands in the database. */
 export type Row = {
   readonly _id: string;
@@ -23,6 +26,8 @@ export type Row = {
   /** What Get answers, where that is something else. */
   readonly answer?: Binary;
   readonly state?: Binary;
+  /** The bytes lie beside the document, in this order. */
+  readonly large?: Lengths;
 };
 
 /** What is given to the driver for a {@link Row}. */
@@ -67,15 +72,18 @@ export const writtenOf = (fields: Collection['fields'], document: StoredDocument
   };
 };
 
-/** The document that a row is. */
-export const documentOf = (fields: Collection['fields'], row: Row): StoredDocument => {
-  const { answer = row.element, state } = row;
+/** The document that a row is, with its bytes. */
+export const documentOf = (
+  fields: Collection['fields'],
+  row: Row,
+  { element, answer, state }: Pick<Written, 'element' | 'answer' | 'state'>,
+): StoredDocument => {
   return {
     key: originalText(row._id),
     position: row.position,
     fields: Object.fromEntries(Object.keys(fields).map((field) => [field, valueOf(row.f[field])])),
-    answer: bytesOf(answer),
-    ...(row.answer && { element: bytesOf(row.element) }),
-    ...(state && { state: bytesOf(state) }),
+    answer: answer ?? element,
+    ...(answer && { element }),
+    ...(state && { state }),
   };
 };

@@ -94,7 +94,7 @@ export const makeCollections = async (
   collections: readonly Collection[],
   build: Build,
 ): Promise<void> => {
-  for (const name of ['checkpoints', 'parked']) await makeCollection(db, ofBuild(name, build));
+  for (const name of ['checkpoints', 'parked', 'parts']) await makeCollection(db, ofBuild(name, build));
   const shapes = db.collection<Shape>(ABOUT);
   for (const collection of collections) {
     const name = collectionName(collection, build);

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection as MongoCollection } from 'mongodb';
-import type { Collection, Query, ReadStore, WriteBatch } from '../../kernel/read-store.js';
+import type { Collection, Query, ReadStore, StoredDocument, WriteBatch } from '../../kernel/read-store.js';
 import { storedText } from '../stored-text.js';
 import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
 import { type Connection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
 import { faultOf } from './driver-faults.js';
 import { explained, type Explained } from './explanations.js';
+import { loaded } from './large-documents.js';
 import { claim, dropCollections, makeCollections, makeIndexes, readAbout } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
@@ -81,18 +82,22 @@ type Lookups = Pick<ReadStore, 'get' | 'getMany' | 'count' | 'checkpoints' | 'pa
 
 const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
   const rows = (collection: Collection): MongoCollection<Row> => db.collection<Row>(collectionName(collection, build));
+  const whole = async (collection: Collection, row: Row): Promise<StoredDocument> =>
+    documentOf(collection.fields, row, await loaded(db, build, collectionName(collection, build), row));
   return {
     get: (collection, key) =>
       guarded(async () => {
         const row = await rows(collection).findOne({ _id: storedText(key) });
-        return row ? documentOf(collection.fields, row) : undefined;
+        return row ? whole(collection, row) : undefined;
       }),
     getMany: (collection, keys) =>
       guarded(async () => {
         const found = await rows(collection)
           .find({ _id: { $in: keys.map(storedText) } })
           .toArray();
-        return found.map((row) => documentOf(collection.fields, row));
+        const documents: StoredDocument[] = [];
+        for (const row of found) documents.push(await whole(collection, row));
+        return documents;
       }),
     count: (collection) => guarded(() => rows(collection).countDocuments({}, { hint: '_id_' })),
     checkpoints: (names) => guarded(() => checkpointsIn(db, build, names)),

@@ -1,11 +1,12 @@
-import type { AggregationCursor, Binary, Db, Document, FindCursor } from 'mongodb';
+import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
 import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../kernel/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { leavesOutEmpty, tightened } from '../tightened-query.js';
 import { filled, filterOf, isKeyOf, joined, lookups } from './conditions.js';
-import { bytesOf, type Cell, valueOf } from './documents.js';
+import { type Cell, valueOf } from './documents.js';
+import { loaded, type Loadable } from './large-documents.js';
 import { type Build, collectionName, indexName, pathOf } from './names.js';
 
 /** Where queries are asked, and until when, in milliseconds of `performance.now()`. */
@@ -27,7 +28,7 @@ export type Question = {
   readonly index: readonly string[] | undefined;
 };
 
-type PageRow = { readonly _id: string; readonly element: Binary; readonly f?: Readonly<Record<string, Cell>> };
+type PageRow = Loadable & { readonly f?: Readonly<Record<string, Cell>> };
 
 /** More than any client takes in one answer. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -92,7 +93,7 @@ const questionsOf = (collection: Collection, query: Query): readonly Omit<Questi
   return partsAfter(collection, query).map((part) => ({
     filter: joined([own, part]),
     sort: { [path]: direction, _id: direction },
-    projection: { _id: 1, [path]: 1, element: 1 },
+    projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1 },
     skip: query.offset ?? 0,
     index: planOf(collection, query).index,
   }));
@@ -133,7 +134,7 @@ export const page = async (asking: Asking, collection: Collection, given: Query)
   for await (const row of rowsOf(asking, collection, { ...query, limit: limit + 1 })) {
     if (elements.length === limit && last)
       return { elements, next: { value: valueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
-    const element = bytesOf(row.element);
+    const { element } = await loaded(asking.db, asking.build, collectionName(collection, asking.build), row);
     bytes = sized(bytes, element);
     elements.push(element);
     last = row;
