@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { counted } from '../../support/cases.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
+import { type Schema, type Schemas, valuesOf } from '../../support/schema-values.js';
+import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import { routeTable } from '../../../services/gateway/routes.js';
+
+type Parameter = { readonly name: string; readonly in: 'path' | 'query'; readonly schema: Schema };
+type Operation = {
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+};
+type Description = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Schemas };
+};
+
+/** Requests to each operation. */
+const REQUESTS = 12;
+const JSON_BODY = 'application/json';
+
+let plane: ControlPlane;
+let description: Description;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+  await launchHello(plane.grpc, 'run');
+  description = (await (await fetch(`${plane.server().ready.http}/openapi.json`)).json()) as Description;
+});
+afterAll(() => plane.close());
+
+const operation = (path: string, verb: string): Operation => description.paths[path]![verb]!;
+
+type Drawn = { readonly path: string; readonly init: RequestInit };
+
+/** Half of a pair of surrogates is no text. */
+const written = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString());
+
+/** Nothing and dots alone, however they are written, are taken for another path on the way. */
+const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : written(value));
+
+const drawn = (path: string, verb: string): fc.Arbitrary<Drawn> => {
+  const { parameters = [], requestBody } = operation(path, verb);
+  const { schemas } = description.components;
+  const named = parameters.flatMap((each) => ('name' in each ? [each] : []));
+  const values = fc.record(Object.fromEntries(named.map(({ name, schema }) => [name, valuesOf(schema, schemas)])));
+  const asked = fc.subarray(named.filter((each) => each.in === 'query'));
+  const schema = requestBody?.content[JSON_BODY]?.schema;
+  const body = schema === undefined ? fc.constant(undefined) : valuesOf(schema, schemas);
+  return fc.tuple(values, asked, body).map(([of, query, sent]) => ({
+    path:
+      path.replaceAll(/\{([^}]+)\}/gu, (_, name: string) => inPath(of[name])) +
+      `?${query.map(({ name }) => `${name}=${written(of[name])}`).join('&')}`,
+    init: {
+      method: verb.toUpperCase(),
+      ...(sent !== undefined && { body: JSON.stringify(sent), headers: { 'content-type': JSON_BODY } }),
+    },
+  }));
+};
+
+const operations = (): readonly (readonly [string, string])[] =>
+  Object.entries(description.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => [path, verb] as const));
+
+describe('the description at /openapi.json', () => {
+  it('has an operation for every binding, and the plain pages', () => {
+    expect(operations().length).toBeGreaterThanOrEqual(readBindings(routeTable([])).length);
+  });
+
+  it('is answered without a fault of the server, whatever is made of it', async (context) => {
+    const { http } = plane.server().ready;
+    const unserved = new Set<string>();
+    for (const [path, verb] of operations()) {
+      const property = fc.asyncProperty(drawn(path, verb), async (request) => {
+        const response = await fetch(http + request.path, request.init);
+        await response.arrayBuffer();
+        if (response.status === 501) unserved.add(path);
+        else expect(response.status, `${verb} ${request.path}`).toBeLessThan(500);
+      });
+      await fc.assert(property, { numRuns: REQUESTS });
+    }
+    expect([...unserved].filter((path) => !path.startsWith('/api/v1/agent'))).toEqual([]);
+    counted(context, operations().length * REQUESTS);
+  });
+});
