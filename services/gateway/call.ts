@@ -70,5 +70,13 @@ export const noteOf = (
   ...(position === undefined ? [] : ([['flightlog-position', positions.format(position)]] as const)),
   ...(unreadFields.size === 0
     ? []
-    : ([['flightlog-unread', [...unreadFields].map((each) => each.join('=')).join(', ')]] as const)),
+    : ([
+        [
+          'flightlog-unread',
+          [...unreadFields]
+            .map((each) => each.join('='))
+            .sort()
+            .join(', '),
+        ],
+      ] as const)),
 ];

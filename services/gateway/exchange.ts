@@ -38,6 +38,15 @@ export const tlsOptions = ({ cert, key, clientCa }: Tls): TlsOptions => ({
   ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
 });
 
+/** A body in JSON, and what it is to be read as. */
+export type JsonRequest = {
+  /** `AdminService.CreateTask`. */
+  readonly rpc: string;
+  readonly body: Uint8Array;
+  /** Names that the message does not have are refused. */
+  readonly isStrict: boolean;
+};
+
 /** What a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
@@ -64,6 +73,12 @@ export type Hosting = {
   /** Serves the links that this server gives out, where it does. */
   readonly files?: LinkedFiles | undefined;
   readonly onAnswered?: OnAnswered;
+  /**
+   * Reads large bodies away from the thread that serves; all are read there where it is not given.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many wait.
+   */
+  readonly readJson?: (request: JsonRequest) => Promise<Uint8Array>;
   /** What the description of the interface says of this release. */
   readonly version?: string;
   /** Which pages of other origins may call over REST; none where it is not given. */

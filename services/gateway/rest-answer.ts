@@ -10,6 +10,7 @@ import type { Bindings } from './rest-bindings.js';
 import { sendBody } from './rest-encoding.js';
 import { timeoutMs, within } from './rest-deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
+import { largeRequest } from './rest-large.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { answerStream, messagesOf } from './rest-stream.js';
@@ -57,22 +58,14 @@ export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown
 
 type Exchange = { readonly request: FastifyRequest; readonly addressed: Addressed; readonly call: OpenCall };
 
-/** A body that is the whole request as bytes, and too large to be decoded here. */
-const largeBody = ({ request, addressed }: Exchange): Uint8Array | undefined => {
-  const { binding, values } = addressed.match;
-  const { large } = binding.endpoint.route ?? {};
-  if (!large || !binding.hasBody || values.length > 0 || dialectsOf(request).read.isText) return undefined;
-  const body = bodyOf(request);
-  return body.length > large.aboveBytes ? body : undefined;
-};
-
-const handle = ({ request, addressed, call }: Exchange): Promise<Answer<DescMessage>> => {
+const handle = async ({ request, addressed, call }: Exchange, hosting: Hosting): Promise<Answer<DescMessage>> => {
   const { binding } = addressed.match;
   const { route } = binding.endpoint;
   if (!route) throw unimplemented(binding.endpoint);
-  const large = largeBody({ request, addressed, call });
+  const dialect = dialectsOf(request).read;
+  const large = await largeRequest(request, addressed, { dialect, hosting });
   if (large) return run(route, large, call);
-  const message = readRequest(request, addressed, dialectsOf(request).read);
+  const message = readRequest(request, addressed, dialect);
   return route.takes === 'bytes'
     ? run(route, requestBytes(binding, message), call)
     : route.handle(message as never, call);
@@ -84,7 +77,7 @@ const bodyFor = async (exchange: Exchange, reply: FastifyReply, hosting: Hosting
   const { endpoint, hasBody } = addressed.match.binding;
   const { stream } = endpoint;
   const dialects = dialectsOf(request);
-  if (!stream) return dialects.write.write(endpoint.method.output, await handle(exchange));
+  if (!stream) return dialects.write.write(endpoint.method.output, await handle(exchange, hosting));
   const messages = hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];

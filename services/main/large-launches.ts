@@ -7,6 +7,7 @@ import type { LargeLaunches, LaunchInputs } from '../execution/ports.js';
 import { assertDecodable, decode } from '../gateway/decode.js';
 import { RpcError } from '../kernel/rpc.js';
 import { threadCaller } from './thread-caller.js';
+import { waitingBytes } from './waiting-bytes.js';
 
 /** Inputs on their way to the thread, with what they are held against: messages as their bytes. */
 export type LargeInputs = {
@@ -52,21 +53,19 @@ export const largeLaunches = (): LargeLaunches & { close(): Promise<void> } => {
     maxWaiting: MAX_WAITING,
     tooMany,
   });
-  let waitingBytes = 0;
+  const bounded = waitingBytes(MAX_WAITING_BYTES, tooMany);
 
   return {
     aboveBytes: LARGE,
     read,
-    inputs: async (given, { expected, fixed }) => {
-      if (waitingBytes > 0 && waitingBytes + given.length > MAX_WAITING_BYTES) throw tooMany();
-      waitingBytes += given.length;
-      const question = {
-        given: new Uint8Array(given), // the bytes may be a part of a larger buffer, all of which would be sent
-        expected: toBinary(ParameterMapSchema, expected),
-        fixed: fixed && toBinary(LiteralMapSchema, fixed),
-      };
-      return thread.ask(question).finally(() => (waitingBytes -= given.length));
-    },
+    inputs: (given, { expected, fixed }) =>
+      bounded(given.length, () =>
+        thread.ask({
+          given: new Uint8Array(given), // the bytes may be a part of a larger buffer, all of which would be sent
+          expected: toBinary(ParameterMapSchema, expected),
+          fixed: fixed && toBinary(LiteralMapSchema, fixed),
+        }),
+      ),
     close: () => thread.close(),
   };
 };

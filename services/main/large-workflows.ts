@@ -9,6 +9,7 @@ import type { WorkflowLimits } from '../workflow/registration/compile.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { threadCaller } from './thread-caller.js';
+import { waitingBytes } from './waiting-bytes.js';
 
 /** What the thread that compiles is started with. */
 export type CompileThreadData = PayloadSource & {
@@ -43,14 +44,11 @@ export const largeWorkflowCompiler = (data: CompileThreadData): LargeWorkflows &
     maxWaiting: MAX_WAITING,
     tooMany,
   });
-  let waitingBytes = 0;
+  const bounded = waitingBytes(MAX_WAITING_BYTES, tooMany);
 
-  const compiled = async (id: Version, request: Uint8Array): Promise<LargeRegistration> => {
-    if (waitingBytes > 0 && waitingBytes + request.length > MAX_WAITING_BYTES) throw tooMany();
-    waitingBytes += request.length;
-    // A copy: the bytes may be a part of a larger buffer, all of which would be sent.
-    return thread.ask({ id, request: new Uint8Array(request) }).finally(() => (waitingBytes -= request.length));
-  };
+  // A copy: the bytes may be a part of a larger buffer, all of which would be sent.
+  const compiled = (id: Version, request: Uint8Array): Promise<LargeRegistration> =>
+    bounded(request.length, () => thread.ask({ id, request: new Uint8Array(request) }));
 
   return {
     registrationOf: async (id, request) => {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
+import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
@@ -7,6 +8,7 @@ import type { Check } from '../gateway/readiness.js';
 import { routeTable } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
+import { largeJson } from './large-json.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
@@ -48,6 +50,7 @@ export type Hosted = {
 const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
+  const bodies = largeJson();
   const state = { isOpen: true };
   return {
     hosting: {
@@ -64,13 +67,15 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
+      readJson: (request: JsonRequest) => bodies.read(request),
     },
     leave: (): void => {
       state.isOpen = false;
     },
-    close: (): void => {
+    close: async (): Promise<void> => {
       answers.close();
       requests.close();
+      await bodies.close();
     },
   };
 };
@@ -97,7 +102,7 @@ export const startTransports = async (
     close: async () => {
       leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
-      close();
+      await close();
     },
   };
 };
@@ -111,7 +116,7 @@ export const startProbes = async (configuration: Configuration, hosted: Hosted):
     close: async () => {
       leave();
       await http.close({ drainMs: DRAIN_MS });
-      close();
+      await close();
     },
   };
 };

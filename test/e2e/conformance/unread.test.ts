@@ -113,7 +113,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     expect((await ask(method.getNodeExecutionData, { id })).answer).toMatchObject({ dynamicWorkflow });
     lose(executionId, loss);
     const { code, unread, answer } = await ask(method.getNodeExecutionData, { id });
-    expect({ code, unread }).toEqual({ code: 'OK', unread: `full_outputs=${loss}, dynamic_workflow=${loss}` });
+    expect({ code, unread }).toEqual({ code: 'OK', unread: `dynamic_workflow=${loss}, full_outputs=${loss}` });
     expect(answer.fullInputs).toMatchObject(map('small'));
     expect(answer).not.toHaveProperty('fullOutputs');
     expect(answer).not.toHaveProperty('dynamicWorkflow');
