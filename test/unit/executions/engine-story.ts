@@ -120,7 +120,7 @@ const saying = (of: string, phase: string, make: (more: never) => ReportPhase, e
 });
 
 /** What an engine says of the execution. */
-export const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<Said> =>
+const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<Said> =>
   fc
     .tuple(phases, fc.record({ second: seconds, ...outputs }))
     .map(([phase, event]) => saying('execution', phase, (more) => workflow(phase, more), withoutUnset(event)));
