@@ -5,6 +5,7 @@ import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.
 import { fromBinary } from '@bufbuild/protobuf';
 import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
 import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
+import { startLogServer } from '../test/support/log-server.js';
 import { startServerProcess } from '../test/support/server-process.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import type { LoadResult } from './load.js';
@@ -56,10 +57,17 @@ const assertInLogOnce = async (directory: string, expected: number): Promise<voi
   if (seen.size !== expected) throw new Error(`the log has ${seen.size} engine events, not ${expected}`);
 };
 
-const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number): Promise<Figure> => {
-  const data = join(disk.directory, `ingest-${inFlight}`);
-  const framesFile = join(disk.directory, `events-${inFlight}`);
-  const server = await startServerProcess({ data, nodeArgs, env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` } });
+/** Where the events are measured to: `directory` has the file of the log, `args` lead a server there. */
+type Place = { readonly name: string; readonly directory?: string; readonly args?: readonly string[] };
+
+const measure = async (
+  { disk, count, nodeArgs }: BenchOptions,
+  inFlight: number,
+  { name, directory, args = [] }: Place = { name: 'ingest-unary' },
+): Promise<Figure> => {
+  const data = join(disk.directory, `${name}-${inFlight}`);
+  const framesFile = join(disk.directory, `${name}-events-${inFlight}`);
+  const server = await startServerProcess({ data, nodeArgs, args, env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` } });
   const client = grpcClient(server.ready.grpc);
   await registerHello(client);
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
@@ -78,9 +86,9 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
   const behindMs = await awaitViews(client, names, nodes);
   client.close();
   await server.stop();
-  await assertInLogOnce(data, requests.length);
+  await assertInLogOnce(directory ?? data, requests.length);
   return {
-    name: `ingest-unary, ${inFlight} in flight`,
+    name: `${name}, ${inFlight} in flight`,
     floor: { what: 'grpc-js echo', perSecond: echo.perSecond },
     perSecond: load.perSecond,
     notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, viewsBehindMs: behindMs, bytes: requests[0]?.length ?? 0 },
@@ -92,4 +100,25 @@ export const ingestUnary: Bench = {
   name: 'ingest-unary',
   target: 0.5,
   run: async (options) => [await measure(options, 64), await measure(options, 256)],
+};
+
+/** The same over the EventStoreDB protocol to a log server on this machine, beside the embedded log. */
+const besideEmbedded = async (options: BenchOptions, inFlight: number): Promise<Figure> => {
+  const embedded = await measure(options, inFlight, { name: 'ingest-embedded' });
+  const directory = join(options.disk.directory, `log-${inFlight}`);
+  const log = await startLogServer(directory);
+  try {
+    const args = ['--event-store', `esdb://${log.address}?tls=false`];
+    const figure = await measure(options, inFlight, { name: 'ingest-eventstore', directory, args });
+    return { ...figure, floor: { what: 'the embedded log', perSecond: embedded.perSecond } };
+  } finally {
+    await log.stop();
+  }
+};
+
+/** Engine events one by one to a log in an event store. */
+export const ingestEventstore: Bench = {
+  name: 'ingest-eventstore',
+  target: 0,
+  run: async (options) => [await besideEmbedded(options, 64), await besideEmbedded(options, 256)],
 };

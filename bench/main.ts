@@ -4,13 +4,22 @@ import type { Bench, Figure } from './bench.js';
 import { creates } from './create.js';
 import { eventstore } from './eventstore.js';
 import { type Disk, openDisk } from './disk.js';
-import { ingestUnary } from './ingest-unary.js';
+import { ingestEventstore, ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
 import { projector } from './projector.js';
 import { rebuild } from './rebuild.js';
 
-const BENCHES: readonly Bench[] = [ingestUnary, creates, lists, rebuild, eventstore, projector, kafkaExport];
+const BENCHES: readonly Bench[] = [
+  ingestUnary,
+  creates,
+  lists,
+  rebuild,
+  eventstore,
+  ingestEventstore,
+  projector,
+  kafkaExport,
+];
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
