@@ -146,4 +146,53 @@ describe('a control plane of processes with a role each', () => {
     },
     LIMIT_MS,
   );
+
+  it(
+    'loses no request of a client that tries once more while every process is restarted in turn',
+    async () => {
+      let isOver = false;
+      let count = 0;
+      const failed: string[] = [];
+      /** By turns to both; the second attempt goes to the other, as a load balancer does it. */
+      const attempt = async (name: string, turn: number): Promise<string> => {
+        const ask = (api: Transport) => api.refused(method.createExecution, helloRequest(name));
+        const once = await ask(turn % 2 === 0 ? first() : other());
+        if (once.code === 'OK') return once.code;
+        const { code, message } = await ask(turn % 2 === 0 ? other() : first());
+        // Told that it is there, the client knows that its first attempt was recorded.
+        return code === 'OK' || code === 'ALREADY_EXISTS' ? 'OK' : `${once.code}, ${code}: ${message}`;
+      };
+      const keepCalling = async (client: number): Promise<void> => {
+        for (let turn = client; !isOver; turn += 1) {
+          const answer = await attempt(`rolled-${client}-${turn}`, turn);
+          count += 1;
+          if (answer !== 'OK') failed.push(answer);
+        }
+      };
+      const calling = [0, 1, 2, 3].map(keepCalling);
+      for (const part of parts.parts) {
+        const before = count;
+        expect(await part.stop()).toBe(0);
+        await part.start();
+        // As a load balancer, the client's connections take a while to see that a process is back.
+        for (const api of [first(), other()])
+          await until(
+            () => api.refused(method.getVersion, {}),
+            ({ code }) => code === 'OK',
+          );
+        await until(
+          () => Promise.resolve(count),
+          (calls) => calls >= before + 20,
+        );
+      }
+      isOver = true;
+      await Promise.all(calling);
+      expect(failed).toEqual([]);
+      const recorded = (await parts.events()).filter(
+        ({ type, stream }) => type === 'ExecutionCreated' && stream.includes(':rolled-'),
+      );
+      expect(recorded).toHaveLength(count);
+    },
+    2 * LIMIT_MS,
+  );
 });
