@@ -1,3 +1,4 @@
+import { CheckpointMoved } from '../../services/kernel/fault.js';
 import {
   type PartitionRun,
   type PartitionRunOptions,
@@ -56,11 +57,17 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
   await options.readStore.clear();
 };
 
+/** Whoever has moved a checkpoint has read the same log, and no more of it than there is. */
+const assertOurs = async (options: RunnerOptions): Promise<void> => {
+  const why = await whyStartOver(options);
+  if (why !== undefined) throw new CheckpointMoved(`somebody else has moved the checkpoint, and ${why}`);
+};
+
 /**
  * Keeps partitions of the views up with the log: catches up from their checkpoints, then follows live. What an earlier
  * release could not take is tried again first. Where somebody else has moved a checkpoint, it reads again from there.
  *
- * @throws {Fault} when the log or the store cannot be read.
+ * @throws {Fault} when the log or the store cannot be read, or the checkpoint is none of this log.
  */
 export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
   const { log, readStore, models } = options;
@@ -75,7 +82,8 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
 
   const keepRunning = async (): Promise<void> => {
     while (!state.isClosed) {
-      if (run.partitions !== state.partitions || (await run.ended)) await run.close();
+      if (run.partitions !== state.partitions) await run.close();
+      else if (await run.ended) await assertOurs(options);
       const next = await persistently(() => (opening = open()), options.onUnavailable, isClosed);
       run = next ?? run;
     }

@@ -13,6 +13,7 @@ import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { workflowReport } from '../support/reports.js';
 import type { Answer } from '../support/transports.js';
+import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const recorded = fromBinary(
@@ -50,6 +51,15 @@ const end = (name: string) =>
     method.createWorkflowEvent,
     workflowReport({ project: 'flytesnacks', domain: 'development', name }, { phase: Phase.FAILED }),
   );
+
+/** What ended is given back a moment later, or by the next process: there it would be recorded before anything else. */
+const allGivenBack = async (): Promise<void> => {
+  const countOf = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
+  await until(
+    async () => (await plane.events()).map(({ type }) => type),
+    (types) => countOf(types, 'SlotTaken') === countOf(types, 'SlotReleased'),
+  );
+};
 
 const SKIPPED = {
   code: 'ALREADY_EXISTS',
@@ -110,6 +120,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
   ])('is launched once when the process is killed when it %s', async (_, failPoint, found) => {
     const name = `killed-${failPoint.replace(':', '-')}`;
     // A plan of its own, so that what is recorded first is its slot.
+    await allGivenBack();
     await plane.grpc.call(method.createLaunchPlan, plan('one', 1, SKIP, name));
     await plane.kill();
     plane = await startControlPlane({ FLIGHTLOG_FAIL_POINT: failPoint }, plane.directory);
@@ -125,6 +136,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
     await end(name);
     expect((await launch(`${name}-other`, 'one', name)).code).toBe('OK');
+    await end(`${name}-other`);
   });
 });
 

@@ -21,7 +21,7 @@ import { until } from '../support/until.js';
 import { viewDifferences } from '../support/view-check.js';
 
 /** How often some process is killed under load; a longer run by this variable. */
-const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 6);
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
 /** Small: what is killed and comes back is what takes the time. */
 const RATE = 40;
 const LIMIT_MS = 180_000 + KILLS * 30_000;

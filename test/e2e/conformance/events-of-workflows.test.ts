@@ -144,9 +144,13 @@ const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
 
 /** What JSON cannot say at all. */
 const UNSAID: typeof REFUSED = [
-  { rule: '10: not after the year 9999', change: atSecond(253_402_300_800n), says: 'invalid value for occurred_at' },
-  { rule: '10: nor before the year 1', change: atSecond(-62_135_596_801n), says: 'invalid value for occurred_at' },
-  { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'invalid value for occurred_at' },
+  {
+    rule: '10: not after the year 9999',
+    change: atSecond(253_402_300_800n),
+    says: 'event.occurred_at is out of range',
+  },
+  { rule: '10: nor before the year 1', change: atSecond(-62_135_596_801n), says: 'event.occurred_at is out of range' },
+  { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'event.occurred_at is out of range' },
 ];
 
 type Story = { readonly rule: string; readonly steps: readonly Step[] };

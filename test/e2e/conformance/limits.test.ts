@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { ProjectRegisterRequestSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import {
   NodeExecution_Phase as NodePhase,
   TaskExecution_Phase as TaskPhase,
@@ -115,18 +115,20 @@ describe('the text of a status', () => {
 describe('a message over gRPC', () => {
   const MAX_BYTES = 64 * 1024 * 1024;
 
-  /** Well formed and of exactly so many bytes; its name is longer than any may be. */
+  /** Well formed and of exactly so many bytes; its description is longer than any may be. */
   const messageOf = (bytes: number): Uint8Array => {
-    const request = create(ExecutionCreateRequestSchema, { ...PLACE, name: 'x'.repeat(bytes) });
-    request.name = request.name.slice(toBinary(ExecutionCreateRequestSchema, request).length - bytes);
-    return toBinary(ExecutionCreateRequestSchema, request);
+    const request = create(ProjectRegisterRequestSchema, { project: { id: 'large', description: 'x'.repeat(bytes) } });
+    const { project } = request;
+    const tooMany = toBinary(ProjectRegisterRequestSchema, request).length - bytes;
+    project!.description = project!.description.slice(tooMany);
+    return toBinary(ProjectRegisterRequestSchema, request);
   };
 
   it('may have 64 MiB, and no more', async () => {
     const largest = messageOf(MAX_BYTES);
     expect(largest.length).toBe(MAX_BYTES);
-    expect(await plane.grpc.send('CreateExecution', largest)).toMatchObject({ code: 'INVALID_ARGUMENT' });
-    const above = await plane.grpc.send('CreateExecution', messageOf(MAX_BYTES + 1));
+    expect(await plane.grpc.send('RegisterProject', largest)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const above = await plane.grpc.send('RegisterProject', messageOf(MAX_BYTES + 1));
     expect(above).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       message: expect.stringContaining('message larger than max') as string,
