@@ -64,6 +64,10 @@ const parametersOf = (value: JsonValue, path: string, isBound: (path: string) =>
   );
 };
 
+/** Whether a service of those that are asked here has an RPC. */
+export const isAsked = (method: DescMethod): boolean =>
+  SERVICES.some(({ typeName }) => typeName === method.parent.typeName);
+
 /** An RPC by its name, whichever service has it. */
 export const methodOf = (name: string): DescMethod => {
   const method = SERVICES.flatMap(({ methods }) => methods).find((each) => each.name === name);
@@ -100,6 +104,14 @@ const boundTo = (method: DescMethod, message: JsonObject): Bound => {
 const jsonOf = (method: DescMethod, bytes: Uint8Array): JsonObject =>
   toJson(method.input, fromBinary(method.input, bytes), { registry }) as JsonObject;
 
+const inJson = (method: DescMethod, bytes: Uint8Array): JsonObject | undefined => {
+  try {
+    return jsonOf(method, bytes);
+  } catch {
+    return undefined;
+  }
+};
+
 const isOctets = (headers: Headers): boolean => headers.get('content-type') === OCTETS;
 
 const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick<RestAnswer, 'bytes' | 'headers'>) =>
@@ -127,6 +139,13 @@ export type RestClient = {
     request: Uint8Array,
     options?: { readonly body?: RestBody; readonly headers?: Readonly<Record<string, string>> },
   ) => Promise<RestAnswer>;
+  /**
+   * A request as JSON; nothing where JSON has no form for the bytes, or they lack what the path is made of. The bytes of
+   * the answer are as they came.
+   */
+  readonly rawJson: (method: string, request: Uint8Array) => Promise<RestAnswer> | undefined;
+  /** Any bytes, where a whole request goes; nothing where requests have no body. */
+  readonly bytesAt: (method: string, whole: Uint8Array, bytes: Uint8Array) => Promise<RestAnswer> | undefined;
 };
 
 /** Sends requests of the interface over REST, as JSON made from their bytes or as the bytes. */
@@ -157,8 +176,25 @@ export const restClient = (base: string): RestClient => {
     const inOctets = { ...headers, accept: OCTETS, 'content-type': OCTETS };
     return request(verb.toUpperCase(), path, verb === 'get' ? undefined : bytes, inOctets);
   };
+  const bytesAt: RestClient['bytesAt'] = (name, whole, bytes) => {
+    const method = methodOf(name);
+    const { verb, path } = boundTo(method, jsonOf(method, whole));
+    return verb === 'get' ? undefined : request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS });
+  };
+  const rawJson: RestClient['rawJson'] = (name, bytes) => {
+    const method = methodOf(name);
+    const message = inJson(method, bytes);
+    if (message === undefined) return undefined;
+    const rule = getOption(method, http);
+    const bound = [rule, ...rule.additionalBindings].flatMap((each) => filledIn(each, message) ?? [])[0];
+    if (bound === undefined) return undefined;
+    const body = bound.verb === 'get' ? undefined : JSON.stringify(message);
+    return request(bound.verb.toUpperCase(), bound.path, body);
+  };
   return {
     request,
+    rawJson,
+    bytesAt,
     raw: (name, bytes, { body = 'json', headers } = {}) =>
       (body === 'json' ? asJson : asOctets)(methodOf(name), bytes, headers),
   };

@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { allRpcs } from '../../support/built.js';
@@ -7,6 +7,7 @@ import { type ControlPlane, startControlPlane } from '../../support/control-plan
 import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
 import { type Hostile, hostileTo } from '../../support/hostile.js';
 import { encodePublished, type PublishedClient, publishedClient } from '../../support/published-client.js';
+import { isAsked, restClient, type RestClient } from '../../support/rest-client.js';
 import { logDirectory } from '../../support/test-log.js';
 import { wholeRequests } from '../../support/whole-requests.js';
 import { sqliteLogReader } from '../../../services/store/sqlite-log-reader.js';
@@ -29,17 +30,40 @@ const faultIn = (code: string, message: string, names: string | undefined): stri
   return names === undefined || code === 'UNIMPLEMENTED' || message.includes(names) ? undefined : `it hides ${names}`;
 };
 
-describe('whatever is wrong with a request', () => {
+type Said = { readonly code: string; readonly message: string };
+type Ask = (method: DescMethod, whole: Uint8Array, hostile: Hostile) => Promise<Said> | undefined;
+
+const overGrpc =
+  (client: GrpcClient): Ask =>
+  (method, _, { bytes }) =>
+    client.raw(`/${method.parent.typeName}/${method.name}`, bytes);
+
+const inOctets =
+  (client: RestClient): Ask =>
+  (method, whole, { bytes }) =>
+    client.bytesAt(method.name, whole, bytes);
+
+/** What has no form in JSON is not asked, nor what lacks a part of the path: there is no such request. */
+const inJson =
+  (client: RestClient): Ask =>
+  (method, _, { bytes, names }) =>
+    names === undefined ? client.rawJson(method.name, bytes) : undefined;
+
+describe.each(['gRPC', 'REST in bytes', 'REST in JSON'] as const)('whatever is wrong with a request over %s', (way) => {
+  const rpcs = allRpcs.filter(({ method }) => way === 'gRPC' || isAsked(method));
   let plane: ControlPlane;
   let published: PublishedClient;
   let client: GrpcClient;
+  let ask: Ask;
   let log: Awaited<ReturnType<typeof sqliteLogReader>>;
 
   beforeAll(async () => {
     plane = await startControlPlane();
-    const { grpc } = plane.server().ready;
+    const { grpc, http } = plane.server().ready;
     published = publishedClient(grpc);
     client = grpcClient(grpc);
+    const rest = restClient(http);
+    ask = { gRPC: overGrpc(client), 'REST in bytes': inOctets(rest), 'REST in JSON': inJson(rest) }[way];
     log = await sqliteLogReader({ directory: logDirectory(plane.directory) });
     for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
   });
@@ -50,28 +74,31 @@ describe('whatever is wrong with a request', () => {
     await plane.close();
   });
 
-  const faultOf = async (path: string, hostile: Hostile): Promise<string | undefined> => {
-    const before = await log.head();
-    const { code, message } = await client.raw(path, hostile.bytes);
+  const faultOf = async (name: string, said: Said, hostile: Hostile, before: bigint): Promise<string | undefined> => {
+    const { code, message } = said;
     const recorded = (await log.head()) - before;
-    const isMerged = code === 'ALREADY_EXISTS' && path.endsWith('Event'); // what is new in a repeated phase is kept
+    const isMerged = code === 'ALREADY_EXISTS' && name.endsWith('Event'); // what is new in a repeated phase is kept
     const isChanged = code !== 'OK' && recorded > 0n && !isMerged;
     const fault = isChanged ? `it recorded ${recorded} events` : faultIn(code, message, hostile.names);
     return fault === undefined ? undefined : `${hostile.what}: ${code}: ${message}: ${fault}`;
   };
 
-  it.for(allRpcs.map(({ method, name }) => [name, method] as const))(
+  it.for(rpcs.map(({ method, name }) => [name, method] as const))(
     'to %s, it is refused for that, or is harmless',
     { timeout: LIMIT_MS },
     async ([name, method], context) => {
-      const base = fromBinary(method.input, wholeBytes.get(name) ?? new Uint8Array());
-      const cases = hostileTo(method.input, base);
+      const whole = wholeBytes.get(name) ?? new Uint8Array();
       const faults: string[] = [];
-      for (const each of cases) {
-        const fault = await faultOf(`/${method.parent.typeName}/${method.name}`, each);
+      let asked = 0;
+      for (const each of hostileTo(method.input, fromBinary(method.input, whole))) {
+        const before = await log.head();
+        const said = await ask(method, whole, each);
+        if (said === undefined) continue;
+        asked += 1;
+        const fault = await faultOf(method.name, said, each, before);
         if (fault !== undefined) faults.push(fault);
       }
-      counted(context, cases.length);
+      counted(context, asked);
       expect(faults).toEqual([]);
     },
   );
