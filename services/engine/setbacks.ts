@@ -6,7 +6,7 @@ import { ExecutionLost } from './reporter.js';
 export interface Setbacks {
   note(key: string, error: unknown): void;
   forget(key: string): void;
-  /** Whether an execution is left alone for now, or for good. */
+  /** Whether an execution is left alone for a while, or for good. */
   holdsBack(key: string): boolean;
   /** How many are to be tried again. */
   pending(): number;
