@@ -5,13 +5,9 @@ import {
   type NodeExecutionClosure,
   NodeExecutionClosureSchema,
 } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
-import {
-  type ExecutionError,
-  ExecutionError_ErrorKind,
-  ExecutionErrorSchema,
-  NodeExecution_Phase as Phase,
-} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type ExecutionError, NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { clip } from '../kernel/clip.js';
+import { inferredEnd } from '../kernel/inferred-end.js';
 
 /** A node execution as its events have told it. */
 export type NodeDocument = {
@@ -52,18 +48,9 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
-const inferred = (closedBy: string): Result =>
-  errorResult(
-    create(ExecutionErrorSchema, {
-      code: 'ExecutionEnded',
-      message: `inferred: the execution ended ${closedBy} while this was open, and the engine has not reported its end`,
-      kind: ExecutionError_ErrorKind.SYSTEM,
-    }),
-  );
-
 /** A result is for readers once the node has ended, and an earlier failure is not how a good end came about. */
 const shownResult = ({ node, closedBy }: NodeDocument): Result => {
-  if (closedBy) return inferred(closedBy);
+  if (closedBy) return errorResult(inferredEnd(closedBy));
   const { phase, outputResult: result } = closureOf(node);
   return TERMINAL.has(phase) && !(GOOD.has(phase) && result.case === 'error') ? result : NONE;
 };

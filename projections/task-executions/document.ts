@@ -5,12 +5,8 @@ import {
   type TaskExecutionClosure,
   TaskExecutionClosureSchema,
 } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
-import {
-  type ExecutionError,
-  ExecutionError_ErrorKind,
-  ExecutionErrorSchema,
-  TaskExecution_Phase as Phase,
-} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type ExecutionError, TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { inferredEnd } from '../kernel/inferred-end.js';
 import { shownLogs } from './logs.js';
 import { shownMetadata } from './metadata.js';
 
@@ -42,18 +38,9 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
-const inferred = (closedBy: string): Result =>
-  errorResult(
-    create(ExecutionErrorSchema, {
-      code: 'ExecutionEnded',
-      message: `inferred: the execution ended ${closedBy} while this was open, and the engine has not reported its end`,
-      kind: ExecutionError_ErrorKind.SYSTEM,
-    }),
-  );
-
 /** A result is for readers once the attempt has ended or failed, and a failure is not how a success came about. */
 const shownResult = ({ task, closedBy }: TaskDocument): Result => {
-  if (closedBy) return inferred(closedBy);
+  if (closedBy) return errorResult(inferredEnd(closedBy));
   const { phase, outputResult: result } = closureOf(task);
   if (result.case === undefined) return result;
   if (phase === Phase.SUCCEEDED) return result.case === 'error' ? NONE : result;
