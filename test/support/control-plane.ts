@@ -8,6 +8,9 @@ import { type EngineOptions, type EngineSummary } from '../../services/engine/op
 import { runEngine } from '../../services/engine/engine.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import type { FixtureFolder } from './fixtures.js';
+import { kafkaBrokers } from './kafka-server.js';
+import { byTurns } from './by-turns.js';
+import { areApart, type Processes, reconciled, startApart } from './processes-apart.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 import { logDirectory } from './test-log.js';
 import { overGrpc, overRest, type Transport } from './transports.js';
@@ -63,17 +66,23 @@ const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = 
   ...options,
 });
 
+const startProcesses = async (data: string, env: Readonly<Record<string, string>>): Promise<Processes> => {
+  if (areApart) return startApart(data, env);
+  const server = await startServerProcess({ data, env });
+  return { ...server, apis: [server] };
+};
+
 /** Starts a control plane with the project of the fixtures, on the data of one that was killed or on none. */
 export const startControlPlane = async (
   env: Readonly<Record<string, string>> = {},
   directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-')),
 ): Promise<ControlPlane> => {
-  const server = await startServerProcess({ data: directory, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env } });
-  const grpc = overGrpc(server.ready);
+  const server = await startProcesses(directory, { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env });
+  const grpc = byTurns(server.apis.map(({ ready }) => overGrpc(ready)));
   const head = (): Promise<bigint> => reading(directory, (log) => log.head());
   return {
     grpc,
-    rest: overRest(server.ready),
+    rest: byTurns(server.apis.map(({ ready }) => overRest(ready))),
     server: () => server,
     directory,
     head,
@@ -98,6 +107,7 @@ export const startControlPlane = async (
     },
     close: async () => {
       grpc.close();
+      if (areApart && kafkaBrokers !== undefined) await reconciled(directory, await head(), env);
       await server.stop();
       rmSync(directory, { recursive: true });
     },

@@ -17,6 +17,7 @@ import { flightlog } from './command.js';
 import { type ControlPlane, register, startControlPlane } from './control-plane.js';
 import { withNeeds } from './fixtures.js';
 import { helloRequest, literal } from './hello.js';
+import { readStoreEnvironment } from './mongo-server.js';
 import { eventStoreEnvironment, logDirectory } from './test-log.js';
 
 /** A payload store of a test. */
@@ -231,7 +232,8 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
         expect((await counts()).missing).toBe(0);
         await plane.server().stop();
         const rebuild = ['views', 'rebuild', '--data', directory, '--payload-store', garbage.setting];
-        const { code, stderr } = await flightlog(rebuild, { env: eventStoreEnvironment(directory) }).ended;
+        const env = { ...eventStoreEnvironment(directory), ...readStoreEnvironment(directory) };
+        const { code, stderr } = await flightlog(rebuild, { env }).ended;
         expect(code, stderr).toBe(0);
         await start();
       },

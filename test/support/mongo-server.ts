@@ -23,14 +23,36 @@ const databaseUrl = (name: string): string => {
 /** A database that nobody else uses. */
 export const newMongoLocation = (): MongoLocation => locationOf(databaseUrl(randomUUID().slice(0, 18)));
 
+/** Whether the views of servers under test are in a MongoDB, and not in their data directories. */
+export const isOnMongodb = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb';
+
+/** The databases of data directories, by the directory. */
+const databases = new Map<string, string>();
+
+const databaseOf = (data: string): string => {
+  if (mongoUrl === undefined) throw new Error('FLIGHTLOG_TEST_READ_STORE needs FLIGHTLOG_TEST_MONGO_URL');
+  const known = databases.get(data) ?? databaseUrl(createHash('sha256').update(data).digest('hex').slice(0, 18));
+  databases.set(data, known);
+  return known;
+};
+
 /**
  * The flags for the read store that FLIGHTLOG_TEST_READ_STORE names: `mongodb` gives every data directory a database of
- * its own, for as long as it lives; without, views are where they are by default.
+ * its own, for as long as its tests run; without, views are where they are by default.
  */
-export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] => {
-  if (process.env['FLIGHTLOG_TEST_READ_STORE'] !== 'mongodb' || args.includes('--read-store')) return [];
-  if (mongoUrl === undefined) throw new Error('FLIGHTLOG_TEST_READ_STORE needs FLIGHTLOG_TEST_MONGO_URL');
-  return ['--read-store', databaseUrl(createHash('sha256').update(data).digest('hex').slice(0, 18))];
+export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] =>
+  isOnMongodb && !args.includes('--read-store') ? ['--read-store', databaseOf(data)] : [];
+
+/** The same as a variable, for a command on a data directory that a server has served. */
+export const readStoreEnvironment = (data: string): Readonly<Record<string, string>> => {
+  const url = databases.get(data);
+  return url === undefined ? {} : { FLIGHTLOG_READ_STORE: url };
+};
+
+/** Removes the databases of the data directories of a test file. */
+export const dropTestDatabases = async (): Promise<void> => {
+  for (const url of databases.values()) await dropDatabase(locationOf(url));
+  databases.clear();
 };
 
 /** Removes the database of a test. */

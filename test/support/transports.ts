@@ -58,7 +58,8 @@ export type Transport = {
   readonly close: () => void;
 };
 
-const transport = (
+/** A way to the control plane by what sends its requests. */
+export const transport = (
   name: string,
   callersPackage: string,
   send: Transport['send'],

@@ -1,0 +1,43 @@
+import { type Answer, type Transport, transport } from './transports.js';
+
+const PAUSE_MS = 50;
+const PATIENCE_MS = 30_000;
+
+const isBehind = ({ code, message }: Answer): boolean =>
+  code === 'UNAVAILABLE' && / not come to position \d+ yet/u.test(message);
+
+/** The later of two tokens `LOG.POSITION` of one log. */
+const later = (one: string | undefined, other: string | undefined): string | undefined => {
+  if (one === undefined || other === undefined) return one ?? other;
+  const place = (token: string): bigint => BigInt(token.slice(token.lastIndexOf('.') + 1));
+  return place(one) < place(other) ? other : one;
+};
+
+/**
+ * One way to several processes, or to the one that there is. Of several, each request goes to the next. It names the
+ * position that this client was answered at, so that it sees through any of them what it was told through another, and
+ * is asked again while a process has not come so far.
+ */
+export const byTurns = (ways: readonly Transport[]): Transport => {
+  const [first] = ways;
+  if (first === undefined) throw new Error('no process to ask');
+  if (ways.length === 1) return first;
+  let turn = 0;
+  let seen: string | undefined;
+  const send: Transport['send'] = async (rpc, request, headers = {}) => {
+    const way = ways[(turn += 1) % ways.length] ?? first;
+    const position = seen;
+    const asked = { ...(position !== undefined && { 'flightlog-min-position': position }), ...headers };
+    const deadline = performance.now() + PATIENCE_MS;
+    let answer = await way.send(rpc, request, asked);
+    while (asked['flightlog-min-position'] === position && isBehind(answer) && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      answer = await way.send(rpc, request, asked);
+    }
+    seen = later(seen, answer.position);
+    return answer;
+  };
+  return transport(first.name, first.callersPackage, send, () => {
+    for (const way of ways) way.close();
+  });
+};
