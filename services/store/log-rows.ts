@@ -10,6 +10,12 @@ export const PAGE_ROWS = 200;
 /** A walk over hot events ends its page after so many, matching or not. */
 const WALK_ROWS = 2_000;
 
+/** Kinds that one statement merges; SQLite takes 500 at most, and each of them costs its preparation. */
+const MERGED_KINDS = 100;
+
+/** Statements that are kept: kinds that come make new ones of filters. */
+const MAX_PREPARED = 200;
+
 /** Reads pages of rows over one connection. Numbers: a log has fewer than 2^53 events. */
 export type LogRows = {
   head(): number;
@@ -66,9 +72,12 @@ export const logRows = (db: Database): LogRows => {
   const kinds = kindsOf(db);
   const prepared = new Map<string, Statement>();
   const statement = (sql: string): Statement => {
-    const known = prepared.get(sql) ?? db.prepare(sql, { returnArrays: true });
-    prepared.set(sql, known);
-    return known;
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    if (prepared.size >= MAX_PREPARED) prepared.clear();
+    const fresh = db.prepare(sql, { returnArrays: true });
+    prepared.set(sql, fresh);
+    return fresh;
   };
 
   const recorded = ([position, stream, revision, kind, id, metadata, data]: EventRow): RecordedEvent => {
@@ -94,13 +103,25 @@ export const logRows = (db: Database): LogRows => {
     return [...kinds.all()].filter((kind) => matches(filter, kind));
   };
 
+  /** What a guest writes can be of any number of kinds: they are merged a part at a time. */
+  const rare = (kinds: readonly Kind[], { after, upTo }: Range, limit: number): RecordedEvent[] => {
+    const parts = Array.from({ length: Math.ceil(kinds.length / MERGED_KINDS) }, (_, at) =>
+      kinds.slice(at * MERGED_KINDS, (at + 1) * MERGED_KINDS),
+    );
+    const [first = [], ...others] = parts.map((part) => rows(RARE_SQL(part), after, upTo, limit));
+    if (others.length === 0) return first;
+    return first
+      .concat(...others)
+      .sort((a, b) => Number(a.position - b.position))
+      .slice(0, limit);
+  };
+
   const filtered = (range: Range, filter: EventFilter, limit: number): LogPage => {
     // After the head was read, so that every kind up to it is there.
     const chosen = chosenBy(filter);
     if (chosen.some(({ isHot }) => isHot))
       return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);
-    const found = chosen.length === 0 ? [] : rows(RARE_SQL(chosen), range.after, range.upTo, limit);
-    return pageOf(found, limit, range.upTo);
+    return pageOf(rare(chosen, range, limit), limit, range.upTo);
   };
 
   const head = db.prepare('SELECT max(position) FROM events', { returnArrays: true });

@@ -358,6 +358,21 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
             if (page.events.length) expect(page.position).toBeGreaterThanOrEqual(page.events.at(-1)!.position);
         }
       });
+
+      it('finds one type among any number of categories, page after page', async () => {
+        const marked = `Marked${randomUUID()}`;
+        const after = await store.head();
+        await Promise.all(
+          Array.from({ length: 620 }, (_, at) =>
+            store.append(streamName(`category${at}`, [randomUUID()]), 'no-stream', events(1, marked)),
+          ),
+        );
+        const pages = await logAfter(store, after, { types: [marked] });
+        expect(eventsOf(pages)).toHaveLength(620);
+        expect(isAscending(eventsOf(pages).map(({ position }) => position))).toBe(true);
+        const categories = Array.from({ length: 600 }, (_, at) => `category${at}`);
+        expect(eventsOf(await logAfter(store, after, { categories, types: [marked] }))).toHaveLength(600);
+      });
     });
 
     describe('reading the log backwards', () => {
