@@ -40,6 +40,8 @@ const byName = {
   link: { field: 'link', kind: 'text', filter: false },
   created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
   updated_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+  id: { field: 'recorded', kind: 'number' },
+  deleted_at: { field: 'recorded', kind: 'opaque' },
 } as const satisfies Readonly<Record<string, Column>>;
 
 /** What filters and sorts of descriptions may name: filters speak of what is described. */

@@ -26,6 +26,16 @@ const definitionColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ),
 );
 
+/** A tag is a part of its execution, and what is kept of it is as old as that. */
+const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
+  ['admin_tag', 'execution_tag'].flatMap((tag): readonly (readonly [string, Column])[] => [
+    [`${tag}.id`, { field: 'recorded', kind: 'number' }],
+    [`${tag}.created_at`, { field: 'created_at', kind: 'time' }],
+    [`${tag}.updated_at`, { field: 'created_at', kind: 'time' }],
+    [`${tag}.deleted_at`, { field: 'created_at', kind: 'opaque' }],
+  ]),
+);
+
 /** The fields that its first event gives to an execution, for good. */
 export const originFields: readonly string[] = [
   'recorded',
@@ -131,6 +141,7 @@ export const executionColumns: Columns = {
     inputs_uri: { field: 'created_at', kind: 'opaque' },
     user_inputs_uri: { field: 'created_at', kind: 'opaque' },
     ...definitionColumns,
+    ...tagColumns,
     'admin_tag.name': { field: 'tags', kind: 'text', part: 'key' },
     'execution_tag.key': { field: 'tags', kind: 'text', part: 'key' },
     'execution_tag.value': { field: 'tags', kind: 'text', part: 'value' },

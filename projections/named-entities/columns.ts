@@ -47,6 +47,8 @@ const noted = Object.fromEntries(
     ...named,
     created_at: { field: 'noted_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
+    id: { field: 'noted_at', kind: 'opaque' },
+    deleted_at: { field: 'noted_at', kind: 'opaque' },
   }).map(([name, column]) => [`named_entity_metadata.${name}`, column]),
 );
 

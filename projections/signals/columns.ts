@@ -34,5 +34,9 @@ export const signalColumns: Columns = {
     signal_id: { field: 'signal_id', kind: 'text' },
     created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
     updated_at: { field: 'updated_at', kind: 'time' },
+    id: { field: 'recorded', kind: 'number' },
+    deleted_at: { field: 'recorded', kind: 'opaque' },
+    type: { field: 'recorded', kind: 'opaque' },
+    value: { field: 'recorded', kind: 'opaque' },
   },
 };

@@ -134,6 +134,8 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     ['contains(short_description,reet)', ['v1']],
     ['ne(version,v3)', ['v2', 'v1']],
     ['lt(created_at,2024-01-01T00:00:00Z)', []],
+    ['gt(id,0)', ['v3', 'v2', 'v1']],
+    ['eq(deleted_at,2024-01-01T00:00:00Z)', []],
   ])('are found by %s', async (filters, expected) => {
     expect(await versions({ filters })).toEqual(expected);
   });
@@ -141,6 +143,8 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
   it.each([
     ['version', ['v1', 'v2', 'v3']],
     ['created_at', ['v1', 'v2', 'v3']],
+    ['id', ['v1', 'v2', 'v3']],
+    ['deleted_at', undefined],
     ['short_description', ['v3', 'v2', 'v1']],
     ['long_description', ['v2', 'v3', 'v1']],
     ['link', ['v2', 'v3', 'v1']],

@@ -225,6 +225,13 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['eq(execution_tag.key,team)+eq(execution_tag.value,red)', ['labelled']],
   ['eq(execution_tag.key,tier)+eq(execution_tag.value,red)', []],
   ['value_in(execution_tag.value,red;high)', ['labelled']],
+  ['gt(execution_tag.created_at,2020-01-01T00:00:00Z)+eq(execution_tag.key,tier)', ['labelled']],
+  ...['execution_tag', 'admin_tag'].flatMap((tag): readonly (readonly [string, readonly string[]])[] => [
+    [`lt(${tag}.created_at,2020-01-01T00:00:00Z)`, []],
+    [`lt(${tag}.updated_at,2020-01-01T00:00:00Z)`, []],
+    [`eq(${tag}.id,0)`, []],
+    [`ne(${tag}.deleted_at,x)`, []],
+  ]),
   ['ne(closure,x)', []],
 ];
 

@@ -188,6 +188,13 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       ['eq(named_entity_metadata.description,number 7)', ['job_07']],
       ['eq(project,flytesnacks)+eq(domain,staging)+eq(resource_type,1)+eq(state,1)', every((index) => index % 5 === 0)],
       ['gt(name,job_22)', ['job_23', 'job_24']],
+      [
+        'gt(named_entity_metadata.created_at,2024-01-01T00:00:00Z)',
+        every((index) => index % 5 === 0 || index % 7 === 0),
+      ],
+      ['eq(named_entity_metadata.updated_at,2024-01-01T00:00:00Z)', []],
+      ['ne(named_entity_metadata.id,0)', []],
+      ['ne(named_entity_metadata.deleted_at,nothing)', []],
       ['eq(name,nobody)', []],
     ])('are found by %s, each once', async (filters, expected) => {
       expect(await names({ filters })).toEqual(expected);

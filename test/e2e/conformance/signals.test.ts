@@ -201,6 +201,12 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       [{ filters: 'lt(created_at,2024-01-01T00:00:00Z)' }, []],
       [{ sortBy: { key: 'signal_id', direction: Direction.ASCENDING } }, NAMES.toSorted()],
       [{ sortBy: { key: 'created_at', direction: Direction.DESCENDING } }, NAMES.toReversed()],
+      [{ sortBy: { key: 'id', direction: Direction.ASCENDING } }, NAMES],
+      ...['deleted_at', 'type', 'value'].flatMap((key): [List, readonly string[]][] => [
+        [{ sortBy: { key, direction: Direction.ASCENDING } }, NAMES],
+        [{ filters: `eq(${key},nothing)` }, []],
+      ]),
+      [{ filters: 'eq(signal.id,0)' }, []],
       [{ token: '3' }, NAMES.slice(3)],
     ])('are found by %j', async (request, expected) => {
       expect(await names(request)).toEqual(expected);
