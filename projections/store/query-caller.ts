@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { PageTooLarge, QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
+import { PageTooLarge, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../kernel/read-store.js';
 import type { Answered, Asked, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
 import { elementsOf } from './query-slices.js';
@@ -18,12 +18,13 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** Queries that may wait for the thread; one more would wait for longer than anybody does. */
-const MAX_WAITING = 32;
+/** Queries that may wait for the thread; how long each of them may, the thread says. */
+const MAX_WAITING = 1_000;
 
 const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
   'query-too-slow': QueryTooSlow,
   'page-too-large': PageTooLarge,
+  'too-many-queries': TooManyQueries,
 };
 
 /** Takes what has come for a query; answers whether it was the last. */
@@ -58,13 +59,14 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
   const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<Found | FoundValues> =>
     new Promise((resolve, reject) => {
       if (waiting.size >= MAX_WAITING) {
-        reject(new QueryTooSlow(`${MAX_WAITING} queries are waiting already`));
+        reject(new TooManyQueries(`${MAX_WAITING} queries are waiting already`));
         return;
       }
       worker ??= start();
       count += 1;
       waiting.set(count, { slices: [], resolve, reject });
-      worker.postMessage({ id: count, method, collection, query } satisfies Asked);
+      const askedAt = process.hrtime.bigint();
+      worker.postMessage({ id: count, askedAt, method, collection, query } satisfies Asked);
     });
 
   return {

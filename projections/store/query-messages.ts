@@ -3,7 +3,12 @@ import type { Collection, Cursor, Query } from '../kernel/read-store.js';
 import type { FoundValues } from './distinct-values.js';
 
 /** What the thread for long queries is started with. */
-export type QueryThreadSettings = { readonly directory: string; readonly queryLimitMs: number };
+export type QueryThreadSettings = {
+  readonly directory: string;
+  readonly queryLimitMs: number;
+  /** A query that has waited for longer is not begun. */
+  readonly queryWaitMs: number;
+};
 
 /** The queries of the port. */
 export type QueryMethod = 'find' | 'findDistinct';
@@ -11,6 +16,8 @@ export type QueryMethod = 'find' | 'findDistinct';
 /** A query on its way to the thread. */
 export type Asked = {
   readonly id: number;
+  /** When it was asked, by the monotonic clock that all threads of a process share, in nanoseconds. */
+  readonly askedAt: bigint;
   readonly method: QueryMethod;
   readonly collection: Collection;
   readonly query: Query;

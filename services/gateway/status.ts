@@ -29,13 +29,15 @@ export type Failure = {
 
 const INTERNAL_ERROR = 'internal error';
 
+const RETRY_AFTER_MS = 1_000;
+
 /**
  * What a fault of the machinery becomes.
  *
  * The text of an append that is too large has the words by which engines tell a message that can never pass from a
  * server that is busy (they send the second again, for ever).
  */
-export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'message'>>> = {
+export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
   'revision-conflict': { code: 'ABORTED', message: 'the entity changed while the request was decided: send it again' },
   'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: more than one append can hold' },
   'store-unavailable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
@@ -45,6 +47,11 @@ export const faultAnswers: Readonly<Record<FaultCode, Pick<Failure, 'code' | 'me
   'unknown-event': { code: 'UNAVAILABLE', message: 'the entity was written by a newer release and is parked' },
   'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
+  'too-many-queries': {
+    code: 'RESOURCE_EXHAUSTED',
+    message: 'too many long queries are waiting: try again later',
+    retryAfterMs: RETRY_AFTER_MS,
+  },
   'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
   'read-store-unusable': { code: 'UNAVAILABLE', message: 'the views are unavailable' },
   'data-directory-in-use': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },

@@ -22,6 +22,7 @@ export type FaultCode =
   | 'unknown-event'
   | 'checkpoint-moved'
   | 'query-too-slow'
+  | 'too-many-queries'
   | 'page-too-large'
   | 'read-store-unusable'
   | 'data-directory-in-use'
@@ -70,6 +71,11 @@ export class CheckpointMoved extends Fault {
 /** A query found no full page in the time that it has. */
 export class QueryTooSlow extends Fault {
   readonly code = 'query-too-slow';
+}
+
+/** So many queries that take long are waiting that this one was not begun. */
+export class TooManyQueries extends Fault {
+  readonly code = 'too-many-queries';
 }
 
 /** A page is larger than an answer may be. */

@@ -2,10 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Collection } from '../../projections/kernel/read-store.js';
+import type { Collection, ReadStore } from '../../projections/kernel/read-store.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable } from '../../services/kernel/fault.js';
+import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../services/kernel/fault.js';
 import { readStoreContract } from './read-store.contract.js';
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-views-'));
@@ -32,22 +32,61 @@ readStoreContract(
 
 const things: Collection = { name: 'things', version: 1, fields: { size: 'integer' }, indexes: [['size']] };
 
-it('gives up on a query that finds no page in its time', async () => {
-  const directory = newDirectory();
-  const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
+const orderBy = { field: 'size', direction: 'ascending' } as const;
+
+const writeThings = async (store: ReadStore, count: number): Promise<void> => {
   await store.prepare([things]);
-  const documents = Array.from({ length: 200 }, (_, i) => ({
+  const documents = Array.from({ length: count }, (_, i) => ({
     collection: things,
     document: { key: `t${i}`, position: 1n, fields: { size: i }, answer: new Uint8Array() },
   }));
   await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
-  const orderBy = { field: 'size', direction: 'ascending' } as const;
+};
+
+it('gives up on a query that finds no page in its time', async () => {
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
+  await writeThings(store, 200);
   const walk = store.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
   await expect(walk).rejects.toBeInstanceOf(QueryTooSlow);
   expect((await store.find(things, { where: [], orderBy, limit: 10 })).elements).toHaveLength(10);
   const serving = servingReadStore({ directory, queryLimitMs: 0 });
   const beside = serving.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
   await expect(beside).rejects.toBeInstanceOf(QueryTooSlow);
+  await serving.close();
+  await store.close();
+});
+
+it('answers 500 who ask for long pages at the same time', async () => {
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write' });
+  await writeThings(store, 200);
+  const serving = servingReadStore({ directory, queryWaitMs: 60_000 });
+  const asked = Array.from({ length: 500 }, () => serving.find(things, { where: [], orderBy, limit: 1_000 }));
+  expect(new Set((await Promise.all(asked)).map(({ elements }) => elements.length))).toEqual(new Set([200]));
+  await serving.close();
+  await store.close();
+});
+
+it('finds the whole of a short list at once, whatever limit is asked for', async () => {
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write' });
+  await writeThings(store, 100);
+  const serving = servingReadStore({ directory, queryWaitMs: 0 }); // whoever needs the thread is turned away
+  const found = await serving.find(things, { where: [], orderBy, limit: 1_000 });
+  expect(found.elements).toHaveLength(100);
+  expect(found.next).toBeUndefined();
+  await serving.close();
+  await store.close();
+});
+
+it('tells those to come again who have waited for too long', async () => {
+  const directory = newDirectory();
+  const store = sqliteReadStore({ directory, mode: 'read-write' });
+  await writeThings(store, 200);
+  const serving = servingReadStore({ directory, queryWaitMs: 0 });
+  const late = serving.find(things, { where: [], orderBy, limit: 1_000 });
+  await expect(late).rejects.toBeInstanceOf(TooManyQueries);
   await serving.close();
   await store.close();
 });
