@@ -82,7 +82,7 @@ const gathering = (log: EventLog, target: Projector, take: Projector['take']): G
     }
     seen += page.events.length;
     const isRoom = events.length < TOGETHER.events && bytes < TOGETHER.bytes && seen < TOGETHER.seen;
-    if (isRoom && page.position < (await log.head())) return undefined;
+    if (isRoom && (page.hasNext ?? page.position < (await log.head()))) return undefined;
     const taken = events;
     events = [];
     bytes = 0;

@@ -18,6 +18,8 @@ export type LogPage = {
   readonly events: readonly RecordedEvent[];
   /** Everything up to here has been seen, matching or not. */
   readonly position: bigint;
+  /** Whether a page that follows is at hand already; absent where only a look at the head says so. */
+  readonly hasNext?: boolean;
 };
 
 /** Which part of a stream to read. */

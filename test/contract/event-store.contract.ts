@@ -461,6 +461,20 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
+      it('follows a page with another where it has said that one is at hand', async () => {
+        const before = await store.append(stream, 'no-stream', events(450));
+        const { pages, seen, until, onPage } = collector();
+        const subscription = store.subscribe({ after: start }, onPage);
+        await Promise.all(Array.from({ length: 50 }, (_, i) => store.append(other(`s${i}`), 'no-stream', events(1))));
+        await until(() => seen().filter((each) => each.stream.startsWith(category)).length === 500);
+        const handed = pages.map(({ page }) => page);
+        for (const page of handed.filter(({ position }) => position < before.position))
+          expect(page.hasNext ?? true).toBe(true);
+        const followed = pages.length;
+        if (handed.at(-1)!.hasNext === true) await until(() => pages.length > followed);
+        await subscription.close();
+      });
+
       it('ends with the failure of its handler', async () => {
         await store.append(stream, 'no-stream', events(1));
         const subscription = store.subscribe({ after: start }, () => Promise.reject(new Error('poison')));

@@ -20,6 +20,9 @@ export interface LiveFeed {
 
 const PAUSE_MS = { first: 50, most: 2_000 } as const;
 
+/** Where much is recorded, what comes meanwhile is handed on together; the first after a while is not held up. */
+const BREATH_MS = 5;
+
 /** The server's own streams are left out by the server. */
 const NOT_SYSTEM = eventTypeFilter({ regex: '^[^$].*' });
 
@@ -46,6 +49,7 @@ export const liveFeed = (client: EventStoreDBClient, onTrouble: (error: unknown)
       if (last === undefined) continue;
       position = last.position;
       for (const listener of listeners) listener(events);
+      await pause(BREATH_MS);
     }
   };
 

@@ -37,6 +37,7 @@ const waitingRoom = (sources: Sources, after: bigint) => {
     stop,
     isOverfull: () => isOverfull,
     wake: () => wake(),
+    hasAfter: (position: bigint): boolean => (events.at(-1)?.position ?? 0n) > position,
     /** At least one event, unless it is overfull or woken. */
     take: async (): Promise<readonly RecordedEvent[]> => {
       if (events.length === 0 && !isOverfull) await new Promise<void>((resolve) => (wake = resolve));
@@ -70,19 +71,20 @@ export const subscribe = (
   const catchUp = async (upTo: bigint): Promise<void> => {
     for await (const page of sources.read({ after: position, ...(filter && { filter }) }, upTo)) {
       if (isClosed()) return;
-      await hand(page, false);
+      await hand({ ...page, hasNext: page.position < upTo }, false);
     }
   };
 
   const listen = async (): Promise<void> => {
     room = waitingRoom(sources, position);
     if (room.from > position) await catchUp(room.from);
-    await hand({ events: [], position }, true);
+    await hand({ events: [], position, hasNext: room.hasAfter(position) }, true);
     while (!isClosed() && !room.isOverfull()) {
       const fresh = (await room.take()).filter((event) => event.position > position);
-      const last = fresh.at(-1);
-      if (last !== undefined)
-        await hand({ events: fresh.filter((event) => isWanted(filter, event)), position: last.position }, true);
+      const last = fresh.at(-1)?.position;
+      if (last === undefined) continue;
+      const events = fresh.filter((event) => isWanted(filter, event));
+      await hand({ events, position: last, hasNext: room.hasAfter(last) }, true);
     }
   };
 

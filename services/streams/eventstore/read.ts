@@ -1,4 +1,4 @@
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog, ReadLogOptions } from '../../kernel/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
@@ -94,19 +94,20 @@ async function* readStream(
 
 const logPages = (
   log: EventLog,
-  { from, direction }: Pick<CountedPlan, 'from' | 'direction'>,
+  { from, direction, count, filter }: CountedPlan,
 ): AsyncIterable<readonly RecordedEvent[]> | undefined => {
+  const limit = filter === undefined ? count : Infinity;
   if (direction === 'backwards') {
     if (from === 'start') return undefined;
-    return log.readLogBackwards(from === 'end' ? {} : { before: from });
+    return log.readLogBackwards(from === 'end' ? { limit } : { before: from, limit });
   }
   if (from === 'end') return undefined;
   const after = from === 'start' || from === 0n ? 0n : from - 1n;
-  return eventsOf(log, after);
+  return eventsOf(log, { after, limit });
 };
 
-async function* eventsOf(log: EventLog, after: bigint): AsyncGenerator<readonly RecordedEvent[]> {
-  for await (const page of log.readLog({ after })) yield page.events;
+async function* eventsOf(log: EventLog, options: ReadLogOptions): AsyncGenerator<readonly RecordedEvent[]> {
+  for await (const page of log.readLog(options)) yield page.events;
 }
 
 /** The whole log, or what a filter leaves of it, as far as it is wanted. */
