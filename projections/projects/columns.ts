@@ -16,7 +16,7 @@ export const projectCollection: Collection = {
     created_at: 'integer',
     updated_at: 'integer',
   },
-  indexes: [['identifier'], ['state', 'identifier'], ['name'], ['created_at']],
+  indexes: [['identifier'], ['state', 'identifier'], ['name'], ['created_at'], ['identifier', 'created_at']],
   values: { state: enumValues(Project_ProjectState) },
 };
 

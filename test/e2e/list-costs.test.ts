@@ -2,9 +2,8 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { listMessage } from '../../projections/kernel/list-message.js';
-import { type Listed, listPage, type ListRequest } from '../../projections/kernel/list-query.js';
+import { type Listed, listNames, listPage, type ListRequest } from '../../projections/kernel/list-query.js';
 import type { Collection, Query } from '../../projections/kernel/read-store.js';
-import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import type { SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
 import { ASKED, type AskedList, executions, FEW } from '../support/asked-lists.js';
@@ -29,7 +28,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
 
   /** Answers a request, and adds up what everything that was asked of the store has looked at. */
   const page = async (
-    { scope, order, ...list }: AskedList,
+    { scope, order, direction = 'descending', isOfNames, ...list }: AskedList,
     request: Partial<ListRequest>,
   ): Promise<Costs & { token: string }> => {
     const costs = { keys: 0, documents: 0 };
@@ -49,14 +48,13 @@ describe.each([100, 100_000])('a page of %i', (count) => {
         return store.findDistinct(collection, query);
       },
     };
-    const direction = list.collection === nodeExecutionCollection ? 'ascending' : 'descending';
     const listed: Listed = { rpc: 'List', store: counting, ...list, order: { field: order, direction } };
-    const { elements, token } = await listPage(listed, scope, {
-      limit: LIMIT,
-      token: '',
-      filters: '',
-      ...request,
-    });
+    const asked: ListRequest = { limit: LIMIT, token: '', filters: '', ...request };
+    if (isOfNames) {
+      const { values, token } = await listNames(listed, scope, asked);
+      return { ...costs, elements: values.length, token };
+    }
+    const { elements, token } = await listPage(listed, scope, asked);
     return { ...costs, elements: elements.length, token };
   };
 

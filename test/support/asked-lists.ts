@@ -1,10 +1,14 @@
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
 import type { Columns } from '../../projections/kernel/columns.js';
-import type { ListRequest, Scope } from '../../projections/kernel/list-query.js';
+import type { Listed, ListRequest, Scope } from '../../projections/kernel/list-query.js';
 import type { Collection, Condition } from '../../projections/kernel/read-store.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
+import { namedEntityCollection, namedEntityColumns } from '../../projections/named-entities/columns.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';
+import { projectCollection, projectColumns } from '../../projections/projects/columns.js';
+import { taskExecutionCollection, taskExecutionColumns } from '../../projections/task-executions/columns.js';
 import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';
+import { workflowCollection, workflowColumns } from '../../projections/workflows/columns.js';
 import { FIRST_AT, SCOPE } from './many-documents.js';
 
 /** What one list RPC lists. */
@@ -13,6 +17,10 @@ export type AskedList = {
   readonly columns: Columns;
   readonly order: string;
   readonly scope: Scope;
+  /** The newest first, unless this says `ascending`. */
+  readonly direction?: Listed['order']['direction'];
+  /** Each value of `order` once: what List*Ids answer. */
+  readonly isOfNames?: true;
 };
 
 const equal = (fields: Readonly<Record<string, string | number>>): readonly Condition[] =>
@@ -38,9 +46,34 @@ const nodes: AskedList = {
   columns: nodeExecutionColumns,
   order: 'created_at',
   scope: { where: equal({ execution: 'execution-p:d:e', parent: '' }) },
+  direction: 'ascending',
 };
+const attempts: AskedList = {
+  collection: taskExecutionCollection,
+  columns: taskExecutionColumns,
+  order: 'created_at',
+  scope: { where: equal({ node: 'execution-p:d:e/n3' }) },
+  direction: 'ascending',
+};
+const workflows: AskedList = { ...tasks, collection: workflowCollection, columns: workflowColumns };
+const names: AskedList = {
+  collection: namedEntityCollection,
+  columns: namedEntityColumns,
+  order: 'name',
+  scope: { where: equal({ resource_type: 2, ...SCOPE }), unlessFiltered: equal({ generated: 0 }) },
+  direction: 'ascending',
+};
+const projects: AskedList = {
+  collection: projectCollection,
+  columns: projectColumns,
+  order: 'identifier',
+  scope: { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] },
+  direction: 'ascending',
+};
+const idsOf = (list: AskedList): AskedList => ({ ...list, order: 'name', direction: 'ascending', isOfNames: true });
 
 const CREATED = { key: 'created_at', direction: 0 };
+const BY_NAME = { key: 'name', direction: 1 };
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
 
 /** What the command line, the Python SDK and the web console ask for; `count` is how many documents there are. */
@@ -64,6 +97,9 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
     'eq(workflow.name,plan-2)',
     'eq(workflow.name,plan-2)+eq(workflow.version,v0)',
     'eq(task.name,task)',
+    'eq(launch_plan.project,p)+eq(launch_plan.domain,d)+eq(launch_plan.name,plan-1)+eq(launch_plan.version,v1)',
+    'eq(launch_plan.project,p)',
+    'eq(launch_plan.domain,d)',
     'gt(duration,60)',
     'lt(duration,120)',
     'gt(duration,60)+lt(duration,300)',
@@ -103,7 +139,30 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
     () => ({ filters: 'eq(workflow.name,workflow-1)+eq(workflow.version,v1)', sortBy: CREATED }),
   ],
   ['nodes of an execution', nodes, () => ({})],
+  ['attempts of a node', attempts, () => ({})],
+  ['an attempt of a node', attempts, () => ({ filters: 'eq(retry_attempt,2)' })],
+  ['workflows, the newest', workflows, () => ({ sortBy: CREATED })],
+  ['workflows with a text in the name', workflows, () => ({ filters: 'contains(name,flow)', sortBy: CREATED })],
+  ['a workflow of a name', workflows, () => ({ filters: 'eq(name,workflow-0000007)', sortBy: CREATED })],
+  ['names of tasks', idsOf(tasks), () => ({})],
+  ['names of workflows', idsOf(workflows), () => ({})],
+  ['names of launch plans', idsOf(plans), () => ({})],
+  ['names with what is noted of them', names, () => ({})],
+  ['names that are not archived', names, () => ({ filters: 'eq(state,0)', sortBy: BY_NAME })],
+  ['names that are archived', names, () => ({ filters: 'eq(state,1)', sortBy: BY_NAME })],
+  ['names with a text', names, () => ({ filters: 'contains(name,flow)+eq(state,0)', sortBy: BY_NAME })],
+  ['projects', projects, () => ({})],
+  ['a project of an id', projects, () => ({ filters: 'eq(identifier,project-0000042)', sortBy: CREATED })],
 ];
 
 /** So few fit that there is no such page. */
-export const FEW: ReadonlySet<string> = new Set(['some versions of a task', 'a version of tasks']);
+export const FEW: ReadonlySet<string> = new Set([
+  'some versions of a task',
+  'a version of tasks',
+  'attempts of a node',
+  'an attempt of a node',
+  'a workflow of a name',
+  'names of tasks',
+  'names of launch plans',
+  'a project of an id',
+]);

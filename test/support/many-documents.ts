@@ -6,9 +6,13 @@ import { executionCollection } from '../../projections/executions/columns.js';
 import { durationClass } from '../../projections/kernel/duration-class.js';
 import type { Collection, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
 import { launchPlanCollection } from '../../projections/launch-plans/columns.js';
+import { namedEntityCollection } from '../../projections/named-entities/columns.js';
 import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
+import { projectCollection } from '../../projections/projects/columns.js';
 import { sqliteReadStore, type SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { taskExecutionCollection } from '../../projections/task-executions/columns.js';
 import { taskCollection } from '../../projections/tasks/columns.js';
+import { workflowCollection } from '../../projections/workflows/columns.js';
 
 type Fields = StoredDocument['fields'];
 
@@ -39,6 +43,8 @@ const execution = (index: number): Fields => {
     start_delay: delay,
     duration,
     duration_class: durationClass(duration),
+    launch_plan_project: SCOPE.project,
+    launch_plan_domain: SCOPE.domain,
     launch_plan_name: plan.name,
     launch_plan_version: plan.version,
     workflow_name: plan.name,
@@ -73,16 +79,49 @@ const node = (index: number): Fields => ({
   created_at: FIRST_AT + index,
 });
 
+/** Two versions of each of many names. */
+const workflow = (index: number): Fields => ({ ...version(index), name: `workflow-${digits(Math.floor(index / 2))}` });
+
+/** A name; every third is archived, and every fourth was made by the control plane. */
+const named = (index: number): Fields => ({
+  ...SCOPE,
+  resource_type: 2,
+  name: `${index % 4 === 3 ? '.flytegen.' : ''}workflow-${digits(index)}`,
+  state: index % 3 === 2 ? 1 : 0,
+  description: '',
+  generated: index % 4 === 3 ? 1 : 0,
+});
+
+/** An attempt of one of many nodes, which have four each. */
+const attempt = (index: number): Fields => ({
+  node: `execution-p:d:e/n${Math.floor(index / 4)}`,
+  retry_attempt: index % 4,
+  phase: 'SUCCEEDED',
+  created_at: FIRST_AT + index,
+});
+
+const project = (index: number): Fields => ({
+  identifier: `project-${digits(index)}`,
+  name: `project ${index}`,
+  state: index % 5 === 4 ? 1 : 0,
+  created_at: FIRST_AT + index * SECOND,
+  recorded: index,
+});
+
 const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
   [executionCollection, execution],
   [taskCollection, version],
   [launchPlanCollection, plan],
   [nodeExecutionCollection, node],
+  [workflowCollection, workflow],
+  [namedEntityCollection, named],
+  [taskExecutionCollection, attempt],
+  [projectCollection, project],
 ];
 
 const BATCH = 5_000;
 
-/** Writes so many executions, versions of tasks and launch plans, and nodes of one execution. */
+/** Writes so many executions, versions and names, attempts, projects, and nodes of one execution. */
 export const fillWithMany = async (store: ReadStore, count: number, answer: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
