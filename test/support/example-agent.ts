@@ -29,10 +29,18 @@ import {
 /** An agent server that keeps its tasks in memory: a task is RUNNING until it has been asked for once. */
 export type ExampleAgent = {
   readonly endpoint: string;
+  /** A configuration in which it runs whatever there is. */
+  readonly configured: () => string;
   /** The tasks that it was told to delete. */
   readonly deleted: readonly string[];
   readonly close: () => void;
 };
+
+/** However many are asked for, an agent has no more. */
+const MAX_LINES = 10n;
+
+/** What a status can say is bounded by what headers may have. */
+const MAX_DETAILS = 1_000;
 
 const raw = (bytes: Buffer): Buffer => bytes;
 
@@ -40,7 +48,7 @@ const refused = (code: status, details: string) => ({
   name: 'refused',
   message: details,
   code,
-  details,
+  details: details.slice(0, MAX_DETAILS),
   metadata: new Metadata(),
 });
 
@@ -94,7 +102,7 @@ export const startExampleAgent = async (name: string): Promise<ExampleAgent> => 
 
   const logs = (call: ServerWritableStream<Buffer, Buffer>): void => {
     const { lines } = fromBinary(getTaskLogs.input, call.request);
-    for (let line = 1n; line <= lines; line++) {
+    for (let line = 1n; line <= lines && line <= MAX_LINES; line++) {
       const body = { structuredLines: [{ message: `line ${line}` }] };
       call.write(encoded(getTaskLogs.output, { part: { case: 'body', value: body } }));
     }
@@ -122,5 +130,11 @@ export const startExampleAgent = async (name: string): Promise<ExampleAgent> => 
       error ? reject(error) : resolve(bound),
     );
   });
-  return { endpoint: `127.0.0.1:${port}`, deleted, close: () => server.forceShutdown() };
+  const endpoint = `127.0.0.1:${port}`;
+  return {
+    endpoint,
+    configured: () => JSON.stringify([{ name, endpoint }]),
+    deleted,
+    close: () => server.forceShutdown(),
+  };
 };

@@ -24,6 +24,8 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 export type GrpcClient = {
   /** Calls with bytes, under any name; never throws for a status. */
   readonly raw: (path: string, request: Uint8Array, metadata?: Readonly<Record<string, string>>) => Promise<Answered>;
+  /** Calls an RPC that is a stream with one request; its bytes are those of the first answer, when all have come. */
+  readonly rawStream: (path: string, request: Uint8Array) => Promise<Omit<Answered, 'metadata'>>;
   /** Calls an RPC; throws the status as a `ServiceError` unless it is OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -61,8 +63,20 @@ export const grpcClient = (address: string): GrpcClient => {
         setImmediate(() => resolve({ ...answer, metadata: received }));
       });
     });
+  const rawStream: GrpcClient['rawStream'] = (path, request) =>
+    new Promise((resolve) => {
+      const call = client.makeBidiStreamRequest(path, asIs, asIs, new Metadata());
+      let first: Buffer | undefined;
+      call.on('data', (answer: Buffer) => (first ??= answer));
+      call.on('error', () => undefined); // the status says it
+      call.on('status', ({ code, details }) => {
+        resolve({ code: status[code] as keyof typeof status, message: details, bytes: first ?? new Uint8Array() });
+      });
+      call.end(Buffer.from(request));
+    });
   return {
     raw,
+    rawStream,
     call: async (method, request) => {
       const bytes = toBinary(method.input, create(method.input, request));
       const answer = await raw(`/${method.parent.typeName}/${method.name}`, bytes);

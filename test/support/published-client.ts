@@ -46,7 +46,9 @@ const carry =
       return;
     }
     const stream = client.makeBidiStreamRequest(path, asIs, asIs, new Metadata());
-    stream.once('data', (response: Buffer) => done(null, response));
+    let first: Buffer = Buffer.alloc(0); // of a stream without any, an empty message
+    stream.once('data', (response: Buffer) => (first = response));
+    stream.once('end', () => done(null, first));
     stream.once('error', done);
     stream.write(Buffer.from(request));
     stream.end();

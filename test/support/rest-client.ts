@@ -16,6 +16,11 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import {
+  AgentMetadataService,
+  AsyncAgentService,
+  SyncAgentService,
+} from '../../proto/gen/platformidl/service/agent_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
@@ -39,7 +44,15 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
-const SERVICES = [AdminService, DataProxyService, SignalService];
+// The agents' last: an RPC that is asked for by its name alone is one of the others.
+const SERVICES = [
+  AdminService,
+  DataProxyService,
+  SignalService,
+  AsyncAgentService,
+  SyncAgentService,
+  AgentMetadataService,
+];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 
 /** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
@@ -75,12 +88,12 @@ export const methodOf = (name: string): DescMethod => {
   return method;
 };
 
-type Bound = { readonly verb: string; readonly path: string };
+type Bound = { readonly verb: string; readonly path: string; readonly hasBody: boolean };
 
 const FIELD = /\{([^}]+)\}/gu;
 
 /** One binding of an RPC, filled in from the message; none when the message lacks something of the path. */
-const filledIn = ({ pattern }: HttpRule, message: JsonObject): Bound | undefined => {
+const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | undefined => {
   const verb = METHODS.find((each) => each === pattern.case);
   if (verb === undefined || pattern.case === 'custom') return undefined;
   const fields = Array.from(String(pattern.value).matchAll(FIELD), ([, field = '']) => field);
@@ -88,7 +101,8 @@ const filledIn = ({ pattern }: HttpRule, message: JsonObject): Bound | undefined
   const path = String(pattern.value).replaceAll(FIELD, (_, field: string) => inPath(message, field) ?? '');
   const bound = new Set(fields.map(camel));
   const query = verb === 'get' ? parametersOf(message, '', (name) => bound.has(name)) : [];
-  return { verb, path: query.length === 0 ? path : `${path}?${new URLSearchParams(query).toString()}` };
+  const asked = query.length === 0 ? path : `${path}?${new URLSearchParams(query).toString()}`;
+  return { verb, path: asked, hasBody: body !== '' };
 };
 
 /** Where a request goes: the first of its bindings that it has all parts for. */
@@ -143,9 +157,9 @@ export type RestClient = {
    * A request as JSON; nothing where JSON has no form for the bytes, or they lack what the path is made of. The bytes of
    * the answer are as they came.
    */
-  readonly rawJson: (method: string, request: Uint8Array) => Promise<RestAnswer> | undefined;
+  readonly rawJson: (method: DescMethod, request: Uint8Array) => Promise<RestAnswer> | undefined;
   /** Any bytes, where a whole request goes; nothing where requests have no body. */
-  readonly bytesAt: (method: string, whole: Uint8Array, bytes: Uint8Array) => Promise<RestAnswer> | undefined;
+  readonly bytesAt: (method: DescMethod, whole: Uint8Array, bytes: Uint8Array) => Promise<RestAnswer> | undefined;
 };
 
 /** Sends requests of the interface over REST, as JSON made from their bytes or as the bytes. */
@@ -176,13 +190,11 @@ export const restClient = (base: string): RestClient => {
     const inOctets = { ...headers, accept: OCTETS, 'content-type': OCTETS };
     return request(verb.toUpperCase(), path, verb === 'get' ? undefined : bytes, inOctets);
   };
-  const bytesAt: RestClient['bytesAt'] = (name, whole, bytes) => {
-    const method = methodOf(name);
-    const { verb, path } = boundTo(method, jsonOf(method, whole));
-    return verb === 'get' ? undefined : request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS });
+  const bytesAt: RestClient['bytesAt'] = (method, whole, bytes) => {
+    const { verb, path, hasBody } = boundTo(method, jsonOf(method, whole));
+    return hasBody ? request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS }) : undefined;
   };
-  const rawJson: RestClient['rawJson'] = (name, bytes) => {
-    const method = methodOf(name);
+  const rawJson: RestClient['rawJson'] = (method, bytes) => {
     const message = inJson(method, bytes);
     if (message === undefined) return undefined;
     const rule = getOption(method, http);

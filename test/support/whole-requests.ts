@@ -165,16 +165,21 @@ const BESIDE: readonly WholeRequest[] = [
   ['IdentityService.UserInfo', {}],
 ];
 
-const AGENTS: readonly WholeRequest[] = [
-  ['AsyncAgentService.CreateTask', { template: { type: 'sensor', id: task } }, 'UNIMPLEMENTED'],
-  ['AsyncAgentService.GetTask', { taskCategory: { name: 'sensor' }, resourceMeta: new Uint8Array(2) }, 'UNIMPLEMENTED'],
-  ['AsyncAgentService.DeleteTask', { taskCategory: { name: 'sensor' } }, 'UNIMPLEMENTED'],
-  ['AsyncAgentService.GetTaskMetrics', { taskCategory: { name: 'sensor' } }, 'UNIMPLEMENTED'],
-  ['AsyncAgentService.GetTaskLogs', { taskCategory: { name: 'sensor' } }, 'UNIMPLEMENTED'],
-  ['SyncAgentService.ExecuteTaskSync', { header: { template: { type: 'sensor', id: task } } }, 'UNIMPLEMENTED'],
-  ['AgentMetadataService.GetAgent', { name: 'sensor' }, 'UNIMPLEMENTED'],
-  ['AgentMetadataService.ListAgents', {}, 'UNIMPLEMENTED'],
+const ofSensor = { taskCategory: { name: 'sensor', version: 1 }, resourceMeta: Buffer.from('sensor/out') };
+
+/** A request to each RPC of the agents' services, for a task of an agent that is called `sensor`. */
+export const agentRequests: readonly (readonly [rpc: string, request: object])[] = [
+  ['AsyncAgentService.CreateTask', { template: { type: 'sensor', id: task }, outputPrefix: 'out' }],
+  ['AsyncAgentService.GetTask', ofSensor],
+  ['AsyncAgentService.DeleteTask', ofSensor],
+  ['AsyncAgentService.GetTaskMetrics', { ...ofSensor, queries: ['cpu'] }],
+  ['AsyncAgentService.GetTaskLogs', { ...ofSensor, lines: 2 }],
+  ['SyncAgentService.ExecuteTaskSync', { header: { template: { type: 'sensor', id: task } } }],
+  ['AgentMetadataService.GetAgent', { name: 'sensor' }],
+  ['AgentMetadataService.ListAgents', {}],
 ];
 
-/** At least one whole request to every RPC, in an order in which each finds what it needs. */
+const AGENTS = agentRequests.map((each): WholeRequest => [...each, 'UNIMPLEMENTED']);
+
+/** At least one whole request to every RPC, in an order in which each finds what it needs, where no agent is. */
 export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...BESIDE, ...AGENTS];

@@ -1,105 +1,20 @@
-import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 
 import { allRpcs } from '../../support/built.js';
-import { counted } from '../../support/cases.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
-import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
-import { type Hostile, hostileTo } from '../../support/hostile.js';
-import { encodePublished, type PublishedClient, publishedClient } from '../../support/published-client.js';
-import { isAsked, restClient, type RestClient } from '../../support/rest-client.js';
-import { logDirectory } from '../../support/test-log.js';
+import { hostileCases, isAskedOver, WAYS } from '../../support/hostile-cases.js';
+import { publishedClient } from '../../support/published-client.js';
 import { wholeRequests } from '../../support/whole-requests.js';
-import { sqliteLogReader } from '../../../services/store/sqlite-log-reader.js';
 
-const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
-const LIMIT_MS = 60_000;
-
-/** The first whole request to each RPC, as the bytes that the published client sends. */
-const wholeBytes = new Map<string, Uint8Array>();
-for (const [rpc, request] of wholeRequests) {
-  const { method } = allRpcs.find(({ name }) => name === rpc)!;
-  if (!wholeBytes.has(rpc)) wholeBytes.set(rpc, encodePublished(method.input.typeName, request));
-}
-
-/** What is wrong with the answer to a bad request, when it is not as it must be. */
-const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
-  if (NEVER.has(code)) return 'never for a mistake of the caller';
-  if (code === 'OK') return names === undefined ? undefined : 'it was not seen';
-  if (message === '') return 'it says nothing';
-  return names === undefined || code === 'UNIMPLEMENTED' || message.includes(names) ? undefined : `it hides ${names}`;
+const startWithWhatIsAskedFor = async (): Promise<ControlPlane> => {
+  const plane = await startControlPlane();
+  const published = publishedClient(plane.server().ready.grpc);
+  for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
+  published.close();
+  return plane;
 };
 
-type Said = { readonly code: string; readonly message: string };
-type Ask = (method: DescMethod, whole: Uint8Array, hostile: Hostile) => Promise<Said> | undefined;
-
-const overGrpc =
-  (client: GrpcClient): Ask =>
-  (method, _, { bytes }) =>
-    client.raw(`/${method.parent.typeName}/${method.name}`, bytes);
-
-const inOctets =
-  (client: RestClient): Ask =>
-  (method, whole, { bytes }) =>
-    client.bytesAt(method.name, whole, bytes);
-
-/** What has no form in JSON is not asked, nor what lacks a part of the path: there is no such request. */
-const inJson =
-  (client: RestClient): Ask =>
-  (method, _, { bytes, names }) =>
-    names === undefined ? client.rawJson(method.name, bytes) : undefined;
-
-describe.each(['gRPC', 'REST in bytes', 'REST in JSON'] as const)('whatever is wrong with a request over %s', (way) => {
-  const rpcs = allRpcs.filter(({ method }) => way === 'gRPC' || isAsked(method));
-  let plane: ControlPlane;
-  let published: PublishedClient;
-  let client: GrpcClient;
-  let ask: Ask;
-  let log: Awaited<ReturnType<typeof sqliteLogReader>>;
-
-  beforeAll(async () => {
-    plane = await startControlPlane();
-    const { grpc, http } = plane.server().ready;
-    published = publishedClient(grpc);
-    client = grpcClient(grpc);
-    const rest = restClient(http);
-    ask = { gRPC: overGrpc(client), 'REST in bytes': inOctets(rest), 'REST in JSON': inJson(rest) }[way];
-    log = await sqliteLogReader({ directory: logDirectory(plane.directory) });
-    for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
-  });
-  afterAll(async () => {
-    published.close();
-    client.close();
-    await log.close();
-    await plane.close();
-  });
-
-  const faultOf = async (name: string, said: Said, hostile: Hostile, before: bigint): Promise<string | undefined> => {
-    const { code, message } = said;
-    const recorded = (await log.head()) - before;
-    const isMerged = code === 'ALREADY_EXISTS' && name.endsWith('Event'); // what is new in a repeated phase is kept
-    const isChanged = code !== 'OK' && recorded > 0n && !isMerged;
-    const fault = isChanged ? `it recorded ${recorded} events` : faultIn(code, message, hostile.names);
-    return fault === undefined ? undefined : `${hostile.what}: ${code}: ${message}: ${fault}`;
-  };
-
-  it.for(rpcs.map(({ method, name }) => [name, method] as const))(
-    'to %s, it is refused for that, or is harmless',
-    { timeout: LIMIT_MS },
-    async ([name, method], context) => {
-      const whole = wholeBytes.get(name) ?? new Uint8Array();
-      const faults: string[] = [];
-      let asked = 0;
-      for (const each of hostileTo(method.input, fromBinary(method.input, whole))) {
-        const before = await log.head();
-        const said = await ask(method, whole, each);
-        if (said === undefined) continue;
-        asked += 1;
-        const fault = await faultOf(method.name, said, each, before);
-        if (fault !== undefined) faults.push(fault);
-      }
-      counted(context, asked);
-      expect(faults).toEqual([]);
-    },
-  );
+describe.each(WAYS)('whatever is wrong with a request over %s', (way) => {
+  const rpcs = allRpcs.filter(({ method }) => isAskedOver(way, method));
+  hostileCases(way, rpcs, startWithWhatIsAskedFor);
 });

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { allRpcs, builtRpcs } from '../../support/built.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
 import { type PublishedAnswer, type PublishedClient, publishedClient } from '../../support/published-client.js';
-import { wholeRequests } from '../../support/whole-requests.js';
+import { agentRequests, wholeRequests } from '../../support/whole-requests.js';
 
 /** RPCs that ask for nothing, so that an empty request is a whole one. */
 const ASK_NOTHING = new Set([
@@ -54,5 +55,25 @@ describe('the published JavaScript client', () => {
 
   it('has called every RPC of every service', () => {
     expect(new Set(wholeRequests.map(([rpc]) => rpc))).toEqual(new Set(allRpcs.map(({ name }) => name)));
+  });
+});
+
+describe('the published JavaScript client, with an agent behind', () => {
+  let agent: ExampleAgent;
+  let plane: ControlPlane;
+  let client: PublishedClient;
+  beforeAll(async () => {
+    agent = await startExampleAgent('sensor');
+    plane = await startControlPlane({ FLIGHTLOG_AGENTS: agent.configured() });
+    client = publishedClient(plane.server().ready.grpc);
+  });
+  afterAll(async () => {
+    client.close();
+    await plane.close();
+    agent.close();
+  });
+
+  it.for(agentRequests)('calls %s', async ([rpc, request]) => {
+    expect(await plane.unchanged(() => client.call(rpc, request))).toMatchObject({ code: 'OK', message: '' });
   });
 });

@@ -1,0 +1,18 @@
+import { afterAll, describe } from 'vitest';
+
+import { AsyncAgentService } from '../../../proto/gen/platformidl/service/agent_pb.js';
+import { allRpcs } from '../../support/built.js';
+import { startControlPlane } from '../../support/control-plane.js';
+import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
+import { hostileCases, WAYS } from '../../support/hostile-cases.js';
+
+const rpcs = allRpcs.filter(({ method }) => method.parent.file === AsyncAgentService.file);
+
+describe.each(WAYS)('whatever is wrong with a request over %s, with an agent behind', (way) => {
+  let agent: ExampleAgent;
+  hostileCases(way, rpcs, async () => {
+    agent = await startExampleAgent('sensor');
+    return startControlPlane({ FLIGHTLOG_AGENTS: agent.configured() });
+  });
+  afterAll(() => agent.close());
+});
