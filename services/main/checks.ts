@@ -32,6 +32,15 @@ export const viewsCheck = (lag: HeadLag, trouble: string | undefined, otherwise:
   return trouble === undefined ? check : { ...check, state: otherwise, why: trouble };
 };
 
+/** A log that has not said for so long where its head is cannot be read. */
+const MAX_LOG_SILENCE_MS = 5_000;
+
+/** Watches a log of this process's own: whether it can be read. */
+export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
+  const lag = headLag(log, () => 2n ** 63n); // nothing is further than that: what counts is that there is an answer
+  return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };
+};
+
 /** What is said of the views by a process that serves without them what does not need them. */
 export type ViewsWatch = { readonly checks: () => readonly Check[]; readonly close: () => Promise<void> };
 

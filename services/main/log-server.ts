@@ -7,18 +7,21 @@ import { asStored } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
 import { openRuleBook } from '../streams/eventstore/stream-rules.js';
 import type { Configuration } from './configuration.js';
+import { watchLog } from './checks.js';
 import { eventstorePort } from './eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
+import { assertPortIsFree } from './ports.js';
 import { onStopSignals } from './stop-signals.js';
 import { tlsOf } from './tls-files.js';
 import { CannotGoOn, firstFailure } from './told.js';
+import { startProbes } from './transports.js';
 
 const DRAIN_MS = 10_000;
 
 /**
- * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else, until it is told to
- * stop. Every stream may be written: the control planes are its clients.
+ * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else but health checks,
+ * until it is told to stop. Every stream may be written: the control planes are its clients.
  *
  * @throws {CannotGoOn} when it may not listen there, or the log fails for good.
  */
@@ -31,6 +34,7 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
     throw new CannotGoOn(
       'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
     );
+  await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const lock = await lockDataDirectory(resolve(configuration.data));
   const store = await sqliteEventStore({ directory: lock.directory });
   const rules = await openRuleBook(store);
@@ -43,11 +47,17 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
     tls,
     logger,
   });
+  const watch = watchLog(store);
+  const probes = await startProbes(configuration, { logId: store.logId, logger, checks: () => [watch.check()] });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
-  process.stdout.write(`${JSON.stringify({ ready: true, eventstore, data: lock.directory, logId: store.logId })}\n`);
+  const { http } = probes;
+  process.stdout.write(
+    `${JSON.stringify({ ready: true, http, eventstore, data: lock.directory, logId: store.logId })}\n`,
+  );
   await Promise.race([stopped, firstFailure([store.ended])]);
-  await server.close({ drainMs: DRAIN_MS });
+  await Promise.all([probes.close(), server.close({ drainMs: DRAIN_MS })]);
+  watch.close();
   await store.close();
   lock.release();
 };

@@ -27,6 +27,12 @@ describe('health checks of a control plane of many processes', () => {
     expect([body.ready, states(body)]).toEqual([true, expected]);
   });
 
+  it('name the log of a log server', async () => {
+    const body = await untilCheck(parts.log.http(), 'log', 'well');
+    expect([body.ready, states(body)]).toEqual([true, { log: 'well' }]);
+    expect((await fetch(`${parts.log.http()}/healthz`)).status).toBe(200);
+  });
+
   it.each([
     ['api-1', 'log'],
     ['projector-1', 'views'],

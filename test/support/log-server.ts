@@ -9,6 +9,8 @@ const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 export type LogServer = {
   /** `host:port`; the same after a restart. */
   readonly address: string;
+  /** A URL, for health checks. */
+  readonly http: () => string;
   /** Kills it, and starts it again on the same data and port. */
   readonly restart: () => Promise<void>;
   readonly kill: () => Promise<void>;
@@ -21,7 +23,7 @@ const startProcess = async (
   data: string,
   port: string,
   more: readonly string[],
-): Promise<{ child: ChildProcess; address: string }> => {
+): Promise<{ child: ChildProcess; address: string; http: string }> => {
   const args = [
     'serve',
     '--insecure',
@@ -31,6 +33,8 @@ const startProcess = async (
     data,
     '--eventstore-port',
     port,
+    '--http-port',
+    '0',
     '--log-level',
     'warn',
     ...more,
@@ -42,16 +46,17 @@ const startProcess = async (
     once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>,
     once(child, 'exit').then(() => Promise.reject(new Error(`the log server ended before it was ready: ${log}`))),
   ]);
-  return { child, address: (JSON.parse(line[0]) as { eventstore: string }).eventstore };
+  const { eventstore: address, http } = JSON.parse(line[0]) as { readonly eventstore: string; readonly http: string };
+  return { child, address, http };
 };
 
 /** Starts a log server on a data directory, and waits until it is ready. */
 export const startLogServer = async (data: string, args: readonly string[] = []): Promise<LogServer> => {
   const first = await startProcess(data, '0', args);
   const { address } = first;
-  let { child } = first;
+  let { child, http } = first;
   const start = async (): Promise<void> => {
-    ({ child } = await startProcess(data, address.split(':').at(-1) ?? '', args));
+    ({ child, http } = await startProcess(data, address.split(':').at(-1) ?? '', args));
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -61,6 +66,7 @@ export const startLogServer = async (data: string, args: readonly string[] = [])
   };
   return {
     address,
+    http: () => http,
     start,
     kill: () => end('SIGKILL'),
     restart: async () => {
