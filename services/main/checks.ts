@@ -41,6 +41,18 @@ export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => C
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };
 };
 
+/** How many names of streams a check has room for. */
+const MAX_NAMED = 3;
+
+/** How the streams are that the views cannot go on with: what is not of them is served all the same. */
+export const parkedCheck = (count: number, names: readonly string[] = []): Check => {
+  if (count === 0) return { name: 'parked', state: 'well' };
+  const some = names.slice(0, MAX_NAMED).join(', ');
+  const list = names.length > MAX_NAMED ? `${some}, …` : some;
+  const why = `streams that the views have set aside: ${count}${list && ` (${list})`}`;
+  return { name: 'parked', state: 'degraded', why };
+};
+
 /** What is said of the views by a process that serves without them what does not need them. */
 export type ViewsWatch = { readonly checks: () => readonly Check[]; readonly close: () => Promise<void> };
 
@@ -54,10 +66,11 @@ export const watchViews = (
 ): ViewsWatch => {
   const lag = headLag(log, () => views.position());
   let trouble: string | undefined;
+  let parked: readonly string[] = [];
   let asking = Promise.resolve();
   const ask = async (): Promise<void> => {
     try {
-      await readStore.parked(); // cheap, and asked of where the views are
+      parked = (await readStore.parked()).map(({ stream }) => stream); // cheap, and asked of where the views are
       trouble = undefined;
     } catch (error) {
       trouble = error instanceof Error ? error.message : String(error);
@@ -75,7 +88,7 @@ export const watchViews = (
       ? { name: 'read-store', state: 'well' }
       : { name: 'read-store', state: 'degraded', why: trouble };
   return {
-    checks: () => [store(), viewsCheck(lag, undefined, 'degraded')],
+    checks: () => [store(), viewsCheck(lag, undefined, 'degraded'), parkedCheck(parked.length, parked)],
     close: async () => {
       clearInterval(timer);
       lag.close();

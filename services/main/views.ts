@@ -9,6 +9,8 @@ import type { ProjectingThreadData, ViewsThreadMessage } from './views-thread.js
 export interface RunningViews extends Views {
   /** Why they cannot be written now; nothing where they can. */
   trouble(): string | undefined;
+  /** How many streams it has set aside, which it cannot go on with. */
+  parked(): number;
   /** The lowest position over the partitions that this process has now. */
   lowest(): bigint;
   /** Rejects when the views cannot go on. */
@@ -77,6 +79,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
   return {
     ...views,
     trouble: () => trouble,
+    parked: () => parked,
     lowest: () => lowest,
     failed,
     close: async () => {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from './configuration.js';
-import { said, viewsCheck } from './checks.js';
+import { parkedCheck, said, viewsCheck } from './checks.js';
 import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
@@ -40,7 +40,7 @@ type Part = {
 const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
   const lag = headLag(log.store, () => views.lowest());
   return {
-    checks: () => [viewsCheck(lag, views.trouble(), 'down')],
+    checks: () => [viewsCheck(lag, views.trouble(), 'down'), parkedCheck(views.parked())],
     ends: [views.failed],
     close: async () => {
       lag.close();

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { StreamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 import { type Readiness, readiness, untilCheck } from '../support/health.js';
 import { type Parts, startParts } from '../support/roles.js';
 
@@ -18,8 +21,8 @@ afterAll(() => parts.close(), LIMIT_MS);
 
 describe('health checks of a control plane of many processes', () => {
   it.each([
-    ['api-1', { log: 'well', 'read-store': 'well', views: 'well' }],
-    ['projector-1', { views: 'well' }],
+    ['api-1', { log: 'well', 'read-store': 'well', views: 'well', parked: 'well' }],
+    ['projector-1', { views: 'well', parked: 'well' }],
     ['reactor-1', { log: 'well' }],
   ])('name what %s stands on', async (name, expected) => {
     const [check = ''] = Object.keys(expected);
@@ -45,6 +48,21 @@ describe('health checks of a control plane of many processes', () => {
     expect((await fetch(`${http(name)}/healthz`)).status).toBe(200);
     await parts.log.start();
     expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
+  });
+
+  it('name a stream that the views have set aside, and keep no calls away for it', async () => {
+    const stream = 'execution-flytesnacks:development:newer';
+    const log = await eventstoreEventStore({ url: `esdb://${parts.log.address}?tls=false` });
+    const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
+    const event = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
+    await log.append(stream as StreamName, 'any', [event]);
+    await log.close();
+    for (const name of ['api-1', 'projector-1']) {
+      const body = await untilCheck(http(name), 'parked', 'degraded');
+      expect(body.ready).toBe(true);
+      expect(body.checks['parked']?.why).toContain('set aside: 1');
+    }
+    expect((await readiness(http('api-1'))).checks['parked']?.why).toContain(stream);
   });
 
   it('end with the process, which answers no more calls', async () => {
