@@ -5,7 +5,7 @@ import type {
 import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import type { Freshness } from '../kernel/freshness.js';
+import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import { type Listed, listPage } from '../kernel/list-query.js';
@@ -35,12 +35,20 @@ export interface ParentTasks {
 
 const LIST = { elements: 1, token: 2 };
 
-/** The children of the node that is asked for; the nodes of the workflow itself when none is. */
-const parentOf = async (store: ReadStore, stream: StreamName, request: NodeExecutionListRequest): Promise<string> => {
-  const { uniqueParentId: nodeId, workflowExecutionId } = request;
+/**
+ * The children of the node that is asked for; the nodes of the workflow itself when none is. A node that was
+ * acknowledged is there, whether the view has it or not.
+ */
+const parentOf = async (
+  reads: NodeLists,
+  stream: StreamName,
+  { uniqueParentId: nodeId, workflowExecutionId }: NodeExecutionListRequest,
+  call: Call,
+): Promise<string> => {
   if (!nodeId) return '';
   const key = nodeExecutionKey(stream, nodeId);
-  if ((await store.get(nodeExecutionCollection, key)) !== undefined) return key;
+  if ((await reads.store.get(nodeExecutionCollection, key)) !== undefined) return key;
+  if ((await latestDocument(reads, call, nodeExecutionCollection, { stream, key })) !== undefined) return key;
   throw absentRun('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
 };
 
@@ -61,8 +69,8 @@ export const listNodes = async (
 ): Promise<Uint8Array> => {
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
   const stream = executionStream(id);
+  const parent = await parentOf(reads, stream, request, call);
   await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
-  const parent = await parentOf(reads.store, stream, request);
   const page = await listPage(
     listedAs('ListNodeExecutions', reads),
     {

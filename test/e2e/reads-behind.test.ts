@@ -86,6 +86,12 @@ describe('while the views stand still', () => {
       NodePhase.SUCCEEDED,
       NodePhase.ABORTED,
     ]);
+    // A node that the views lack has no children that they have; it is there all the same.
+    const { nodeExecutions } = await grpc.call(method.listNodeExecutions, {
+      workflowExecutionId: open,
+      uniqueParentId: 'n2',
+    });
+    expect(nodeExecutions).toEqual([]);
     const { fullOutputs } = await grpc.call(method.getNodeExecutionData, { id: { executionId: open, nodeId: 'n1' } });
     expect(fullOutputs).toMatchObject({ literals: {} });
     const { fullInputs } = await grpc.call(method.getExecutionData, { id: open });
