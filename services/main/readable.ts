@@ -31,7 +31,9 @@ import {
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import { CorruptEvent, CorruptPayload, UnknownEvent } from '../kernel/fault.js';
 import type { RecordedEvent } from '../kernel/event.js';
+import { type JsonBytes, writeText } from '../kernel/json-bytes.js';
 import type { Content, PayloadRef, PayloadStore } from '../kernel/payload-store.js';
+import { type Opens, type WireJson, wireJson } from '../kernel/wire-json.js';
 
 /** The messages that events are stored as. */
 export const eventRegistry = createRegistry(
@@ -144,9 +146,30 @@ const schemaOf = (type: string): DescMessage => {
   return schema;
 };
 
+/** The entity stands first in what is recorded of a report; its number is one byte. */
+const ENTITY_TAG = 8;
+
+const entityIn = ([tag, number]: Uint8Array): string | undefined =>
+  tag === ENTITY_TAG && number !== undefined ? EngineReported_Entity[number] : undefined;
+
+/** The same as {@link contentOf} and {@link COMPILED} say, of an event that is not decoded. */
+export const contentIn: Opens = ({ jsonName, parent }, event) => {
+  if (jsonName === 'compiled') return COMPILED[parent.name];
+  return jsonName === 'message' ? REPORTS[entityIn(event) ?? ''] : CONTENTS[jsonName];
+};
+
+const writers = new Map<string, WireJson>();
+
+const writerOf = (type: string): WireJson => {
+  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentIn);
+  writers.set(type, writer);
+  return writer;
+};
+
 /** Gives events to programs. */
 export type PresentingWhole = {
-  readonly json: (event: RecordedEvent) => Promise<JsonValue>;
+  /** Writes it at the end of what is given; where that is not done at once, resolves when it is. */
+  readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
   readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
 };
 
@@ -167,10 +190,17 @@ export const presentingWhole = (payloads: PayloadStore): PresentingWhole => {
       throw new CorruptEvent(`${type} cannot be decoded`, error);
     }
   };
+  const slowly = async ({ type, data }: RecordedEvent, json: JsonBytes): Promise<void> =>
+    writeText(json, JSON.stringify(await jsonOf(...checked(type, data), fetch, openedIfPossible)));
+
   return {
-    json: async ({ type, data }: RecordedEvent): Promise<JsonValue> =>
-      jsonOf(...checked(type, data), fetch, openedIfPossible),
-    message: async ({ type, data }: RecordedEvent): Promise<Uint8Array> => {
+    json: (event, json) => {
+      const { length } = json;
+      if (writerOf(event.type)(event.data, json)) return undefined;
+      json.length = length;
+      return slowly(event, json);
+    },
+    message: async ({ type, data }) => {
       const [schema, message] = checked(type, data);
       await bringIn(schema, message, fetch);
       return toBinary(schema, message);

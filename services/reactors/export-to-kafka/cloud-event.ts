@@ -27,11 +27,14 @@ export type Attributes = {
   readonly causationid?: string;
 };
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const hex = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString('hex');
 
 /** 16 bytes as a UUID is written. */
-export const uuidText = (id: Uint8Array): string =>
-  hex(id).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, '$1-$2-$3-$4-$5');
+export const uuidText = (id: Uint8Array): string => {
+  const text = hex(id);
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+};
 
 /** Names a log as the source of events. */
 const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
@@ -76,10 +79,10 @@ const attributesOf = (event: RecordedEvent, metadata: EventMetadata, logId: stri
 };
 
 /** The attributes together with what else the metadata has. */
-export const described = (
-  event: RecordedEvent,
-  logId: string,
-): { readonly attributes: Attributes; readonly metadata: EventMetadata } => {
+export type Described = { readonly attributes: Attributes; readonly metadata: EventMetadata };
+
+/** What is said about an event. */
+export const described = (event: RecordedEvent, logId: string): Described => {
   const metadata = metadataOf(event);
   return { attributes: attributesOf(event, metadata, logId), metadata };
 };

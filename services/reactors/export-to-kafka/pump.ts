@@ -19,7 +19,7 @@ export interface Pump {
 export type PumpOptions = {
   /** The position that is published already. */
   readonly from: bigint;
-  /** The largest batch, in bytes; a message above it goes alone. */
+  /** What is written together at most, in bytes; a message above it goes alone. */
   readonly maxBytes: number;
   readonly write: (messages: readonly Outgoing[], position: bigint) => Promise<void>;
   /** After so long without any event to publish, the position alone is. */

@@ -1,8 +1,9 @@
 import kafkajs, { type Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
+import { batches } from './batches.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageOf, type Outgoing, type Presenting, sizeOf } from './message.js';
+import { type ExportFormat, messageMaker, type Outgoing, type Presenting } from './message.js';
 import { isSelected, type Selection } from './selection.js';
 import { openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
 
@@ -20,21 +21,6 @@ export type ReplayOptions = {
 };
 
 const BATCH_BYTES = 500_000;
-
-const batches = function* (messages: readonly Outgoing[]): Generator<readonly Outgoing[]> {
-  let batch: Outgoing[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    if (bytes + sizeOf(message) > BATCH_BYTES && batch.length > 0) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(message);
-    bytes += sizeOf(message);
-  }
-  if (batch.length > 0) yield batch;
-};
 
 const assertOther = ({ topic, categories, topics: { prefix } }: ReplayOptions): void => {
   const own = [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))];
@@ -55,7 +41,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
   const { kafka, log, selection, topic, format, presenting, onProgress } = options;
   const known = new Set(options.categories);
   const limit = await openTopic(kafka, topic, options.topics);
-  const making = { logId: log.logId, format, presenting, maxBytes: () => limit };
+  const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes: () => limit });
   const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
   const producer = kafka.producer({
     idempotent: true,
@@ -69,8 +55,8 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
     for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
       const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
       const messages: Outgoing[] = [];
-      for (const event of wanted) messages.push(await messageOf(event, making));
-      for (const batch of batches(messages))
+      for (const event of wanted) messages.push(await messageOf(event));
+      for (const batch of batches(messages, BATCH_BYTES))
         await producer.send({ topic, messages: batch.map(({ key, value, headers }) => ({ key, value, headers })) });
       count += messages.length;
       onProgress(position, count);

@@ -3,7 +3,7 @@ import type { EventLog } from '../../kernel/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageOf, type MessageOptions, type Outgoing, type Presenting } from './message.js';
+import { type ExportFormat, messageMaker, type Outgoing, type Presenting } from './message.js';
 import { partOf } from './part-of.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
@@ -36,6 +36,8 @@ export interface Session {
 
 /** Below what every broker takes as one batch by default, 1 MiB. */
 const MAX_BATCH_BYTES = 900_000;
+/** Beginning and ending a transaction takes as long as some requests with events do. */
+const MAX_TRANSACTION_BYTES = 4 * MAX_BATCH_BYTES;
 const IDLE_MS = 5_000;
 
 /**
@@ -60,11 +62,16 @@ const assertInLog = async (position: bigint, { log, topics }: SessionOptions): P
     );
 };
 
-const openOwnWriter = (part: number, { kafka, log, topics: { prefix } }: SessionOptions): Promise<Writer> =>
+const openOwnWriter = (
+  part: number,
+  { kafka, log, topics: { prefix } }: SessionOptions,
+  limits: TopicLimits,
+): Promise<Writer> =>
   openWriter(kafka, {
     transactionalId: `${prefix}.export.${log.logId}.${part}`,
     topicOf: (category) => topicOf(prefix, category),
     positions: positionsTopic(prefix),
+    maxRequestBytes: Math.min(MAX_BATCH_BYTES, ...limits.values()),
   });
 
 type Held = {
@@ -81,7 +88,7 @@ const recordOf = ({ part, options: { log, parts, worker } }: Omit<Held, 'from' |
 const pumpOf = (held: Held): Pump =>
   openPump({
     from: held.from,
-    maxBytes: Math.min(MAX_BATCH_BYTES, ...held.limits.values()),
+    maxBytes: MAX_TRANSACTION_BYTES,
     write: (messages, position) => held.writer.commit(messages, recordOf(held, position)),
     idleMs: IDLE_MS,
   });
@@ -91,12 +98,12 @@ const maker = ({ part, limits, options }: Held): ((events: readonly RecordedEven
   const { log, format, presenting, topics, categories, parts } = options;
   const wanted = new Set(categories);
   const maxBytes = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
-  const making: MessageOptions = { logId: log.logId, format, presenting, maxBytes };
+  const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes });
   const isOurs = ({ stream }: RecordedEvent): boolean =>
     wanted.has(categoryOf(stream)) && (parts === 1 || partOf(stream, parts) === part);
   return async (events) => {
     const messages: Outgoing[] = [];
-    for (const event of events) if (isOurs(event)) messages.push(await messageOf(event, making));
+    for (const event of events) if (isOurs(event)) messages.push(await messageOf(event));
     return messages;
   };
 };
@@ -139,7 +146,7 @@ const begin = async (held: Omit<Held, 'from'>): Promise<Session> => {
  */
 export const openSession = async (part: number, options: SessionOptions): Promise<Session> => {
   const limits = await openTopics(options.kafka, options.topics, options.categories);
-  const writer = await openOwnWriter(part, options);
+  const writer = await openOwnWriter(part, options, limits);
   try {
     return await begin({ part, writer, limits, options });
   } catch (error) {

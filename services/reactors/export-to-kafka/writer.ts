@@ -1,4 +1,5 @@
 import kafkajs, { type Kafka, type Message, type Producer, type TopicMessages, type Transaction } from 'kafkajs';
+import { batches } from './batches.js';
 import type { Outgoing } from './message.js';
 
 /** Publishes in transactions. */
@@ -13,6 +14,8 @@ export type WriterOptions = {
   readonly transactionalId: string;
   readonly topicOf: (category: string) => string;
   readonly positions: string;
+  /** What one request has at most, in bytes; a message above it goes alone. */
+  readonly maxRequestBytes: number;
 };
 
 /** After so long the cluster gives up a transaction whose worker is gone, and its readers go on, in milliseconds. */
@@ -45,7 +48,7 @@ const firstTransaction = async (producer: Producer): Promise<Transaction> => {
  */
 export const openWriter = async (
   kafka: Kafka,
-  { transactionalId, topicOf, positions }: WriterOptions,
+  { transactionalId, topicOf, positions, maxRequestBytes }: WriterOptions,
 ): Promise<Writer> => {
   const producer = kafka.producer({
     transactionalId,
@@ -56,15 +59,20 @@ export const openWriter = async (
     // The markers of the transaction before are often still on their way; that takes some milliseconds.
     retry: { initialRetryTime: 5, multiplier: 1.6, retries: 10, maxRetryTime: 1_000 },
   });
+  /** The position goes with the last of them. */
+  const requests = (messages: readonly Outgoing[], position: Message): readonly (readonly TopicMessages[])[] => {
+    const each = [...batches(messages, maxRequestBytes)].map((batch) => byTopic(batch, topicOf));
+    return [...each.slice(0, -1), [...(each.at(-1) ?? []), { topic: positions, messages: [position] }]];
+  };
   // The first transaction is what makes the client take hold of the name; nothing is in it until there is a batch.
   let next = await firstTransaction(producer);
   return {
     commit: async (messages, position) => {
       const transaction = next.isActive() ? next : await producer.transaction();
       next = transaction;
-      const topicMessages = [...byTopic(messages, topicOf), { topic: positions, messages: [position] }];
       try {
-        await transaction.sendBatch({ topicMessages });
+        for (const topicMessages of requests(messages, position))
+          await transaction.sendBatch({ topicMessages: [...topicMessages] });
       } catch (error) {
         // An open transaction would keep readers from what others commit.
         await transaction.abort().catch(() => undefined);
