@@ -14,6 +14,7 @@ import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names
 import { type Asking, page, type Question } from './pages.js';
 import { settled } from './transactions.js';
 import { values } from './values.js';
+import { writersIn } from './writers.js';
 
 /** How to open views in a MongoDB. */
 export type MongoReadStoreOptions = {
@@ -39,6 +40,9 @@ export type MongoReadStore = ReadStore & {
 };
 
 const ignored = (): void => undefined;
+
+/** Tried so often, a transaction is in the way of one that nobody ends: others that are at work let it through sooner. */
+const STUCK_TIMES = 5;
 
 type Method = 'find' | 'findDistinct';
 
@@ -115,6 +119,7 @@ export const storeOf = (
   const { location, onUnknown = ignored, beforeCommit } = options;
   const place = { db, shown: location.shown };
   const prepared = new Map<string, Collection>();
+  const writers = writersIn(db);
   let isClosed = false;
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
@@ -128,11 +133,16 @@ export const storeOf = (
     const id = randomUUID();
     return settled(client, {
       run: async (session) => {
+        await writers.note(session);
         const isNew = await writeBatch({ db, build, session }, batch, id);
         if (isNew) beforeCommit?.();
         return isNew;
       },
       onUnknown: (error, times) => onUnknown(faultOf(error, location.shown) as Error, times),
+      onRolledBack: async (times) => {
+        writers.forget();
+        if (times === STUCK_TIMES) await writers.endOthers();
+      },
       isGivenUp: () => isClosed,
     });
   };

@@ -11,6 +11,8 @@ export type Transaction = {
   readonly run: (session: ClientSession) => Promise<boolean>;
   /** Called when the outcome is not known, the how manieth time in a row. */
   readonly onUnknown: (error: unknown, times: number) => void;
+  /** Called when the server has rolled it back, the how manieth time it was tried; it is tried again after that. */
+  readonly onRolledBack: (times: number) => Promise<void>;
   /** True when nobody waits for the outcome any more. */
   readonly isGivenUp: () => boolean;
 };
@@ -63,7 +65,10 @@ const pause = (times: number): Promise<void> => setTimeout(Math.min(5 * 2 ** tim
  *
  * @throws the driver's error when nothing was done.
  */
-export const settled = async (client: MongoClient, { run, onUnknown, isGivenUp }: Transaction): Promise<void> => {
+export const settled = async (
+  client: MongoClient,
+  { run, onUnknown, onRolledBack, isGivenUp }: Transaction,
+): Promise<void> => {
   let isUnknown = false;
   for (let times = 1; ; times += 1) {
     const outcome = await client
@@ -77,6 +82,7 @@ export const settled = async (client: MongoClient, { run, onUnknown, isGivenUp }
     isUnknown ||= outcome.is === 'unknown';
     if (isUnknown) onUnknown(outcome.error, times);
     if (isGivenUp() || (!isUnknown && times >= MAX_ATTEMPTS)) throw outcome.error;
+    if (outcome.is === 'rolled back') await onRolledBack(times);
     await pause(times);
   }
 };
