@@ -16,8 +16,11 @@ export interface Sessions {
   readonly leave: () => void;
 }
 
+// Metadata above this ends the connection, with all its calls, unless callers are told of it before.
+const MAX_HEADERS_BYTES = 65_535;
+
 const OPTIONS = {
-  settings: { maxConcurrentStreams: 1_024 },
+  settings: { maxConcurrentStreams: 1_024, maxHeaderListSize: MAX_HEADERS_BYTES },
   maxSessionMemory: Number.MAX_SAFE_INTEGER, // what is held for calls is bounded by the rooms
 };
 

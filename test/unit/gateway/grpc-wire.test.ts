@@ -279,6 +279,17 @@ describe('metadata', () => {
   });
 });
 
+describe('metadata, of which there may be 64 kB,', () => {
+  it('is bounded where the connection begins, so that callers refuse more by themselves', async () => {
+    await send(GET_TASK, framed(named('x')));
+    expect(session.remoteSettings.maxHeaderListSize).toBe(65_535);
+  });
+
+  it('is no matter below that', async () => {
+    expect(statusOf(await send(GET_TASK, framed(named('x')), { large: 'v'.repeat(60_000) }))).toBe('0');
+  });
+});
+
 describe('a caller that leaves', () => {
   it('is gone for the handler, and the next is answered', async () => {
     const stream = open(GET_TASK);
