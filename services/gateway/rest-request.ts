@@ -28,6 +28,16 @@ const decodePath = (path: string): string => {
   }
 };
 
+/** The parameters of a query or a form, which would be read with other characters than were sent where they are no text. */
+const parametersIn = (text: string): URLSearchParams => {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new RpcError('INVALID_ARGUMENT', 'malformed query: its percent-encoding is not valid UTF-8');
+  }
+  return new URLSearchParams(text);
+};
+
 /** The body, empty where there is none. */
 export const bodyOf = (request: FastifyRequest): Buffer =>
   Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -60,9 +70,9 @@ export const address = (request: FastifyRequest, bindings: Bindings): Addressed 
   const verb = form ? verbOfForm(request, matches) : request.method;
   const match = matches.find(({ binding }) => binding.verb === verb);
   if (!match) throw methodNotAllowed();
-  const query = new URLSearchParams(rest.join('?'));
+  const query = parametersIn(rest.join('?'));
   if (form && verb === 'GET')
-    for (const [name, value] of new URLSearchParams(bodyOf(request).toString())) query.append(name, value);
+    for (const [name, value] of parametersIn(bodyOf(request).toString())) query.append(name, value);
   return { match, query };
 };
 

@@ -124,6 +124,9 @@ describe('a path', () => {
     ['/api/v1/task_executions/p/d/n/n0/tp/td/tn/v/-1', 'retry_attempt'],
     ['/api/v1/tasks/%zz/d', 'malformed path'],
     ['/api/v1/tasks/%ff/d', 'malformed path'],
+    ['/api/v1/executions/p/d?filters=eq(name,%ff)', 'malformed query'],
+    ['/api/v1/executions/p/d?filters=eq(name,50%)', 'malformed query'],
+    ['/api/v1/executions/p/d?%c3%28=x', 'malformed query'],
   ])('%s is the mistake of the caller: %s', async (path, field) => {
     const response = await toy.get(path);
     expect(response.status).toBe(400);
