@@ -1,5 +1,6 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { ColumnKind } from './columns.js';
+import { indexed } from './times.js';
 
 /** A day, or a time of it; without a zone it is that of Greenwich. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/u;
@@ -34,14 +35,14 @@ const time = (field: string, text: string): number => {
   const milliseconds = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
   if (Number.isNaN(milliseconds) || !isDay(day))
     throw invalid(field, `'${text}' is not a timestamp as RFC 3339 has it`);
-  return milliseconds * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6));
+  return indexed(milliseconds * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6)));
 };
 
 const duration = (field: string, text: string): number => {
-  if (DECIMAL.test(text)) return Math.round(Number(text) * 1_000_000);
+  if (DECIMAL.test(text)) return indexed(Math.round(Number(text) * 1_000_000));
   if (!GO_DURATION.test(text)) throw invalid(field, `Failed to parse duration [${text}]`);
   const micros = Array.from(text.matchAll(GO_PART), ([, count, unit = '']) => Number(count) * (MICROS[unit] ?? 0));
-  const sum = Math.round(micros.reduce((a, b) => a + b, 0));
+  const sum = indexed(Math.round(micros.reduce((a, b) => a + b, 0)));
   return text.startsWith('-') ? -sum : sum;
 };
 

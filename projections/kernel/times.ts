@@ -34,11 +34,26 @@ export const latest = (known: Timestamp | undefined, other: Timestamp): Timestam
 /** From one time to another, negative when the clocks of the reporters disagree; none without a beginning. */
 export const between = (start: Timestamp | undefined, end: Instant): Duration | undefined => {
   if (start === undefined) return undefined;
-  const nanos = Number(end.seconds - start.seconds) * NANOS + (end.nanos - start.nanos);
-  const seconds = Math.trunc(nanos / NANOS);
-  return { $typeName: 'google.protobuf.Duration', seconds: BigInt(seconds), nanos: nanos - seconds * NANOS };
+  const seconds = end.seconds - start.seconds;
+  const nanos = end.nanos - start.nanos;
+  // Both have the same sign in a message.
+  const carried = seconds > 0n && nanos < 0 ? 1 : seconds < 0n && nanos > 0 ? -1 : 0;
+  return {
+    $typeName: 'google.protobuf.Duration',
+    seconds: seconds - BigInt(carried),
+    nanos: nanos + carried * NANOS,
+  };
 };
+
+/** In microseconds, some 142 years: stores keep these exactly, and so what two of them differ by. */
+const FARTHEST = 2 ** 52 - 1;
+
+/**
+ * Microseconds as the value of an indexed field. Clocks of engines may say any time: one before 1827 or after 2112 is
+ * found at that end.
+ */
+export const indexed = (micros: number): number => Math.max(-FARTHEST, Math.min(FARTHEST, micros));
 
 /** Whole microseconds of a time since 1970, or of a duration: the value of an indexed field. */
 export const microsOf = (time: Instant | Duration | undefined): number | null =>
-  time === undefined ? null : Number(time.seconds) * 1_000_000 + Math.trunc(time.nanos / 1_000);
+  time === undefined ? null : indexed(Number(time.seconds) * 1_000_000 + Math.trunc(time.nanos / 1_000));

@@ -43,6 +43,9 @@ const inherited = (spec: ExecutionSpec): Omit<MessageInitShape<typeof ExecutionS
   overwriteCache: spec.overwriteCache,
 });
 
+/** The most that its field holds. */
+const MAX_NESTING = 2 ** 32 - 1;
+
 const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
   const { principal = '', nesting = 0 } = parent.spec?.metadata ?? {};
   return create(ExecutionSpecSchema, {
@@ -51,7 +54,7 @@ const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
     metadata: {
       mode: Mode.CHILD_WORKFLOW,
       principal,
-      nesting: nesting + 1,
+      nesting: Math.min(nesting + 1, MAX_NESTING),
       parentNodeExecution: { nodeId: launch.parentNodeId, ...(parent.id ? { executionId: parent.id } : {}) },
     },
   });

@@ -63,6 +63,9 @@ const assertNode = async (
   return id;
 };
 
+/** The most that its field holds; a caller may claim any. */
+const MAX_NESTING = 2 ** 32 - 1;
+
 /** What a child takes over from the execution that launches it. */
 export type Inherited = {
   readonly principal: string | undefined;
@@ -84,7 +87,7 @@ export const inheritanceOf = async (
   const { spec } = await beginningOf(services, await assertNode(services, parent));
   return {
     principal: spec?.metadata?.principal,
-    nesting: (spec?.metadata?.nesting ?? 0) + 1,
+    nesting: Math.min((spec?.metadata?.nesting ?? 0) + 1, MAX_NESTING),
     clusterLabel: spec?.executionClusterLabel?.value,
   };
 };

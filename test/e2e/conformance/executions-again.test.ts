@@ -289,5 +289,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       const nesting = async (id: ExecutionId) => (await get(id)).spec!.metadata!.nesting;
       expect([await nesting(child), await nesting(grandchild)]).toEqual([1, 2]);
     });
+
+    it('as far in as can be said, where its parent claims to be', async () => {
+      const deepest = 2 ** 32 - 1;
+      const parent = await launch({}, { nesting: deepest });
+      await plane[way].call(method.createNodeEvent, nodeReport(parent, 'n0', { phase: NodePhase.RUNNING }));
+      const child = await get(await launch({}, { parentNodeExecution: { nodeId: 'n0', executionId: parent } }));
+      expect(child.spec!.metadata!.nesting).toBe(deepest);
+    });
   });
 });
