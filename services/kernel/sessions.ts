@@ -15,7 +15,10 @@ export type CommandContext = {
   readonly isCancelled?: () => boolean;
 };
 
-/** The answer to a command. It is given only when everything that it rests on is durable. */
+/**
+ * The answer to a command. It is given only when everything that it rests on is durable. Its position may be that of a
+ * later event that was recorded with it.
+ */
 export type Outcome<Refusal> =
   | { readonly kind: 'accepted'; readonly revision: bigint; readonly position: bigint }
   | { readonly kind: 'refused'; readonly refusal: Refusal };

@@ -1,9 +1,10 @@
 import type { NewEvent, RecordedEvent } from '../kernel/event.js';
 import type { Appended } from '../kernel/event-store.js';
 import { RevisionConflict } from '../kernel/fault.js';
-import { answer, encode, noteIn } from './flight.js';
+import { answer, encode, noteIn, settled } from './flight.js';
 import { fold, foldEvent } from './fold.js';
-import type { CommandTurn, FoldedHere, Live } from './live.js';
+import { goAlone } from './joined.js';
+import type { CommandTurn, Decided, FoldedHere, Live } from './live.js';
 
 /** How often a command is decided again because another process was faster. */
 const MAX_ATTEMPTS = 100;
@@ -35,6 +36,8 @@ const startOver = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
 
 /** Folds what was recorded meanwhile. What does not follow what is folded is known, or found when the head is read. */
 export const takeNews = <S, C, E, R>(live: Live<S, C, E, R>): void => {
+  // What is on its way has revisions that others may have taken: its answer says.
+  if (live.news.length === 0 || live.inFlight.length > 0) return;
   for (const event of live.news.splice(0)) {
     const { folded } = live;
     if (folded === undefined || event.revision !== folded.revision + 1n) continue;
@@ -53,12 +56,10 @@ const foldNews = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, eve
 
 /** Takes note of an event of the stream. A turn that is being taken goes on with the state that it has. */
 export const observe = <S, C, E, R>(live: Live<S, C, E, R>, event: RecordedEvent): void => {
-  if (live.folded === undefined && !live.isBusy) return;
+  if (live.folded === undefined ? !live.isBusy : event.revision <= live.folded.revision) return;
   if (live.news.length < MAX_NEWS) live.news.push(event);
   if (!live.isBusy) takeNews(live);
 };
-
-type Decided<E, R> = { readonly events: readonly E[]; readonly refusal: R | undefined };
 
 /** Whether an answer without events may have been overtaken by what other processes have recorded. */
 export const mayBeOvertaken = <S, C, E, R>(
@@ -73,7 +74,9 @@ export const mayBeOvertaken = <S, C, E, R>(
 
 /** Has a command decided at the head of the stream. */
 export const decideAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
-  await catchUp(live);
+  await settled(live);
+  // What was on its way may have shown where the head is.
+  if (live.folded === undefined || live.isCurrentFor < turn.ticket) await catchUp(live);
   live.queue.unshift(turn);
 };
 
@@ -106,12 +109,16 @@ export const appendAlone = async <S, C, E, R>(
   const appended = await appendOnce(live, folded.revision, encoded);
   if (appended === undefined) {
     if (turn.attempts >= MAX_ATTEMPTS) throw new RevisionConflict(`${stream} is never where it is expected`);
-    return decideAtHead(live, { ...turn, attempts: turn.attempts + 1 });
+    goAlone(live);
+    await catchUp(live);
+    live.queue.unshift({ ...turn, attempts: turn.attempts + 1 });
+    return;
   }
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision = appended.revision;
   noteIn(folded, about);
   Object.assign(live, { isPresumed: false, isCurrentFor: tickets, position: appended.position });
+  live.aloneFor = Math.max(0, live.aloneFor - 1);
   live.onDurable(appended);
   answer(turn, refusal, appended);
 };

@@ -3,7 +3,7 @@ import type { Appended } from '../kernel/event-store.js';
 import { RevisionConflict } from '../kernel/fault.js';
 import { type Idempotency, type KnownKeys, noteKey, priorUse } from '../kernel/idempotency.js';
 import { eventIds } from './event-id.js';
-import type { CommandTurn, InFlight, Live, Turn } from './live.js';
+import type { CommandTurn, Decided, InFlight, Live, OnFailure, Turn } from './live.js';
 
 const SCHEMA = 1;
 const MAX_ATTEMPTS = 20;
@@ -54,7 +54,7 @@ const metadataFor = <S, C, E, R>(
 export const encode = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
+  { events, refusal }: Decided<E, R>,
 ): { readonly encoded: readonly NewEvent[]; readonly about: EventMetadata } => {
   live.recordedAtMs = Math.max(live.recordedAtMs, live.services.now());
   const about = metadataFor(live, turn, refusal);
@@ -70,28 +70,36 @@ export const encode = <S, C, E, R>(
   return { encoded, about };
 };
 
-/**
- * Sends events on their way and counts them in at once: what comes next is decided as if they were recorded.
- *
- * @param onFailure called when an append has failed and everything on its way has an answer.
- */
+/** Counts events in: what comes next is decided as if they were recorded. Answers nothing where the stream is cold. */
+export const count = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  by: CommandTurn<C, R>,
+  { events, refusal }: Decided<E, R>,
+): InFlight<C, R> | undefined => {
+  const { folded, aggregate } = live;
+  if (folded === undefined) return undefined;
+  const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
+  const revision = folded.revision + BigInt(events.length);
+  const { encoded, about } = encode(live, by, { events, refusal });
+  const entry: InFlight<C, R> = { by, refusal, followers: [], result: undefined, expected, revision, encoded };
+  noteIn(folded, about);
+  for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
+  folded.revision = revision;
+  live.isPresumed = false;
+  live.inFlight.push(entry);
+  return entry;
+};
+
+/** Sends events on their way and counts them in at once. */
 export const append = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
-  onFailure: (again: Turn<S, C, R>[]) => void,
+  decided: Decided<E, R>,
+  onFailure: OnFailure<S, C, R>,
 ): void => {
-  const { folded, aggregate, services, stream } = live;
-  if (folded === undefined) return;
-  const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
-  const entry: InFlight<C, R> = { by: turn, refusal, followers: [], result: undefined };
-  const { encoded, about } = encode(live, turn, { events, refusal });
-  noteIn(folded, about);
-  for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
-  folded.revision += BigInt(events.length);
-  live.isPresumed = false;
-  live.inFlight.push(entry);
-  services.store.append(stream, expected, encoded).then(
+  const entry = count(live, turn, decided);
+  if (entry === undefined) return;
+  live.services.store.append(live.stream, entry.expected, entry.encoded).then(
     (appended) => settle(live, entry, { appended }, onFailure),
     (error: unknown) => settle(live, entry, { error }, onFailure),
   );
@@ -101,7 +109,7 @@ const settle = <S, C, E, R>(
   live: Live<S, C, E, R>,
   entry: InFlight<C, R>,
   result: NonNullable<InFlight<C, R>['result']>,
-  onFailure: (again: Turn<S, C, R>[]) => void,
+  onFailure: OnFailure<S, C, R>,
 ): void => {
   entry.result = result;
   if ('error' in result) live.hasFailed = true;
@@ -110,7 +118,8 @@ const settle = <S, C, E, R>(
   if (live.inFlight.length === 0) live.onSettled?.();
 };
 
-const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
+/** Answers those whose events are durable, in order. */
+export const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   for (let first = live.inFlight[0]; first?.result !== undefined; first = live.inFlight[0]) {
     if ('error' in first.result) return;
     live.inFlight.shift();
@@ -123,6 +132,12 @@ const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, 
   live.onDurable(appended);
   answer(entry.by, entry.refusal, appended);
   for (const { turn, refusal } of entry.followers) answer(turn, refusal, appended);
+};
+
+/** Resolves when nothing is on its way any more. */
+export const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
+  if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
+  live.onSettled = undefined;
 };
 
 /** Answers a command as it was decided. */
@@ -141,7 +156,7 @@ export const answerWhenDurable = <S, C, E, R>(
 };
 
 /** Answers what became durable all the same, and gives back what has to be decided again, in order. */
-const sortOut = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
+export const sortOut = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
   const entries = live.inFlight;
   live.inFlight = [];
   return entries.flatMap((entry) => {

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../kernel/aggregate.js';
-import type { RecordedEvent } from '../kernel/event.js';
-import type { Appended, EventStore } from '../kernel/event-store.js';
+import type { NewEvent, RecordedEvent } from '../kernel/event.js';
+import type { Appended, EventStore, ExpectedRevision } from '../kernel/event-store.js';
 import type { KnownKeys } from '../kernel/idempotency.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
@@ -40,9 +40,19 @@ export type ReadTurn<State> = {
 /** Something that waits for its turn. */
 export type Turn<State, Command, Refusal> = CommandTurn<Command, Refusal> | ReadTurn<State>;
 
-/** An append on its way, and those whose answers rest on it. */
+/** What a command has come to. */
+export type Decided<Event, Refusal> = { readonly events: readonly Event[]; readonly refusal: Refusal | undefined };
+
+/** Told when an append has failed and everything on its way has an answer: what has to be decided again, in order. */
+export type OnFailure<State, Command, Refusal> = (again: Turn<State, Command, Refusal>[]) => void;
+
+/** A command's events on their way, and those whose answers rest on them. */
 export type InFlight<Command, Refusal> = {
   readonly by: CommandTurn<Command, Refusal>;
+  readonly expected: ExpectedRevision;
+  /** Of its last event. */
+  readonly revision: bigint;
+  readonly encoded: readonly NewEvent[];
   readonly refusal: Refusal | undefined;
   readonly followers: { readonly turn: CommandTurn<Command, Refusal>; readonly refusal: Refusal | undefined }[];
   result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
@@ -75,6 +85,10 @@ export type Live<State, Command, Event, Refusal> = {
   news: RecordedEvent[];
   /** Somebody is taking turns. */
   isBusy: boolean;
+  /** An append of what is on its way has been sent; only where the log is shared. */
+  isSending: boolean;
+  /** So many commands are recorded one by one, because another process writes the stream; only where it is shared. */
+  aloneFor: number;
   /** An append has failed: nothing is decided until all that is on its way has an answer. */
   hasFailed: boolean;
   queue: Turn<State, Command, Refusal>[];

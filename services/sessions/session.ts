@@ -3,9 +3,10 @@ import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
 import { keyTaken } from '../kernel/command-context.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
-import { answerWhenDurable, append, priorOf } from './flight.js';
+import { answerWhenDurable, append, priorOf, settled } from './flight.js';
 import { fold } from './fold.js';
-import type { CommandTurn, FoldedHere, Live, ReadTurn, Turn } from './live.js';
+import { appendWithOthers, goesWithOthers } from './joined.js';
+import type { CommandTurn, Decided, FoldedHere, Live, ReadTurn, Turn } from './live.js';
 import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews } from './at-head.js';
 
 const KEY_BYTES = 300;
@@ -27,8 +28,9 @@ export interface Session<State, Command, Refusal> {
 /**
  * Opens a session on a stream. Commands are decided one after another on a state that has everything queued before
  * them, so that they share a commit; an answer is given when all that it rests on is durable. When an append fails,
- * the state is folded anew and what was decided on top of it is decided again. On a shared log they are recorded one
- * after another, and what can pass is refused at the head of the stream alone.
+ * the state is folded anew and what was decided on top of it is decided again. On a shared log one append of the stream
+ * is on its way at a time, for one command or for all that wait, and what can pass is refused at the head of the stream
+ * alone.
  */
 export const openSession = <State, Command, Event, Refusal>(
   start: Pick<Live<State, Command, Event, Refusal>, 'aggregate' | 'stream' | 'services' | 'onDurable'>,
@@ -44,6 +46,8 @@ export const openSession = <State, Command, Event, Refusal>(
     isCurrentFor: 0,
     news: [],
     isBusy: false,
+    isSending: false,
+    aloneFor: 0,
     hasFailed: false,
     queue: [],
     inFlight: [],
@@ -89,7 +93,7 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
-      if (live.news.length > 0) takeNews(live);
+      takeNews(live);
       if (isSpent(live)) live.folded = undefined;
       const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
@@ -101,12 +105,6 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   } finally {
     live.isBusy = false;
   }
-};
-
-/** Resolves when nothing is on its way any more. */
-const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
-  if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
-  live.onSettled = undefined;
 };
 
 /** Lends what is durable. Commands that come later wait meanwhile, so that nothing of theirs is in it. */
@@ -164,7 +162,7 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
 const record = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  { events, refusal }: { readonly events: readonly E[]; readonly refusal: R | undefined },
+  { events, refusal }: Decided<E, R>,
 ): Promise<void> | undefined => {
   if (events.length === 0) {
     answerWhenDurable(live, turn, refusal);
@@ -172,9 +170,20 @@ const record = <S, C, E, R>(
   }
   const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
   if (large.length > 0 && !live.isPresumed) return moveThenAppend(live, turn, { events, refusal }, large);
-  if (large.length > 0) lookFirst(live, turn);
-  else if (live.services.isShared === true) return appendAlone(live, turn, { events, refusal });
-  else append(live, turn, { events, refusal }, (again) => startAgain(live, again));
+  if (large.length === 0) return send(live, turn, { events, refusal });
+  lookFirst(live, turn);
+  return undefined;
+};
+
+/** Has the events of a command recorded: at once, or where others write the log too, as it is best there. */
+const send = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+  decided: Decided<E, R>,
+): Promise<void> | undefined => {
+  const isShared = live.services.isShared === true;
+  if (isShared && !goesWithOthers(live)) return appendAlone(live, turn, decided);
+  (isShared ? appendWithOthers : append)(live, turn, decided, (again) => startAgain(live, again));
   return undefined;
 };
 
@@ -204,7 +213,7 @@ const recall = async <S, C, E, R>(
 const moveThenAppend = async <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  decided: { readonly events: readonly E[]; readonly refusal: R | undefined },
+  decided: Decided<E, R>,
   large: readonly Content[],
 ): Promise<void> => {
   const scope = live.aggregate.payloadScope(turn.command);
@@ -214,8 +223,7 @@ const moveThenAppend = async <S, C, E, R>(
   }
   // Meanwhile an append before this one may have failed, and with it the ground of the decision.
   if (live.folded === undefined || live.hasFailed) live.queue.unshift(turn);
-  else if (live.services.isShared === true) await appendAlone(live, turn, decided);
-  else append(live, turn, decided, (again) => startAgain(live, again));
+  else await send(live, turn, decided);
 };
 
 const startAgain = <S, C, E, R>(live: Live<S, C, E, R>, again: Turn<S, C, R>[]): void => {

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
+import type { Appended, EventStore, ReadStreamOptions } from '../../../services/kernel/event-store.js';
+import { AppendTooLarge, OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
+import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { Outcome } from '../../../services/kernel/sessions.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { eventIds } from '../../../services/sessions/event-id.js';
+import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { purse } from '../../support/purse.js';
+
+type Append = (...given: Parameters<EventStore['append']>) => Promise<Appended>;
+
+const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex');
+
+describe('commands that wait together on a log that others write too', () => {
+  let directory: string;
+  let store: EventStore;
+  let payloads: PayloadStore;
+  let stream: StreamName;
+  /** How many events each append had, and what was read of the stream. */
+  let appends: number[];
+  let reads: (ReadStreamOptions | undefined)[];
+
+  const opened = (append: Append = (...given) => store.append(...given)): OpenSessions =>
+    openSessions({
+      store: {
+        ...store,
+        readStream: (name, options) => (reads.push(options), store.readStream(name, options)),
+        append: (name, expected, events) => (appends.push(events.length), append(name, expected, events)),
+      },
+      payloads,
+      now: () => 1_000,
+      isShared: true,
+    });
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-joined-'));
+    store = await sqliteEventStore({ directory });
+    payloads = filePayloadStore({ directory });
+    stream = streamName('purse', [randomUUID()]);
+    appends = [];
+    reads = [];
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await payloads.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const ask = (sessions: OpenSessions, kind: 'add' | 'spend', commandId: string = randomUUID()) =>
+    sessions.handle(purse, stream, { kind }, { actor: 'tester', commandId });
+  const several = (sessions: OpenSessions, count: number) =>
+    Promise.all(Array.from({ length: count }, () => ask(sessions, 'add')));
+  const recorded = async (): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) events.push(...page);
+    return events;
+  };
+
+  it('share an append, and each hears its own revision', async () => {
+    const outcomes = await several(opened(), 8);
+    expect(outcomes.map((each) => each.kind === 'accepted' && each.revision)).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n]);
+    expect(appends).toEqual([8]);
+    expect(await recorded()).toHaveLength(8);
+  });
+
+  it('wait for the append before them, and share the next', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const here = opened((...append) => released.then(() => store.append(...append)));
+    const first = ask(here, 'add');
+    while (appends.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const others = several(here, 6);
+    release();
+    await Promise.all([first, others]);
+    expect(appends).toEqual([1, 6]);
+  });
+
+  it('are refused by what was decided before them only when that is recorded', async () => {
+    const outcomes = await several(opened(), 12);
+    expect(outcomes.map(({ kind }) => kind)).toEqual([
+      ...Array.from({ length: 10 }, () => 'accepted'),
+      'refused',
+      'refused',
+    ]);
+    expect(reads).toHaveLength(1); // at the beginning: the append was the look at the head
+  });
+
+  it('are decided again when another process was faster, one by one from then on', async () => {
+    const here = opened();
+    const there = opened();
+    await Promise.all([several(here, 3), several(there, 3)]);
+    expect(await recorded()).toHaveLength(6);
+    appends = [];
+    await several(here, 3);
+    await several(there, 1);
+    expect(appends.filter((events) => events > 1).length).toBeLessThanOrEqual(1);
+    expect(await recorded()).toHaveLength(10);
+  });
+
+  it('go together again when nobody else has written for a while', async () => {
+    const here = opened();
+    const there = opened();
+    await several(here, 2);
+    await ask(there, 'add');
+    await several(here, 2);
+    for (let turns = 0; turns < 40; turns += 1) {
+      await ask(here, 'spend');
+      await ask(here, 'add');
+    }
+    appends = [];
+    await several(here, 5);
+    expect(Math.max(...appends)).toBeGreaterThan(1);
+  });
+
+  it('go one by one where together they are too much', async () => {
+    const narrow: Append = (name, expected, events) =>
+      events.length > 1 ? Promise.reject(new AppendTooLarge('too large')) : store.append(name, expected, events);
+    const outcomes = await several(opened(narrow), 4);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
+    expect(await recorded()).toHaveLength(4);
+  });
+
+  it('send nothing after an append whose outcome is not known before the stream was read again', async () => {
+    const written: (readonly NewEvent[])[] = [];
+    let isLost = true;
+    const losing: Append = async (name, expected, events) => {
+      const appended = await store.append(name, expected, events);
+      written.push(events);
+      if (!isLost) return appended;
+      isLost = false;
+      throw new OutcomeUnknown('no answer');
+    };
+    const here = opened(losing);
+    const first = several(here, 3);
+    const second = first.catch(() => several(here, 2));
+    await expect(first).rejects.toBeInstanceOf(OutcomeUnknown);
+    await expect(second).resolves.toMatchObject([{ revision: 3n }, { revision: 4n }]);
+    expect(await recorded()).toHaveLength(5);
+  });
+
+  /** What becomes of an append: its answer is lost, it never arrives, or it arrives when nobody waits any more. */
+  type Fate = 'well' | 'lost' | 'unsent' | 'late';
+  type Answer = { readonly id: string; readonly isAdd: boolean; readonly known?: Outcome<unknown>; error?: unknown };
+
+  /** Appends that come to their fates one after another; what is recorded is heard of by all, at some time. */
+  const fateful = (fates: readonly Fate[], hearers: readonly OpenSessions[]) => {
+    const arriving: Promise<unknown>[] = [];
+    let sent = 0;
+    const write: Append = async (...append) => {
+      const appended = await store.append(...append);
+      arriving.push(recorded().then((events) => hearers.forEach((each) => events.forEach((e) => each.observe(e)))));
+      return appended;
+    };
+    const append: Append = async (...given) => {
+      const fate = fates[sent++] ?? 'well';
+      if (fate === 'unsent') throw new StoreUnavailable('it is not there');
+      const written =
+        fate === 'late' ? new Promise((resolve) => setImmediate(resolve)).then(() => write(...given)) : write(...given);
+      if (fate === 'late') arriving.push(written.catch(() => undefined));
+      if (fate === 'late') throw new OutcomeUnknown('no answer');
+      const appended = await written;
+      if (fate === 'lost') throw new OutcomeUnknown('no answer');
+      return appended;
+    };
+    const quiet = async (): Promise<void> => {
+      for (let seen = -1; seen < arriving.length;) await Promise.all(arriving.slice(0, (seen = arriving.length)));
+    };
+    return { append, quiet };
+  };
+
+  /** Where an answered command must be, by the ids of the stream's events. */
+  const expectTrue = ({ id, isAdd, known, error }: Answer, ids: readonly string[]): void => {
+    const [first] = eventIds(id, 1);
+    const place = ids.indexOf(hex(first!));
+    if (error instanceof StoreUnavailable || known?.kind === 'refused') expect(place).toBe(-1);
+    else if (error !== undefined) expect(error).toBeInstanceOf(OutcomeUnknown);
+    else if (known?.kind === 'accepted' && (isAdd || place >= 0)) expect(BigInt(place)).toBe(known.revision);
+  };
+
+  const expectWithinLimits = (events: readonly RecordedEvent[]): void => {
+    let coins = 0;
+    for (const { type } of events) {
+      coins += type === 'CoinAdded' ? 1 : -1;
+      expect(coins).toBeGreaterThanOrEqual(0);
+      expect(coins).toBeLessThanOrEqual(10);
+    }
+  };
+
+  it('are in the log once and in order, whatever becomes of the answers, and whoever else writes', async () => {
+    const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
+    const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
+    const given = fc.record({
+      steps: fc.array(step, { minLength: 30, maxLength: 80 }),
+      fates: fc.array(fate, { minLength: 5, maxLength: 60 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(given, async ({ steps, fates }) => {
+        stream = streamName('purse', [randomUUID()]);
+        const hearers: OpenSessions[] = [];
+        const { append, quiet } = fateful(fates, hearers);
+        const [here, there] = [opened(append), opened(append)];
+        hearers.push(here, there);
+        const asked: Promise<Answer>[] = [];
+        for (const { isHere, isAdd, pause } of steps) {
+          const id = randomUUID();
+          const outcome = ask(isHere ? here : there, isAdd ? 'add' : 'spend', id);
+          asked.push(outcome.then((known) => ({ id, isAdd, known })).catch((error: unknown) => ({ id, isAdd, error })));
+          if (pause) await outcome.catch(() => undefined);
+        }
+        const answers = await Promise.all(asked);
+        await quiet();
+        const events = await recorded();
+        const ids = events.map((event) => hex(event.id));
+        expect(new Set(ids).size).toBe(ids.length);
+        expectWithinLimits(events);
+        for (const answer of answers) expectTrue(answer, ids);
+      }),
+      { numRuns: 40 },
+    );
+  }, 60_000);
+});
