@@ -22,11 +22,11 @@ export async function* streamPages(
   let left = limit;
   while (left > 0) {
     const size = Math.min(PAGE_ROWS, left);
-    const page = rows.streamPage(stream, next, direction, size);
-    if (page.length > 0) yield page;
-    if (page.length < size) return;
-    next = Number(page.at(-1)?.revision) + STEP[direction];
-    left -= page.length;
+    const { events, isLast } = rows.streamPage(stream, next, direction, size);
+    if (events.length > 0) yield events;
+    if (isLast) return;
+    next = Number(events.at(-1)?.revision) + STEP[direction];
+    left -= events.length;
     await nextTurn();
   }
 }
@@ -58,11 +58,11 @@ export async function* pagesBefore(
   let left = limit;
   while (left > 0) {
     const size = Math.min(PAGE_ROWS, left);
-    const page = rows.pageBefore(next, size);
-    if (page.length > 0) yield page;
-    if (page.length < size) return;
-    next = Number(page.at(-1)?.position);
-    left -= page.length;
+    const { events, isLast } = rows.pageBefore(next, size);
+    if (events.length > 0) yield events;
+    if (isLast) return;
+    next = Number(events.at(-1)?.position);
+    left -= events.length;
     await nextTurn();
   }
 }

@@ -7,6 +7,9 @@ import { type Database, type Statement } from './log-schema.js';
 /** Rows of a page: more cost more each, because of the garbage that they make. */
 export const PAGE_ROWS = 200;
 
+/** What a page holds of data at most, unless it is one event: a reader that has stopped holds its page. */
+const PAGE_BYTES = 1_000_000;
+
 /** A walk over hot events ends its page after so many, matching or not. */
 const WALK_ROWS = 2_000;
 
@@ -20,14 +23,17 @@ const MAX_PREPARED = 200;
 export type LogRows = {
   head(): number;
   /** The events of a stream from a revision on, at most so many. */
-  streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RecordedEvent[];
+  streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RowPage;
   /** What follows `after` up to `upTo`, at most so many. */
   logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
   /** Whether hot events are among those that a filter lets through. */
   wantsHot(filter: EventFilter): boolean;
   /** What comes before a position, at most so many, the last first. */
-  pageBefore(position: number, limit: number): RecordedEvent[];
+  pageBefore(position: number, limit: number): RowPage;
 };
+
+/** Rows in the order asked for; `isLast` where nothing follows them. */
+export type RowPage = { readonly events: readonly RecordedEvent[]; readonly isLast: boolean };
 
 /** After the first position, up to the second. */
 type Range = { readonly after: number; readonly upTo: number };
@@ -67,11 +73,31 @@ const RARE_SQL = (kinds: readonly Kind[]): string => `
 const matches = (filter: EventFilter, kind: Kind): boolean =>
   (filter.categories?.includes(kind.category) ?? true) && (filter.types?.includes(kind.type) ?? true);
 
-/** Reads over the connection; prepares each statement once. */
-export const logRows = (db: Database): LogRows => {
-  const kinds = kindsOf(db);
+/** How many rows make a page: all of them, unless they are large. */
+const fitting = (found: readonly EventRow[]): number => {
+  let bytes = 0;
+  const over = found.findIndex(([, , , , , metadata, data]) => (bytes += metadata.length + data.length) > PAGE_BYTES);
+  return over < 0 ? found.length : Math.max(1, over);
+};
+
+/** Pages of different kinds as one, in order: up to where the first of them that goes on has been read. */
+const merged = (pages: readonly RowPage[], limit: number): RowPage => {
+  const ends = pages.flatMap(({ events, isLast }) => (isLast ? [] : [events.at(-1)?.position ?? 0n]));
+  const end = ends.reduce<bigint | undefined>(
+    (least, each) => (least === undefined || each < least ? each : least),
+    undefined,
+  );
+  const events = pages
+    .flatMap((page) => page.events)
+    .filter(({ position }) => end === undefined || position <= end)
+    .sort((a, b) => Number(a.position - b.position));
+  return { events: events.slice(0, limit), isLast: end === undefined && events.length < limit };
+};
+
+/** Prepares each statement once, and forgets them all when they are too many. */
+const preparing = (db: Database): ((sql: string) => Statement) => {
   const prepared = new Map<string, Statement>();
-  const statement = (sql: string): Statement => {
+  return (sql) => {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
     if (prepared.size >= MAX_PREPARED) prepared.clear();
@@ -79,23 +105,39 @@ export const logRows = (db: Database): LogRows => {
     prepared.set(sql, fresh);
     return fresh;
   };
+};
+
+/** Reads over the connection. */
+export const logRows = (db: Database): LogRows => {
+  const kinds = kindsOf(db);
+  const statement = preparing(db);
 
   const recorded = ([position, stream, revision, kind, id, metadata, data]: EventRow): RecordedEvent => {
     if (!kinds.byId(kind)) kinds.refresh();
     const type = kinds.byId(kind)?.type ?? '';
     return { stream, revision: BigInt(revision), position: BigInt(position), id, type, data, metadata };
   };
-  const rows = (sql: string, ...values: (string | number)[]): RecordedEvent[] =>
-    (statement(sql).all(...values) as unknown as EventRow[]).map(recorded);
 
-  const pageOf = (events: readonly RecordedEvent[], limit: number, upTo: number): LogPage => {
-    const last = events.length < limit ? undefined : events.at(-1);
+  // Rows that are likely to fit in a page; found out on the way, so that small events cost nothing more.
+  let likely = PAGE_ROWS;
+
+  const rows = (sql: string, values: readonly (string | number)[], limit: number): RowPage => {
+    const asked = Math.min(limit, likely);
+    const found = statement(sql).all(...values, asked) as unknown as EventRow[];
+    const kept = fitting(found);
+    const isCut = kept < found.length;
+    likely = isCut ? kept : Math.min(PAGE_ROWS, likely * 2);
+    return { events: found.slice(0, kept).map(recorded), isLast: !isCut && found.length < asked };
+  };
+
+  const pageOf = ({ events, isLast }: RowPage, upTo: number): LogPage => {
+    const last = isLast ? undefined : events.at(-1);
     return { events, position: last?.position ?? BigInt(upTo) };
   };
 
   const walk = ({ after, upTo }: Range, condition: string, limit: number): LogPage => {
     const end = Math.min(upTo, after + WALK_ROWS);
-    return pageOf(rows(WALK_SQL(condition), after, end, limit), limit, end);
+    return pageOf(rows(WALK_SQL(condition), [after, end], limit), end);
   };
 
   const chosenBy = (filter: EventFilter): readonly Kind[] => {
@@ -104,16 +146,13 @@ export const logRows = (db: Database): LogRows => {
   };
 
   /** What a guest writes can be of any number of kinds: they are merged a part at a time. */
-  const rare = (kinds: readonly Kind[], { after, upTo }: Range, limit: number): RecordedEvent[] => {
+  const rare = (kinds: readonly Kind[], { after, upTo }: Range, limit: number): RowPage => {
     const parts = Array.from({ length: Math.ceil(kinds.length / MERGED_KINDS) }, (_, at) =>
       kinds.slice(at * MERGED_KINDS, (at + 1) * MERGED_KINDS),
     );
-    const [first = [], ...others] = parts.map((part) => rows(RARE_SQL(part), after, upTo, limit));
-    if (others.length === 0) return first;
-    return first
-      .concat(...others)
-      .sort((a, b) => Number(a.position - b.position))
-      .slice(0, limit);
+    const pages = parts.map((part) => rows(RARE_SQL(part), [after, upTo], limit));
+    const [only] = pages;
+    return pages.length === 1 && only !== undefined ? only : merged(pages, limit);
   };
 
   const filtered = (range: Range, filter: EventFilter, limit: number): LogPage => {
@@ -121,16 +160,16 @@ export const logRows = (db: Database): LogRows => {
     const chosen = chosenBy(filter);
     if (chosen.some(({ isHot }) => isHot))
       return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);
-    return pageOf(rare(chosen, range, limit), limit, range.upTo);
+    return pageOf(rare(chosen, range, limit), range.upTo);
   };
 
   const head = db.prepare('SELECT max(position) FROM events', { returnArrays: true });
   return {
     head: () => (head.get() as unknown as [number | null])[0] ?? 0,
     streamPage: (stream, from, direction, limit) =>
-      rows(direction === 'forwards' ? STREAM_SQL('>=', 'ASC') : STREAM_SQL('<=', 'DESC'), stream, from, limit),
+      rows(direction === 'forwards' ? STREAM_SQL('>=', 'ASC') : STREAM_SQL('<=', 'DESC'), [stream, from], limit),
     wantsHot: (filter) => chosenBy(filter).some(({ isHot }) => isHot),
-    pageBefore: (position, limit) => rows(BEFORE_SQL, position, limit),
+    pageBefore: (position, limit) => rows(BEFORE_SQL, [position], limit),
     logPage: (range, filter, limit) => (filter ? filtered(range, filter, limit) : walk(range, '', limit)),
   };
 };

@@ -211,6 +211,29 @@ describe('a filter', () => {
   });
 });
 
+describe('pages of large events', () => {
+  it('hold few of them, and none is missing', async () => {
+    const store = await openStore(newDirectory());
+    const stream = workStream(1);
+    for (let at = 0; at < 8; at++)
+      await store.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [workEvent(1, at, 400_000)]);
+    const sizesOf = async (pages: AsyncIterable<{ readonly length: number }>): Promise<readonly number[]> => {
+      const sizes: number[] = [];
+      for await (const { length } of pages) sizes.push(length);
+      return sizes;
+    };
+    const inLog = async function* () {
+      for await (const { events } of store.readLog({ after: 0n })) yield events;
+    };
+    const backwards = store.readStream(stream, { direction: 'backwards' });
+    for (const pages of [inLog(), store.readStream(stream), backwards, store.readLogBackwards()]) {
+      const sizes = await sizesOf(pages);
+      expect(sizes.reduce((sum, each) => sum + each, 0)).toBe(8);
+      expect(Math.max(...sizes)).toBeLessThan(5);
+    }
+  });
+});
+
 describe('readers', () => {
   it('on another thread are woken by the writer', async () => {
     const directory = newDirectory();
