@@ -69,8 +69,9 @@ export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Pr
     }
   };
 
-  const launch = async (append: Open): Promise<Launched> => {
+  const launch = async (append: Open, ms: number): Promise<Launched> => {
     if (append.error !== undefined) throw append.error;
+    if (ms <= 0) throw new OutcomeUnknown('the deadline had passed before the append was whole'); // nothing is queued
     return launchAppend(writing, { ...targetOf(append.options), events: append.gathered.events() });
   };
 
@@ -83,7 +84,7 @@ export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Pr
     const ms = Math.min(MAX_WAIT_MS, waitMs(append.options, writing.now()));
     const refused = (thrown: unknown): Buffer => failureAnswer(append, thrown);
     try {
-      const { outcome } = await launch(append);
+      const { outcome } = await launch(append, ms);
       return { answer: inTime(outcome, ms).then((written) => successAnswer(append, written), refused) };
     } catch (thrown) {
       return { answer: Promise.resolve(refused(thrown)) };

@@ -7,6 +7,7 @@ import type { From, ReadPlan } from './read-request.js';
 import { eventContent, type Present, type ReadContent } from './recorded.js';
 import { identifierOf } from './stream-identifier.js';
 import type { RuleBook, StreamRules } from './stream-rules.js';
+import { takingTurns } from './turns.js';
 
 /** What reads stand on. */
 export type Reading = {
@@ -115,8 +116,10 @@ async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGene
   const pages = logPages(log, plan);
   let left = plan.count;
   if (pages === undefined || left <= 0) return;
+  const turn = takingTurns();
   for await (const page of pages) {
     for (const event of page) {
+      await turn();
       if (plan.filter?.matches(event) === false) continue;
       yield await eventContent(event, plan.form, present);
       left -= 1;

@@ -52,6 +52,9 @@ export interface EventstoreListening {
 /** Above what clients send at most in one message, which is 3 MiB and a frame. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
+/** Calls that one connection has open at a time; what it opens beyond them waits. */
+const MAX_CALLS = 1_024;
+
 const raw = (bytes: Buffer): Buffer => bytes;
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
@@ -127,7 +130,10 @@ const shutDown = (server: Server, drainMs: number): Promise<void> =>
  */
 export const serveEventstore = async (hosting: EventstoreHosting): Promise<EventstoreListening> => {
   setLogVerbosity(logVerbosity.NONE); // what the library has to say reaches us as errors
-  const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MAX_CALLS,
+  });
   let close = (): void => undefined;
   const closing = new Promise<void>((resolve) => (close = resolve));
   const instanceId = randomBytes(16);

@@ -5,6 +5,7 @@ import { StreamTombstoned } from './failure.js';
 import { firstShown, lastRevision, type Reading } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
 import { eventContent, placeOf, type ReadContent } from './recorded.js';
+import { takingTurns } from './turns.js';
 
 /** Takes an answer, and resolves when the reader has room for the next. */
 export type Send = (content: ReadContent) => Promise<void>;
@@ -13,12 +14,14 @@ const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
 
 /** Sends events, and a checkpoint each time so many were looked at since the last. */
 const sender = ({ present }: Reading, { form, filter }: ReadPlan, send: Send) => {
+  const turn = takingTurns();
   let considered = 0;
   const checkpoint = async (position: bigint): Promise<void> => {
     considered = 0;
     await send({ case: 'checkpoint', value: placeOf(position) });
   };
   return async (event: RecordedEvent): Promise<void> => {
+    await turn();
     if (filter?.matches(event) !== false) await send(await eventContent(event, form, present));
     considered += 1;
     if (filter !== undefined && considered >= filter.checkpointEvery) await checkpoint(event.position);

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { takingTurns } from '../../../services/streams/eventstore/turns.js';
+
+const busyFor = (ms: number): void => {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+};
+
+it('lets others have their turn when a reader has had its own, and not before', async () => {
+  const turn = takingTurns();
+  expect(turn()).toBeUndefined();
+  busyFor(15);
+  let others = 0;
+  setImmediate(() => (others += 1));
+  await turn();
+  expect(others).toBe(1);
+  expect(turn()).toBeUndefined();
+});
