@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Gossip } from '../../proto/gen/event_store/client/gossip_pb.js';
+import { ServerFeatures } from '../../proto/gen/event_store/client/server_features_pb.js';
+import {
+  AppendReqSchema,
+  BatchAppendReqSchema,
+  BatchAppendRespSchema,
+  DeleteReqSchema,
+  ReadReq_Options_ReadDirection,
+  ReadReqSchema,
+  ReadRespSchema,
+  Streams,
+  TombstoneReqSchema,
+} from '../../proto/gen/event_store/client/streams_pb.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { counted } from '../support/cases.js';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
+import { type Hostile, hostileTo } from '../support/hostile.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { callRaw, framed, type RawAnswer } from '../support/raw-call.js';
+import { logDirectory } from '../support/test-log.js';
+
+const LIMIT_MS = 60_000;
+const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED', 'RESET']);
+
+const empty = {};
+const stream = { streamName: Buffer.from('orders-1') };
+const id = { value: { case: 'string', value: '01234567-89ab-cdef-0123-456789abcdef' } } as const;
+const structured = {
+  value: { case: 'structured', value: { mostSignificantBits: 1n, leastSignificantBits: -1n } },
+} as const;
+const event = {
+  id,
+  metadata: { type: 'Counted', 'content-type': 'application/json' },
+  customMetadata: Buffer.from('{}'),
+  data: Buffer.from('{"some":"data"}'),
+};
+const filter = {
+  filter: { case: 'streamIdentifier' as const, value: { prefix: ['order'] } },
+  checkpointIntervalMultiplier: 1,
+};
+const all = {
+  case: 'all',
+  value: { allOption: { case: 'position', value: { commitPosition: 1n, preparePosition: 1n } } },
+} as const;
+const one = {
+  case: 'stream',
+  value: { streamIdentifier: stream, revisionOption: { case: 'revision', value: 0n } },
+} as const;
+const uuidOption = { content: { case: 'structured', value: empty } } as const;
+const count = { case: 'count', value: 10n } as const;
+const subscription = { case: 'subscription', value: empty } as const;
+const noFilter = { case: 'noFilter', value: empty } as const;
+const filtered = { case: 'filter', value: filter } as const;
+const shared = { uuidOption, controlOption: { compatibility: 1 } } as const;
+
+/** A whole request, as bytes are changed from it; `before` is what the caller says first on the same call. */
+type Whole = {
+  readonly what: string;
+  readonly path: string;
+  readonly type: DescMessage;
+  readonly base: Message;
+  readonly before?: Uint8Array;
+};
+
+const whole = <Desc extends DescMessage>(
+  [what, path]: readonly [what: string, path: string],
+  type: Desc,
+  base: MessageInitShape<Desc>,
+  before?: MessageInitShape<Desc>,
+): Whole => ({
+  what,
+  path,
+  type,
+  base: create(type, base),
+  ...(before && { before: toBinary(type, create(type, before)) }),
+});
+
+const STREAMS = `/${Streams.typeName}`;
+const READ = `${STREAMS}/Read`;
+const APPEND = `${STREAMS}/Append`;
+const BATCH = `${STREAMS}/BatchAppend`;
+const options = { streamIdentifier: stream, expectedStreamRevision: { case: 'revision', value: 7n } } as const;
+const batched = {
+  streamIdentifier: stream,
+  expectedStreamPosition: { case: 'streamPosition', value: 7n },
+  deadlineOption: { case: 'deadline', value: { seconds: 10n, nanos: 1 } },
+} as const;
+
+/** The last revision expected is one that no stream has, so that a whole request changes nothing. */
+const WHOLE: readonly Whole[] = [
+  whole(['Read of a stream', READ], ReadReqSchema, {
+    options: { streamOption: one, countOption: count, filterOption: noFilter, ...shared },
+  }),
+  whole(['Read of everything', READ], ReadReqSchema, {
+    options: {
+      streamOption: all,
+      readDirection: ReadReq_Options_ReadDirection.Backwards,
+      countOption: count,
+      filterOption: filtered,
+      ...shared,
+    },
+  }),
+  whole(['Read of a stream without end', READ], ReadReqSchema, {
+    options: { streamOption: one, countOption: subscription, filterOption: noFilter, ...shared },
+  }),
+  whole(['Read of everything without end', READ], ReadReqSchema, {
+    options: { streamOption: all, countOption: subscription, filterOption: filtered, ...shared },
+  }),
+  whole(['Append, its options', APPEND], AppendReqSchema, { content: { case: 'options', value: options } }),
+  whole(
+    ['Append, an event', APPEND],
+    AppendReqSchema,
+    { content: { case: 'proposedMessage', value: event } },
+    { content: { case: 'options', value: options } },
+  ),
+  whole(['BatchAppend', BATCH], BatchAppendReqSchema, {
+    correlationId: structured,
+    options: batched,
+    proposedMessages: [event],
+    isFinal: true,
+  }),
+  whole(['BatchAppend, by its time', BATCH], BatchAppendReqSchema, {
+    correlationId: id,
+    options: { ...batched, deadlineOption: { case: 'deadlineAt', value: { seconds: 4_000_000_000n } } },
+    proposedMessages: [event],
+    isFinal: true,
+  }),
+  whole(['Delete', `${STREAMS}/Delete`], DeleteReqSchema, { options }),
+  whole(['Tombstone', `${STREAMS}/Tombstone`], TombstoneReqSchema, { options }),
+  whole(
+    ['GetSupportedMethods', `/${ServerFeatures.typeName}/GetSupportedMethods`],
+    ServerFeatures.method.getSupportedMethods.input,
+    {},
+  ),
+  whole(['Gossip', `/${Gossip.typeName}/Read`], Gossip.method.read.input, {}),
+];
+
+const isCaughtUp = (message: Buffer): boolean => fromBinary(ReadRespSchema, message).content.case === 'caughtUp';
+
+/** What each answer of a call ends with: a batch has an answer, and maybe a refusal, for each append. */
+const codesIn = (path: string, { code, messages }: RawAnswer): readonly string[] => {
+  if (path !== BATCH) return [code];
+  return [
+    code,
+    ...messages.map((message) => {
+      const { result } = fromBinary(BatchAppendRespSchema, message);
+      return result.case === 'error' ? status[result.value.code]! : 'OK';
+    }),
+  ];
+};
+
+const SERVERS = {
+  'a log server': async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-hostile-log-'));
+    const server: LogServer = await startLogServer(directory);
+    const close = async (): Promise<void> => {
+      await server.stop();
+      rmSync(directory, { recursive: true });
+    };
+    return { address: server.address, directory, pid: server.child().pid!, close };
+  },
+  'a control plane that lets others write': async () => {
+    const plane: ControlPlane = await startControlPlane({ FLIGHTLOG_EVENTSTORE_MODE: 'write' });
+    const { ready, child } = plane.server();
+    return {
+      address: ready.eventstore!,
+      directory: logDirectory(plane.directory),
+      pid: child.pid!,
+      close: plane.close,
+    };
+  },
+} as const;
+
+describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sent to %s', (which) => {
+  let server: Awaited<ReturnType<(typeof SERVERS)[typeof which]>>;
+  let session: ClientHttp2Session;
+  let log: Awaited<ReturnType<typeof sqliteLogReader>>;
+
+  beforeAll(async () => {
+    server = await SERVERS[which]();
+    session = connect(`http://${server.address}`);
+    log = await sqliteLogReader({ directory: server.directory });
+  });
+  afterAll(async () => {
+    session.destroy();
+    await log.close();
+    await server.close();
+  });
+
+  const faultOf = async ({ path, before }: Whole, { bytes, what }: Hostile): Promise<string | undefined> => {
+    const head = await log.head();
+    const body = Buffer.concat([...(before ? [framed(before)] : []), framed(bytes)]);
+    const said = await callRaw(session, path, { body, isEnough: path === READ ? isCaughtUp : () => false });
+    // Of a batch, each append has a time of its own, which may be over.
+    const codes = codesIn(path, said).filter((code) => path !== BATCH || code !== 'DEADLINE_EXCEEDED');
+    const recorded = (await log.head()) - head;
+    if (recorded > 0n && codes.some((code) => code !== 'OK'))
+      return `${what}: ${codes.join()}: it recorded ${recorded} events`;
+    return codes.some((code) => NEVER.has(code)) ? `${what}: ${codes.join()}: ${said.message}` : undefined;
+  };
+
+  it.for(WHOLE.map((each) => [each.what, each] as const))(
+    'as a %s, is refused for that, or is harmless',
+    { timeout: LIMIT_MS },
+    async ([, each], context) => {
+      const cases = hostileTo(each.type, each.base);
+      const faults: string[] = [];
+      for (const hostile of cases) {
+        const fault = await faultOf(each, hostile);
+        if (fault !== undefined) faults.push(fault);
+      }
+      counted(context, cases.length);
+      expect(faults).toEqual([]);
+    },
+  );
+});

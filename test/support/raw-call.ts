@@ -1,0 +1,92 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+
+/** What came of a call; `OPEN` is one that goes on and was left. */
+export type RawAnswer = {
+  readonly code: keyof typeof status | 'OPEN' | 'RESET';
+  readonly message: string;
+  readonly messages: readonly Buffer[];
+};
+
+export type RawCall = {
+  /** What goes out, frames and all. */
+  readonly body: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Leaves the call once a message says that nothing more is to come for now. */
+  readonly isEnough?: (message: Buffer) => boolean;
+};
+
+const FRAME_BYTES = 5;
+
+/** A message as gRPC puts it on the wire. */
+export const framed = (message: Uint8Array, flag = 0, length = message.length): Buffer => {
+  const head = Buffer.alloc(FRAME_BYTES);
+  head.writeUInt8(flag, 0);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, message]);
+};
+
+/** Opens a call and leaves it open. */
+export const openRaw = (
+  session: ClientHttp2Session,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): ClientHttp2Stream =>
+  session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  });
+
+/** Takes the messages out of what has come, and leaves the rest. */
+const messagesIn = (received: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
+  const messages: Buffer[] = [];
+  let rest = received;
+  while (rest.length >= FRAME_BYTES && rest.length >= FRAME_BYTES + rest.readUInt32BE(1)) {
+    const end = FRAME_BYTES + rest.readUInt32BE(1);
+    messages.push(rest.subarray(FRAME_BYTES, end));
+    rest = rest.subarray(end);
+  }
+  return { messages, rest };
+};
+
+type Trailers = Readonly<Record<string, string | string[] | undefined>>;
+
+const codeIn = (trailers: Trailers): RawAnswer['code'] =>
+  status[Number(trailers['grpc-status'])] as keyof typeof status;
+
+const messageIn = (trailers: Trailers): string => decodeURIComponent([trailers['grpc-message'] ?? ''].join());
+
+/** Makes a call with bytes of any kind, and says what came of it. */
+export const callRaw = (
+  session: ClientHttp2Session,
+  path: string,
+  { body, headers, isEnough = () => false }: RawCall,
+): Promise<RawAnswer> =>
+  new Promise((resolve) => {
+    const stream = openRaw(session, path, headers);
+    const messages: Buffer[] = [];
+    let trailers: Trailers = {};
+    let rest: Buffer = Buffer.alloc(0);
+    const take = (said: Trailers): void => {
+      if (said['grpc-status'] !== undefined) trailers = said;
+    };
+    stream.on('response', take);
+    stream.on('trailers', take);
+    stream.on('data', (bytes: Buffer) => {
+      const found = messagesIn(Buffer.concat([rest, bytes]));
+      rest = found.rest;
+      messages.push(...found.messages);
+      if (!found.messages.some(isEnough)) return;
+      resolve({ code: 'OPEN', message: '', messages });
+      stream.close(constants.NGHTTP2_CANCEL);
+    });
+    stream.on('error', () => undefined); // the close that follows says the same
+    stream.on('close', () => {
+      const code = trailers['grpc-status'] === undefined ? 'RESET' : codeIn(trailers);
+      resolve({ code, message: messageIn(trailers), messages });
+    });
+    stream.end(body);
+  });
