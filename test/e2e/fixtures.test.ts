@@ -76,7 +76,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     transport = plane[way];
     for (const entry of sent) answers.set(entry.path, await transport.send(entry.method, entry.bytes));
     summary = await plane.run({ seed: SEED });
-  });
+  }, 300_000);
   afterAll(() => plane.close());
 
   it.each(folders.map(counted))('of %s are OK', (_, entries) => {
