@@ -36,8 +36,11 @@ const makeViews = async (directory: string, views: ReadStoreLocation): Promise<v
   await log.close();
 };
 
-/** Events projected per second by so many workers, from the beginning of the log to its head. */
-const project = async (directory: string, views: ReadStoreLocation, workers: number, head: number): Promise<number> => {
+/** Events per second, and what an event takes of all processors together, in microseconds. */
+type Rate = { readonly perSecond: number; readonly processorUs: number };
+
+/** How fast so many workers project, from the beginning of the log to its head. */
+const project = async (directory: string, views: ReadStoreLocation, workers: number, head: number): Promise<Rate> => {
   await makeViews(directory, views);
   const threads = sharesOf(workers).map((partitions) => {
     const workerData: ProjectorWorkerData = { directory, views, partitions };
@@ -45,12 +48,14 @@ const project = async (directory: string, views: ReadStoreLocation, workers: num
   });
   await Promise.all(threads.map((thread) => said(thread, 'ready')));
   const started = performance.now();
+  const used = process.cpuUsage();
   const done = threads.map((thread) => said(thread, 'done'));
   for (const thread of threads) thread.postMessage('start');
   await Promise.all(done);
   const seconds = (performance.now() - started) / 1_000;
+  const { user, system } = process.cpuUsage(used);
   await Promise.all(threads.map((thread) => thread.terminate()));
-  return head / seconds;
+  return { perSecond: head / seconds, processorUs: (user + system) / head };
 };
 
 const compared = async (name: string, directory: string, views: ReadStoreLocation): Promise<readonly Figure[]> => {
@@ -64,11 +69,16 @@ const compared = async (name: string, directory: string, views: ReadStoreLocatio
     {
       name: `${name}, 1 worker`,
       floor: { what: 'read + decode', perSecond: readOnly },
-      perSecond: one,
-      notes: {},
+      perSecond: one.perSecond,
+      notes: { processorUs: one.processorUs },
       target: 0,
     },
-    { name: `${name}, 2 workers`, floor: { what: '1 worker', perSecond: one }, perSecond: two, notes: { readOnly } },
+    {
+      name: `${name}, 2 workers`,
+      floor: { what: '1 worker', perSecond: one.perSecond },
+      perSecond: two.perSecond,
+      notes: { readOnly, processorUs: two.processorUs },
+    },
   ];
 };
 

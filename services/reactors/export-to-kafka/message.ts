@@ -60,14 +60,16 @@ const protobufEvent = ({ id, source, type, time, ...others }: Attributes, conten
     Object.entries(others).map(([name, value]) => [name, valueOf({ case: 'ceString', value })]),
   );
   attributes['time'] = valueOf({ case: 'ceTimestamp', value: timestampFromDate(new Date(time)) });
-  const event = create(CloudEventSchema, { id, source, specVersion: '1.0', type, attributes });
+  const typeUrl = `type.googleapis.com/${type}`;
   if ('dataref' in content) attributes['dataref'] = valueOf({ case: 'ceUriRef', value: content.dataref });
   else {
-    const typeUrl = `type.googleapis.com/${type}`;
     attributes['dataschema'] = valueOf({ case: 'ceUri', value: typeUrl });
     attributes['datacontenttype'] = valueOf({ case: 'ceString', value: 'application/protobuf' });
-    event.data = { case: 'protoData', value: { $typeName: 'google.protobuf.Any', typeUrl, value: content.message } };
   }
+  // With all of its attributes, which it takes a copy of.
+  const event = create(CloudEventSchema, { id, source, specVersion: '1.0', type, attributes });
+  if ('message' in content)
+    event.data = { case: 'protoData', value: { $typeName: 'google.protobuf.Any', typeUrl, value: content.message } };
   return Buffer.from(toBinary(CloudEventSchema, event));
 };
 

@@ -1,0 +1,187 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
+import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { UnknownEvent } from '../../../services/kernel/fault.js';
+import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { eventTypes } from '../../../services/main/event-types.js';
+import { presentingWhole } from '../../../services/main/readable.js';
+import { entityOf } from '../../../services/reactors/export-to-kafka/cloud-event.js';
+import { type ExportFormat, messageMaker, sizeOf } from '../../../services/reactors/export-to-kafka/message.js';
+import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
+
+const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
+
+/** Nothing lies beside the events of these tests. */
+const presenting = presentingWhole({
+  put: () => Promise.reject(new Error('nothing is stored')),
+  get: () => Promise.reject(new Error('nothing is stored')),
+  close: () => Promise.resolve(),
+});
+
+const made = (event: RecordedEvent, format: ExportFormat = 'json', maxBytes = 900_000) =>
+  messageMaker({ logId: LOG, format, presenting, maxBytes: () => maxBytes })(event);
+
+const recorded = (event: NewEvent, more: Partial<RecordedEvent> = {}): RecordedEvent => ({
+  ...event,
+  stream: executionStream('a1b2'),
+  revision: 7n,
+  position: 4_711n,
+  ...more,
+});
+
+const withMetadata = (event: NewEvent, more: object): NewEvent => ({
+  ...event,
+  metadata: JSON.stringify({ ...(JSON.parse(event.metadata) as object), ...more }),
+});
+
+const json = async (event: RecordedEvent): Promise<Readonly<Record<string, unknown>>> =>
+  JSON.parse((await made(event)).value.toString()) as Readonly<Record<string, unknown>>;
+
+describe('an event as a CloudEvent', () => {
+  it('says who, what, when and where in its attributes', async () => {
+    const id = Uint8Array.from({ length: 16 }, (_, at) => at * 17);
+    const event = withMetadata(nodeReported('a1b2', 0), {
+      recordedAtMs: 1_767_225_600_120,
+      actor: 'an engine',
+      commandId: 'c1',
+      $correlationId: 'r1',
+      $causationId: 'r0',
+    });
+    expect(await json(recorded({ ...event, id }))).toEqual({
+      specversion: '1.0',
+      id: '00112233-4455-6677-8899-aabbccddeeff',
+      source: `urn:flightlog:log:${LOG}`,
+      type: 'platformidl.eventlog.EngineReported',
+      subject: 'flytesnacks/development/a1b2',
+      time: '2026-01-01T00:00:00.120Z',
+      sequence: '00000000000000000007',
+      stream: 'execution-flytesnacks:development:a1b2',
+      position: '4711',
+      partitionkey: 'flytesnacks/development/a1b2',
+      commandid: 'c1',
+      actor: 'an engine',
+      correlationid: 'r1',
+      causationid: 'r0',
+      datacontenttype: 'application/json',
+      dataschema: 'urn:flightlog:schema:platformidl.eventlog.EngineReported:1',
+      data: expect.objectContaining({ entity: 'NODE' }) as unknown,
+    });
+  });
+
+  it('leaves out who and why where nobody is named', async () => {
+    const event = await json(recorded(withMetadata(nodeReported('a1b2', 0), { actor: '' })));
+    for (const absent of ['actor', 'correlationid', 'causationid', 'dataref']) expect(event).not.toHaveProperty(absent);
+  });
+
+  it('has attributes of lower-case letters and digits alone, as CloudEvents asks', async () => {
+    const { data: _, ...attributes } = await json(recorded(nodeReported('a1b2', 0)));
+    for (const name of Object.keys(attributes)) expect(name).toMatch(/^[a-z0-9]{1,20}$/u);
+    for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
+  });
+
+  it('is byte for byte the same, however often it is published, and by whom', async () => {
+    const event = recorded(nodeReported('a1b2', 0, '"größe"\n'));
+    expect(await made(event)).toEqual(await made({ ...event }));
+  });
+
+  it('has an id that no other event of the log has', async () => {
+    const events = Array.from({ length: 50 }, (_, at) => recorded(nodeReported('a1b2', at)));
+    const ids = await Promise.all(events.map(async (event) => (await json(event))['id']));
+    expect(new Set(ids).size).toBe(50);
+  });
+
+  it('has sequences in whose order, as texts, the events of a stream stand', async () => {
+    const revisions = [0n, 9n, 10n, 99n, 100n, 2n ** 63n - 1n];
+    const texts = await Promise.all(
+      revisions.map(async (revision) =>
+        String((await json(recorded(nodeReported('a1b2', 0), { revision })))['sequence']),
+      ),
+    );
+    expect(texts).toEqual([...texts].sort());
+    expect(texts.every(({ length }) => length === 20)).toBe(true);
+  });
+
+  it('has the schema of its shape, so that another shape has another', async () => {
+    const event = withMetadata(nodeReported('a1b2', 0), { schema: 2 });
+    expect((await json(recorded(event)))['dataschema']).toBe(
+      'urn:flightlog:schema:platformidl.eventlog.EngineReported:2',
+    );
+  });
+
+  it('goes to the category of its stream, under the thing that the stream is about', async () => {
+    const task = streamName('task', ['flytesnacks', 'development', 'a:b/c', 'v1']);
+    const { category, key, headers } = await made(recorded(nodeReported('a1b2', 0), { stream: task }));
+    expect({ category, key }).toEqual({ category: 'task', key: entityOf(task) });
+    expect(key).toBe('flytesnacks/development/a%3Ab%2Fc/v1');
+    expect(headers['content-type']).toBe('application/cloudevents+json; charset=UTF-8');
+  });
+
+  it('has headers that tell its id and type without a look inside', async () => {
+    const event = recorded(nodeReported('a1b2', 0));
+    const { headers } = await made(event);
+    expect(headers).toMatchObject({
+      ce_id: (await json(event))['id'],
+      ce_type: 'platformidl.eventlog.EngineReported',
+    });
+  });
+
+  it.each(['json', 'protobuf'] as const)(
+    'names in %s where its data is when it is too large for its topic',
+    async (format) => {
+      const event = recorded(nodeReported('a1b2', 0, 'x'.repeat(2_000)));
+      const whole = await made(event, format);
+      const size = sizeOf(whole);
+      expect(await made(event, format, size)).toEqual(whole);
+      const { value, key, headers } = await made(event, format, size - 1);
+      expect(value.length).toBeLessThan(1_000);
+      expect({ key, headers }).toEqual({ key: whole.key, headers: whole.headers });
+      const dataref = `urn:flightlog:log:${LOG}:execution-flytesnacks:development:a1b2:7`;
+      if (format === 'json') {
+        const said = JSON.parse(value.toString()) as Readonly<Record<string, unknown>>;
+        expect(said).toMatchObject({ specversion: '1.0', dataref });
+        for (const absent of ['data', 'dataschema', 'datacontenttype']) expect(said).not.toHaveProperty(absent);
+      } else {
+        const { attributes, data } = fromBinary(CloudEventSchema, value);
+        expect(attributes['dataref']?.attr).toEqual({ case: 'ceUriRef', value: dataref });
+        expect(data.case).toBeUndefined();
+      }
+    },
+  );
+
+  it('says the same in both formats', async () => {
+    const event = recorded(nodeReported('a1b2', 0));
+    const { data: _, specversion, id, source, type, time, ...others } = await json(event);
+    const { value, headers } = await made(event, 'protobuf');
+    const said = fromBinary(CloudEventSchema, value);
+    expect(headers['content-type']).toBe('application/cloudevents+protobuf');
+    expect(said).toMatchObject({ specVersion: specversion, id, source, type });
+    const at = said.attributes['time']?.attr;
+    expect(at?.case === 'ceTimestamp' && timestampDate(at.value).toISOString()).toBe(time);
+    const texts = Object.entries(said.attributes).map(([name, { attr }]) => [name, attr.value] as const);
+    expect(Object.fromEntries(texts.filter(([name]) => name !== 'time'))).toEqual({
+      ...others,
+      datacontenttype: 'application/protobuf',
+      dataschema: `type.googleapis.com/${String(type)}`,
+    });
+    const data = said.data.case === 'protoData' ? said.data.value.value : new Uint8Array();
+    expect(Buffer.from(data)).toEqual(Buffer.from(event.data));
+  });
+
+  it.each(eventTypes())('is made of every $message.name', async ({ category, message }) => {
+    const stream = streamName(category, ['flytesnacks', 'development', 'a1b2']);
+    const event = recorded(newEvent(message.name, toBinary(message, create(message))), { stream });
+    expect(await json(event)).toMatchObject({ type: message.typeName, stream, data: {} });
+    expect(fromBinary(CloudEventSchema, (await made(event, 'protobuf')).value).type).toBe(message.typeName);
+  });
+
+  it('is not made of what this release does not know, or cannot read', async () => {
+    await expect(made(recorded(newEvent('ExecutionForgotten', new Uint8Array())))).rejects.toThrow(UnknownEvent);
+    const broken = toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, { id: { project: 'p' } })).subarray(
+      1,
+    );
+    await expect(made(recorded(newEvent('ExecutionCreated', broken)))).rejects.toThrow('ExecutionCreated cannot be');
+  });
+});
