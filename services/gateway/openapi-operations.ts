@@ -59,7 +59,8 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
     return { name, in: 'path', required: true, schema, ...described(text === '' ? undefined : text) };
   });
 
-const content = (schema: Schema): Schema => ({
+/** What a body may be, one way or the other. */
+export const content = (schema: Schema): Schema => ({
   'application/json': { schema },
   'application/octet-stream': { schema: BINARY },
 });

@@ -1,6 +1,6 @@
 import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { comments } from '../../proto/gen/comments.js';
-import { operationOf, pathFields } from './openapi-operations.js';
+import { content, operationOf, pathFields } from './openapi-operations.js';
 import { gatherSchemas, type Schema, type Schemas } from './openapi-schemas.js';
 import type { Binding } from './rest-bindings.js';
 import type { RouteTable } from './routes.js';
@@ -136,7 +136,7 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       responses: {
         Error: {
           description: 'The call has failed.',
-          content: { 'application/json': { schema: error } },
+          content: content(error),
         },
       },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: SECURITY } },

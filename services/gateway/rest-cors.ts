@@ -9,6 +9,7 @@ const ACCEPTED = [
   'accept',
   'authorization',
   'content-encoding',
+  'content-md5',
   'content-type',
   'flightlog-min-position',
   'flyte-authorization',
@@ -19,7 +20,12 @@ const ACCEPTED = [
 
 const NOTES = ['flightlog-position', 'flightlog-unread'];
 
-const EXPOSED = [...NOTES, ...NOTES.map((name) => `grpc-metadata-${name}`), 'grpc-metadata-content-type'];
+const EXPOSED = [
+  ...NOTES,
+  ...NOTES.map((name) => `grpc-metadata-${name}`),
+  'grpc-metadata-content-type',
+  'retry-after',
+];
 
 const MAX_AGE_S = 600;
 

@@ -22,9 +22,15 @@ const takesGzip = (accepted: string | undefined): boolean =>
     return (name === 'gzip' || name === '*') && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 
+/** Says what else the answer depends on than its address, besides what has been said of that. */
+const addVary = (reply: FastifyReply): void => {
+  const said = reply.getHeader('vary');
+  void reply.header('vary', [...(said === undefined ? [] : [said]), 'accept', 'accept-encoding'].join(', '));
+};
+
 /** Sends a body, compressed where the caller takes that and it is worth it. */
 export const sendBody = (request: FastifyRequest, reply: FastifyReply, bytes: Buffer): void => {
-  void reply.header('vary', 'accept, accept-encoding');
+  addVary(reply);
   if (bytes.length >= MIN_COMPRESSED_BYTES && takesGzip(request.headers['accept-encoding'])) {
     const compressed = Readable.from(piecesOf(bytes), { objectMode: false }).pipe(
       createGzip({ level: constants.Z_BEST_SPEED }),

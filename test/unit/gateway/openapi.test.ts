@@ -15,7 +15,10 @@ type Document = {
   readonly openapi: string;
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
+  readonly components: {
+    readonly responses: { readonly Error: { readonly content: Readonly<Record<string, unknown>> } };
+    readonly schemas: Readonly<Record<string, Record<string, unknown>>>;
+  };
   readonly tags: readonly { readonly name: string }[];
 };
 
@@ -81,6 +84,11 @@ describe('the OpenAPI document', () => {
         .reduce<unknown>((within, key) => (within as Record<string, unknown> | undefined)?.[key], document);
       expect(target, reference).toBeDefined();
     }
+  });
+
+  it('says that a failure comes in the form of the call, as text or as bytes', () => {
+    const { Error: failure } = document.components.responses;
+    expect(Object.keys(failure.content)).toEqual(['application/json', 'application/octet-stream']);
   });
 
   it('says of a list what its query can say', () => {

@@ -49,7 +49,7 @@ const raw = (path: string, headers: Record<string, string>) =>
 describe('an answer', () => {
   it.each(['gzip', 'br, gzip;q=0.5', '*'])('is compressed for who accepts %s', async (accepted) => {
     const { headers, body } = await raw('/api/v1/tasks/p/d/n/long', { 'accept-encoding': accepted });
-    expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept, accept-encoding' });
+    expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Origin, accept, accept-encoding' });
     expect(body.length).toBeLessThan(10_000);
     expect(JSON.parse(gunzipSync(body).toString())).toMatchObject({ shortDescription: TEXT });
   });
@@ -131,6 +131,20 @@ describe('a page of another origin', () => {
     expect(answer.headers.get('access-control-expose-headers')).toContain('flightlog-unread');
     const refused = await toy.get('/api/v1/tasks/p/d/n/none', { origin: PAGE });
     expect(refused.headers.get('access-control-allow-origin')).toBe(PAGE);
+  });
+
+  it.each([PAGE, 'https://elsewhere.example', ''])(
+    'gets an answer that caches keep for its origin alone: %j',
+    async (origin) => {
+      const answer = await toy.get(TASK, origin === '' ? {} : { origin });
+      expect(answer.headers.get('vary')).toBe('Origin, accept, accept-encoding');
+    },
+  );
+
+  it('may put a file with its MD5, and read when to come again', async () => {
+    const { headers } = await preflight(toy.url, PAGE);
+    expect(headers.get('access-control-allow-headers')).toContain('content-md5');
+    expect(headers.get('access-control-expose-headers')).toContain('retry-after');
   });
 
   it('is told nothing when it is not', async () => {
