@@ -1,4 +1,7 @@
-import type { ExecutionSpec } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionMetadata_ExecutionMode as Mode,
+  type ExecutionSpec,
+} from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { EngineSettings } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { assertQualityOfService } from '../kernel/quality-of-service.js';
@@ -32,7 +35,10 @@ export type Configured = {
 };
 
 /** Makes sure that what a request says of its own configuration can be. */
-export const assertConfig = ({ maxParallelism, qualityOfService }: ExecutionSpec): void => {
+export const assertConfig = ({ metadata, maxParallelism, qualityOfService }: ExecutionSpec): void => {
+  const mode = metadata?.mode ?? Mode.MANUAL;
+  // The enum is open: any number may arrive.
+  if (!Object.hasOwn(Mode, mode)) throw invalid('metadata.mode', `${mode} is not a mode`);
   if (maxParallelism < 0) throw invalid('max_parallelism', `${maxParallelism} is below 0`);
   assertQualityOfService(qualityOfService);
 };

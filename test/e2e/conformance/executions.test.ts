@@ -136,6 +136,11 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   { rule: '7: inputs with names', change: giving(literals({ '': literal(1n) })), says: 'missing key in inputs' },
   { rule: '7: and values', change: giving(literals({ name: {} })), says: 'missing valid literal in inputs name' },
   { rule: '8: notifications that can be', change: badNotification, says: 'invalid value for notification type' },
+  {
+    rule: 'beyond the table: a mode that there is',
+    change: metadata({ mode: 77 as never }),
+    says: 'invalid value for metadata.mode: 77 is not a mode',
+  },
   { rule: '9: labels that can be', change: badLabel, says: 'invalid label key [a b]' },
   {
     rule: 'a launch plan that there is',
