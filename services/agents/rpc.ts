@@ -74,19 +74,31 @@ const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
   return first.part.value;
 };
 
+/** The first of a stream of requests, which no agent is waited for with. @throws {RpcError} when it does not come. */
+const inTime = async <Value>(first: Promise<Value>, ms: number): Promise<Value> => {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new RpcError('DEADLINE_EXCEEDED', `no header has come within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([first, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 const executing = (clients: readonly AgentClient[]): StreamRoute => ({
   method: executeTaskSync,
   takes: 'stream',
   async *open(requests, _call, signal) {
     configured(clients);
     const rest = requests[Symbol.asyncIterator]();
-    const next: IteratorResult<Uint8Array, unknown> = await rest.next();
-    if (next.done === true) throw missing('header');
-    const first = next.value;
-    const header = headerOf(fromBinary(ExecuteTaskSyncRequestSchema, first));
+    const first = await inTime(rest.next(), Math.max(...clients.map(({ agent }) => agent.timeout)));
+    if (first.done === true) throw missing('header');
+    const header = headerOf(fromBinary(ExecuteTaskSyncRequestSchema, first.value));
     const client = chosen(clients, () => categoryOfTemplate(header));
     const all = async function* (): AsyncIterable<Uint8Array> {
-      yield first;
+      yield first.value;
       yield* { [Symbol.asyncIterator]: () => rest };
     };
     yield* client.exchange(executeTaskSync, all(), signal);

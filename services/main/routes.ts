@@ -175,7 +175,9 @@ export const allRoutes = (services: RouteServices): Routing => {
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
-  const agents = services.configuration.agents.map(agentClient);
+  const agents = services.configuration.agents.map((agent) =>
+    agentClient(agent, services.configuration.max_message_bytes),
+  );
   const { following } = reference;
   return {
     following: {

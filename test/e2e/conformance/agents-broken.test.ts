@@ -1,0 +1,153 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import {
+  type CallOptions,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type StatusObject,
+  status,
+} from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AsyncAgentService, SyncAgentService } from '../../../proto/gen/platformidl/service/agent_pb.js';
+import { type Breakage, type BrokenAgent, startBrokenAgent } from '../../support/broken-agent.js';
+import { counted } from '../../support/cases.js';
+import { freePort } from '../../support/command.js';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { restClient } from '../../support/rest-client.js';
+
+const { getTaskMetrics } = AsyncAgentService.method;
+const { executeTaskSync } = SyncAgentService.method;
+
+const EXECUTE_TASK_SYNC = '/flyteidl.service.SyncAgentService/ExecuteTaskSync';
+const TIMEOUT = '1s';
+const BOUND_MS = 30_000;
+
+type Said = readonly [code: string, message: RegExp];
+
+const LATE: Said = ['DEADLINE_EXCEEDED', /agent late/u];
+const GARBLED: Said = ['ABORTED', /agent late .* answers /u];
+const GONE: Said = ['UNAVAILABLE', /agent late/u];
+
+/** What a caller is told of an answer, of a stream of answers, and of one to requests that have not ended. */
+const CASES: readonly (readonly [how: Breakage, answer: Said, stream: Said, openStream?: Said])[] = [
+  ['never answers', LATE, LATE],
+  ['answers once and then never', LATE, LATE],
+  ['answers what is no message', GARBLED, GARBLED],
+  [
+    'answers a message without an end',
+    ['RESOURCE_EXHAUSTED', /larger than max/u],
+    ['RESOURCE_EXHAUSTED', /larger than max/u],
+  ],
+  ['answers without a status', GARBLED, GARBLED, LATE],
+  ['is no server of gRPC', GARBLED, GARBLED],
+  ['resets the call', GARBLED, GARBLED],
+  ['dies in the middle', GONE, GONE],
+  ['dies before it answers', GONE, GONE],
+  ['ends before it has heard all', ['OK', /^$/u], ['OK', /^$/u]],
+];
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** The type of the tasks that an agent runs which is broken in this way. */
+const typeOf = (how: Breakage): string => how.replaceAll(' ', '-');
+
+const header = (type: string): Buffer =>
+  Buffer.from(
+    toBinary(
+      executeTaskSync.input,
+      create(executeTaskSync.input, { part: { case: 'header', value: { template: { type } } } }),
+    ),
+  );
+
+const statusOf = (call: ClientDuplexStream<Buffer, Buffer>): Promise<StatusObject> => {
+  call.on('error', () => undefined); // the status says it
+  call.resume();
+  return new Promise((resolve) => call.on('status', resolve));
+};
+
+describe('an agent', () => {
+  const agents = new Map<Breakage, BrokenAgent>();
+  let patient: BrokenAgent;
+  let plane: ControlPlane;
+  let client: Client;
+  beforeAll(async () => {
+    for (const [how] of CASES) agents.set(how, await startBrokenAgent(how));
+    const timeouts = { timeout: TIMEOUT, stream_timeout: TIMEOUT };
+    const configured = [...agents].map(([how, { endpoint }]) => ({
+      name: 'late',
+      endpoint,
+      ...timeouts,
+      task_types: [typeOf(how)],
+    }));
+    const gone = { name: 'gone', endpoint: `127.0.0.1:${await freePort()}`, ...timeouts, task_types: ['gone'] };
+    patient = await startBrokenAgent('never answers');
+    const waited = { name: 'patient', endpoint: patient.endpoint, timeout: TIMEOUT, task_types: ['waited-for'] };
+    plane = await startControlPlane({ FLIGHTLOG_AGENTS: JSON.stringify([...configured, gone, waited]) });
+    client = new Client(plane.server().ready.grpc, credentials.createInsecure());
+  });
+  afterAll(async () => {
+    client.close();
+    await plane.close();
+    for (const agent of [...agents.values(), patient]) agent.close();
+  });
+
+  const exchange = (options: CallOptions = {}) =>
+    client.makeBidiStreamRequest(EXECUTE_TASK_SYNC, asIs, asIs, new Metadata(), options);
+
+  it.for(CASES)('that %s is told of in the answer to a call', { timeout: BOUND_MS }, async ([how, said], context) => {
+    const request = create(getTaskMetrics.input, { taskCategory: { name: typeOf(how) } });
+    const answer = await plane.grpc.send('GetTaskMetrics', toBinary(getTaskMetrics.input, request));
+    expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
+    counted(context, 1);
+  });
+
+  it.for(CASES)(
+    'that %s ends the stream of a caller who does not',
+    { timeout: BOUND_MS },
+    async ([how, , ofStream, said = ofStream], context) => {
+      const call = exchange();
+      const ended = statusOf(call);
+      call.write(header(typeOf(how)));
+      const { code, details } = await ended;
+      expect([status[code], details]).toEqual([said[0], expect.stringMatching(said[1])]);
+      counted(context, 1);
+    },
+  );
+
+  it.for(CASES)('that %s ends an answer over REST', { timeout: BOUND_MS }, async ([how, , said], context) => {
+    const rest = restClient(plane.server().ready.http);
+    const answer = await rest.request('GET', `/api/v1/agent/task/logs/${typeOf(how)}/1/AAAA`);
+    expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
+    counted(context, 1);
+  });
+
+  it('is waited for as long as the caller says', { timeout: BOUND_MS }, async () => {
+    const rest = restClient(plane.server().ready.http);
+    const asked = rest.request('GET', '/api/v1/agent/task/waited-for/1/AAAA', undefined, { 'grpc-timeout': '200m' });
+    const answer = await asked;
+    expect([answer.http, answer.message]).toEqual([504, 'Deadline exceeded']);
+  });
+
+  it('hears that a caller has gone', { timeout: BOUND_MS }, async () => {
+    const call = exchange({ deadline: Date.now() + 200 });
+    const ended = statusOf(call);
+    call.write(header('waited-for'));
+    expect((await ended).code).toBe(status.DEADLINE_EXCEEDED);
+    await patient.exchanged;
+  });
+
+  it('is not waited with for who does not say what it is about', { timeout: BOUND_MS }, async () => {
+    const { code, details } = await statusOf(exchange());
+    expect([status[code], details]).toEqual(['DEADLINE_EXCEEDED', expect.stringMatching(/no header has come/u)]);
+  });
+
+  it('that is nowhere is told of to a caller who does not end', { timeout: BOUND_MS }, async () => {
+    const call = exchange();
+    const ended = statusOf(call);
+    call.write(header('gone'));
+    const { code, details } = await ended;
+    expect([status[code], details]).toEqual(['UNAVAILABLE', expect.stringMatching(/agent gone/u)]);
+  });
+});

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Stream, constants } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** An agent server that is broken in a way of its own. */
+export type BrokenAgent = {
+  readonly endpoint: string;
+  /** Resolves when an exchange has ended on its side: nobody waits for it any more. */
+  readonly exchanged: Promise<void>;
+  readonly close: () => void;
+};
+
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
+
+/** A message as it is sent; its length can be another than it says. */
+const frame = (message: Uint8Array, length = message.length): Buffer => {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, message]);
+};
+
+const EMPTY = frame(new Uint8Array());
+const NO_MESSAGE = Buffer.from([0x0a, 0xff, 0x01, 0x02]);
+const HUGE = 1_000_000_000;
+
+const answering = (stream: ServerHttp2Stream, message: Uint8Array): void => {
+  stream.respond(HEADERS, { waitForTrailers: true });
+  stream.write(message);
+};
+
+/** Ends a call with OK. */
+const endWell = (stream: ServerHttp2Stream): void => {
+  stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.end();
+};
+
+const WAYS = {
+  'never answers': () => undefined,
+  'answers once and then never': (stream: ServerHttp2Stream) => answering(stream, EMPTY),
+  'answers what is no message': (stream: ServerHttp2Stream) => {
+    answering(stream, frame(NO_MESSAGE));
+    endWell(stream);
+  },
+  'answers a message without an end': (stream: ServerHttp2Stream) => answering(stream, frame(NO_MESSAGE, HUGE)),
+  'answers without a status': (stream: ServerHttp2Stream) => {
+    stream.respond(HEADERS);
+    stream.end(EMPTY);
+  },
+  'is no server of gRPC': (stream: ServerHttp2Stream) => {
+    stream.respond({ ':status': 500, 'content-type': 'text/html' });
+    stream.end('<html>');
+  },
+  'resets the call': (stream: ServerHttp2Stream) => {
+    answering(stream, EMPTY);
+    setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
+  },
+  'dies in the middle': (stream: ServerHttp2Stream, die: () => void) => {
+    answering(stream, EMPTY);
+    setImmediate(die);
+  },
+  'dies before it answers': (_stream: ServerHttp2Stream, die: () => void) => {
+    setImmediate(die);
+  },
+  'ends before it has heard all': (stream: ServerHttp2Stream) => {
+    answering(stream, EMPTY);
+    endWell(stream);
+  },
+} as const;
+
+/** How an agent can be broken. */
+export type Breakage = keyof typeof WAYS;
+
+/** Starts an agent that does one thing with every call. */
+export const startBrokenAgent = async (breakage: Breakage): Promise<BrokenAgent> => {
+  const sockets = new Set<Socket>();
+  const die = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const server = createServer();
+  const exchanged = new Promise<void>((resolve) => {
+    server.on('session', (session) => {
+      session.on('error', () => undefined);
+      session.on('stream', (stream: ServerHttp2Stream, { ':path': path }) => {
+        stream.on('error', () => undefined);
+        if (path?.endsWith('/ExecuteTaskSync') === true) stream.once('close', resolve);
+        stream.resume();
+        WAYS[breakage](stream, die);
+      });
+    });
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `127.0.0.1:${port}`,
+    exchanged,
+    close: () => {
+      die();
+      server.close();
+    },
+  };
+};
