@@ -4,7 +4,7 @@ import type { Collection } from '../kernel/read-store.js';
 /** The stored task executions, listed by node. */
 export const taskExecutionCollection: Collection = {
   name: 'task-executions',
-  version: 2,
+  version: 3,
   fields: {
     recorded: 'integer',
     task: 'text',

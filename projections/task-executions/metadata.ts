@@ -4,6 +4,7 @@ import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.
 import type { TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import {
   type ExternalResourceInfo,
+  type ResourcePoolInfo,
   type TaskExecutionMetadata,
   TaskExecutionMetadata_InstanceClass,
   TaskExecutionMetadataSchema,
@@ -38,6 +39,13 @@ const mergedResources = (
   return [...resources.values()].sort(inOrder);
 };
 
+/** A task has had what it was once given, also when a later event no longer says so. */
+const mergedPools = (known: readonly ResourcePoolInfo[], reported: readonly ResourcePoolInfo[]): ResourcePoolInfo[] => {
+  const keyOf = ({ namespace, allocationToken }: ResourcePoolInfo): string =>
+    JSON.stringify([namespace, allocationToken]);
+  return [...new Map([...known, ...reported].map((each) => [keyOf(each), each])).values()];
+};
+
 /** What is known of how a task runs, with what an event says about it. */
 export const mergedMetadata = (
   known: TaskExecutionMetadata | undefined,
@@ -50,7 +58,7 @@ export const mergedMetadata = (
     ...(generatedName && { generatedName }),
     ...(pluginIdentifier && { pluginIdentifier }),
     ...(instanceClass !== TaskExecutionMetadata_InstanceClass.DEFAULT && { instanceClass }),
-    resourcePoolInfo,
+    resourcePoolInfo: mergedPools(before.resourcePoolInfo, resourcePoolInfo),
     externalResources: mergedResources(before.externalResources, externalResources),
   };
 };

@@ -264,6 +264,7 @@ const shownReason = (message: string, seconds: number) => ({ message, occurredAt
 const info = (customInfo: NonNullable<More['customInfo']>): More => ({ customInfo });
 
 type Metadata = NonNullable<More['metadata']>;
+const pool = (allocationToken: string) => ({ allocationToken, namespace: 'n' });
 const metadata = (given: Metadata): More => ({ metadata: given });
 type Resource = Exclude<MessageInitShape<typeof ExternalResourceInfoSchema>, { readonly $typeName: string }>;
 const resource = (index: number, externalId: string, more: Resource = {}): Resource => ({ index, externalId, ...more });
@@ -503,12 +504,13 @@ const DETAILS: readonly Shown[] = [
     closure: { metadata: { instanceClass: Instance.INTERRUPTIBLE } },
   },
   {
-    rule: 'with the pools of the last metadata, even if it has none',
+    rule: 'with the pools of all its metadata, also after one that has none',
     steps: [
-      ok(task('QUEUED', metadata({ resourcePoolInfo: [{ allocationToken: 't', namespace: 'n' }] }))),
+      ok(task('QUEUED', metadata({ resourcePoolInfo: [pool('s'), pool('t')] }))),
       ok(task('RUNNING', metadata({ generatedName: 'g' }))),
+      ok(task('WAITING_FOR_RESOURCES', metadata({ resourcePoolInfo: [pool('s'), pool('u')] }))),
     ],
-    closure: { metadata: { generatedName: 'g', resourcePoolInfo: [] } },
+    closure: { metadata: { generatedName: 'g', resourcePoolInfo: [pool('s'), pool('t'), pool('u')] } },
   },
   {
     rule: 'with metadata that an event leaves out',

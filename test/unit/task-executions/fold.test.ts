@@ -127,7 +127,7 @@ describe('a task execution', () => {
         metadata: {
           generatedName: 'pod',
           instanceClass: TaskExecutionMetadata_InstanceClass.INTERRUPTIBLE,
-          resourcePoolInfo: [{ namespace: 'pool' }],
+          resourcePoolInfo: [{ namespace: 'pool', allocationToken: 'a' }],
           externalResources: [
             {
               index: 1,
@@ -144,6 +144,7 @@ describe('a task execution', () => {
         version: 1,
         metadata: {
           pluginIdentifier: 'container',
+          resourcePoolInfo: [{ namespace: 'pool', allocationToken: 'b' }],
           externalResources: [
             { index: 1, phase: Phase.FAILED, logs: [log('two')] },
             { index: 1, retryAttempt: 1, externalId: 'c', phase: Phase.QUEUED },
@@ -152,7 +153,7 @@ describe('a task execution', () => {
       }),
     );
     expect(metadata).toMatchObject({ generatedName: 'pod', pluginIdentifier: 'container', instanceClass: 1 });
-    expect(metadata!.resourcePoolInfo).toEqual([]);
+    expect(metadata!.resourcePoolInfo.map(({ allocationToken }) => allocationToken)).toEqual(['a', 'b']);
     expect(metadata!.externalResources).toMatchObject([
       { index: 0, externalId: 'a' },
       { index: 1, retryAttempt: 0, externalId: 'b', phase: Phase.FAILED, cacheStatus: 3 },
