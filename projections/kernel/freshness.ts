@@ -71,7 +71,21 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
   },
 });
 
-/** The document of a key, with every event of one of its streams that this process has acknowledged. */
+/**
+ * To be asked of a stream whose document is not in the views: one that they have set aside is not known to be absent.
+ *
+ * @throws {RpcError} UNAVAILABLE when the stream is set aside.
+ */
+export const assertTaken = async (store: Pick<ReadStore, 'parked'>, stream: StreamName): Promise<void> => {
+  if ((await store.parked()).some((each) => each.stream === stream))
+    throw new RpcError('UNAVAILABLE', `the views have set ${stream} aside: an event of it cannot be read`);
+};
+
+/**
+ * The document of a key, with every event of one of its streams that this process has acknowledged.
+ *
+ * @throws {RpcError} UNAVAILABLE when there is none, and the views have set the stream aside.
+ */
 export const latestDocument = async (
   { store, freshness: fresh }: { readonly store: ReadStore; readonly freshness: Freshness },
   call: Call,
@@ -80,5 +94,7 @@ export const latestDocument = async (
 ): Promise<StoredDocument | undefined> => {
   const unseen = await fresh.unseen(call, stream);
   const [document] = await unseen(collection, { key });
-  return document ?? store.get(collection, key);
+  const latest = document ?? (await store.get(collection, key));
+  if (latest === undefined) await assertTaken(store, stream);
+  return latest;
 };

@@ -14,7 +14,7 @@ import { absent, type SentIdentifier, versionOf, withResourceType } from '../../
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
+import { assertTaken, type Freshness, latestDocument } from '../kernel/freshness.js';
 import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import type { ListPage } from '../kernel/list-query.js';
@@ -76,6 +76,7 @@ const foundActive = async (
   });
   const active = activeIn(changed, elements[0], stream);
   if (active !== undefined) return active;
+  await assertTaken(store, stream);
   const text = PARTS.map((part) => id[part]).join(':');
   throw new RpcError('NOT_FOUND', `No active launch plan could be found: ${text}`);
 };

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import type { Freshness, Unseen } from '../kernel/freshness.js';
+import { assertTaken, type Freshness, type Unseen } from '../kernel/freshness.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import {
   absentRun,
@@ -85,6 +85,7 @@ export const foundTask = async (
   const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
   const [changed] = await unseen(taskExecutionCollection, { key });
   const document = changed ?? (await store.get(taskExecutionCollection, key));
-  if (document === undefined) throw absentRun('task execution', attemptText({ node, taskId, retryAttempt }));
-  return document;
+  if (document !== undefined) return document;
+  await assertTaken(store, stream);
+  throw absentRun('task execution', attemptText({ node, taskId, retryAttempt }));
 };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { create, type DescMessage, type DescMethodUnary, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import {
   NodeExecution_Phase as Phase,
   TaskExecution_Phase as TaskPhase,
@@ -13,7 +14,7 @@ import { LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.j
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
-import { withNeeds } from '../../support/fixtures.js';
+import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
 import { helloRequest, literal } from '../../support/hello.js';
 import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../../support/reports.js';
 
@@ -37,12 +38,13 @@ const losses = Object.keys(LOSSES).map(
 let plane: ControlPlane;
 let launched = 0;
 
-const objectsOf = ({ project, domain, name }: ExecutionId): string[] => {
-  const folder = join(plane.directory, 'payloads', 'runs', project, domain, name);
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
+const objectsOf = ({ project, domain, name }: ExecutionId): string[] =>
+  objectsIn(join(plane.directory, 'payloads', 'runs', project, domain, name));
+
+const objectsIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
-};
 
 const launch = async (input: string): Promise<ExecutionId> => {
   const request = helloRequest(`unread-${(launched += 1)}`, ({ inputs }) => {
@@ -137,5 +139,28 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     expect(answer).not.toHaveProperty('fullInputs');
     expect(answer.logs).toMatchObject([log]);
     expect(await getData(executionId, 'n0/0/i')).toMatchObject({ code: status });
+  });
+});
+
+describe('a payload that is lost before the views have seen what it defines', () => {
+  it('is said of that, which is not taken for absent', async () => {
+    const first = await startControlPlane();
+    const request = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
+    const { target } = request.spec!.template!;
+    if (target.case === 'container') target.value.args.push(LARGE);
+    await first.grpc.call(method.createTask, request);
+    await first.kill();
+    for (const path of objectsIn(join(first.directory, 'payloads'))) writeFileSync(path, 'other content');
+    for (const name of readdirSync(first.directory)) {
+      if (name.startsWith('views.db')) rmSync(join(first.directory, name));
+    }
+    const second = await startControlPlane({}, first.directory);
+    for (const transport of [second.grpc, second.rest]) {
+      const { code, message } = await transport.refused(method.getTask, { id: request.id! });
+      expect([code, message]).toEqual(['UNAVAILABLE', expect.stringMatching(/set task-.* aside/u)]);
+      const absent = await transport.refused(method.getTask, { id: { ...request.id!, version: 'none' } });
+      expect(absent.code).toBe('NOT_FOUND');
+    }
+    await second.close();
   });
 });
