@@ -1,0 +1,77 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CHECKOUT, start } from '../../support/command.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
+import { startServerProcess } from '../../support/server-process.js';
+
+const FOLDER = join(CHECKOUT, 'test/integration/go-client');
+const LIMIT_MS = 180_000;
+
+type Said = { readonly step: string; readonly ok: boolean; readonly error?: string };
+
+const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
+/** The program that `environment` has built, when it was made from what is here now. */
+const built = (): string | undefined => {
+  const { FLIGHTLOG_TEST_GO_CLIENT: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const folder = place ?? join(cache, 'flightlog/go-client');
+  const source = read(join(FOLDER, 'go.mod')) + read(join(FOLDER, 'client.go'));
+  return read(join(folder, 'has.txt')) === source ? join(folder, 'client') : undefined;
+};
+
+const client = built();
+const isRequired = process.env['FLIGHTLOG_TEST_REQUIRES_GO_CLIENT'] === '1';
+
+/** What the program does, in its order. */
+const steps = Array.from(
+  read(join(FOLDER, 'client.go')).matchAll(/^\t\{"([^"]+)", control\.\w+\},$/gmu),
+  ([, does = '']) => does,
+);
+
+it.skipIf(!isRequired)('has the Go client where it is required', () => {
+  expect(client, 'test/integration/go-client/environment makes it').toBeDefined();
+});
+
+describe.skipIf(client === undefined)('a client in Go, against a control plane,', () => {
+  let plane: ControlPlane;
+  const said = new Map<string, Said>();
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello'));
+    await launchHello(plane.grpc, 'with-go');
+    const { code, stdout, stderr } = await start(client!, [plane.server().ready.grpc, 'with-go']).ended;
+    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    for (const line of stdout.split('\n').filter((each) => each.startsWith('{'))) {
+      const each = JSON.parse(line) as Said;
+      said.set(each.step, each);
+    }
+  }, LIMIT_MS);
+  afterAll(() => plane.close());
+
+  it.each(steps)('%s', (step) => {
+    expect(said.get(step)).toEqual({ step, ok: true });
+  });
+});
+
+describe.skipIf(client === undefined)('a client in Go that waits for its server', () => {
+  it('loses no call when the server is stopped and started again', { timeout: LIMIT_MS }, async () => {
+    const data = mkdtempSync(join(tmpdir(), 'flightlog-go-'));
+    const first = await startServerProcess({ data });
+    const port = first.ready.grpc.split(':').at(-1) ?? '';
+    const calling = start(client!, [first.ready.grpc]);
+    await calling.said('calling');
+    expect(await first.stop()).toBe(0);
+    const second = await startServerProcess({ data, args: ['--grpc-port', port] });
+    const { code, stderr } = await calling.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await second.stop();
+    rmSync(data, { recursive: true });
+  });
+});
