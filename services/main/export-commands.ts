@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
+import { Fault } from '../kernel/fault.js';
 import { kafkaClient } from '../reactors/export-to-kafka/client.js';
-import { failureOf } from '../reactors/export-to-kafka/failure.js';
+import { ExportRefused, failureOf } from '../reactors/export-to-kafka/failure.js';
 import { readPositions } from '../reactors/export-to-kafka/positions.js';
 import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
 import { replay } from '../reactors/export-to-kafka/replay.js';
 import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js';
-import { topicOf } from '../reactors/export-to-kafka/topics.js';
+import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from './configuration.js';
+import { eventTypes } from './event-types.js';
 import { connectionOf, topicsOf } from './kafka-connection.js';
 import { logSource, openLog } from './log-source.js';
 import { codecs } from './models.js';
@@ -34,6 +36,24 @@ const progressBar = (what: string, total: number): { show: (done: number) => voi
   return { show: (done) => bar.update(done), stop: () => bar.stop() };
 };
 
+const types = eventTypes().map(({ message }) => message.name);
+
+/** What a filter may ask for, where that is known beforehand. */
+const KNOWN: Readonly<Partial<Record<Filter['field'], readonly string[]>>> = { category: categories, type: types };
+
+/** A slip of the pen would find nothing, and say so as if it were an answer. */
+const assertFilters = (filters: readonly Filter[]): void => {
+  for (const { field, value } of filters) {
+    const known = KNOWN[field];
+    if (known && !known.includes(value))
+      throw new CannotGoOn(`--filter ${field}=${value}: there is no such ${field}; there are ${known.join(', ')}`);
+  }
+};
+
+const assertRange = (from: bigint, to: bigint, end: string): void => {
+  if (from > to) throw new CannotGoOn(`--from ${from} is above ${end}, ${to}`);
+};
+
 const opened = async (configuration: Configuration) => {
   const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
   if (settings.brokers.length === 0) throw new CannotGoOn('no broker is named: --kafka HOST:PORT,…');
@@ -46,13 +66,20 @@ const opened = async (configuration: Configuration) => {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
+const toldOf = (error: unknown, brokers: readonly string[]): CannotGoOn => {
+  const failure = failureOf(error, brokers);
+  const text = failure instanceof Error ? failure.message : String(failure);
+  const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
+  const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
+  return new CannotGoOn(told, { cause: error });
+};
+
 const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {
   const parts = await opened(configuration);
   try {
     await work(parts);
   } catch (error) {
-    const failure = failureOf(error, parts.settings.brokers);
-    throw new CannotGoOn(failure instanceof Error ? failure.message : String(failure), { cause: error });
+    throw error instanceof CannotGoOn ? error : toldOf(error, parts.settings.brokers);
   } finally {
     await parts.log.close();
     await parts.payloads.close();
@@ -74,6 +101,8 @@ export const exportReplay = (
 ): Promise<void> =>
   withKafka(configuration, async ({ log, payloads, kafka, settings, topics }) => {
     const { from = 0n, to = await log.head(), filter: filters, topic } = flags;
+    assertFilters(filters);
+    assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
     const bar = progressBar('replay', Number(to));
     const { format } = settings;
     const presenting = presentingWhole(payloads);
@@ -110,8 +139,11 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
   withKafka(configuration, async (parts) => {
     const { log, kafka, topics } = parts;
     const { topic, filter: filters, from = 0n } = flags;
-    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
+    assertFilters(filters);
     const names = topic === undefined ? categories.map((category) => topicOf(topics.prefix, category)) : [topic];
+    await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
+    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
+    assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
     const selection: Selection = { from, to, filters };
     const bar = progressBar('reconcile', 100);
     const onProgress = (read: bigint, total: bigint): void => bar.show(Number((read * 100n) / total));

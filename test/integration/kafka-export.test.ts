@@ -1,4 +1,5 @@
 import { fromBinary, toBinary, create } from '@bufbuild/protobuf';
+import type { Admin } from 'kafkajs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CloudEventSchema } from '../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
@@ -159,13 +160,9 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
 
   it('publishes an event that is larger than its topic takes without data, and says where that is', async () => {
     const log = await given();
-    const admin = kafkaClient({ brokers }).admin();
-    await admin.connect();
     const configEntries = [{ name: 'max.message.bytes', value: '4000' }];
-    await admin.createTopics({
-      topics: [{ topic: `${log.prefix}.execution.v1`, numPartitions: 3, replicationFactor: 1, configEntries }],
-    });
-    await admin.disconnect();
+    const topic = `${log.prefix}.execution.v1`;
+    await withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 3, configEntries }] }));
     const stream = executionStream('e1');
     await log.store.append(stream, 'no-stream', [nodeReported('e1', 0), nodeReported('e1', 1, 'x'.repeat(4_000))]);
     exporting(log);
@@ -230,22 +227,51 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await expect(exporting(log, { parts: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
   });
 
+  it('stops and asks when somebody has removed its positions, and so does one that is at work', async () => {
+    const log = await given();
+    await report(log.store, 1, 1);
+    const egress = await publishedBy(log);
+    await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
+    await report(log.store, 1, 1);
+    const asks = `the topics ${log.prefix}.* have events, and ${log.prefix}.export.positions.v1 does not say up to where`;
+    await until(
+      () => Promise.resolve(egress.told),
+      (told) => told.some((each) => each.includes(asks)),
+    );
+    await egress.close();
+    await expect(exporting(log).ended).rejects.toThrow(asks);
+    expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
+  });
+
+  it('says which topic cannot be made, and why', async () => {
+    const log = await given();
+    const egress = exporting(log, { topics: { prefix: log.prefix, partitions: 3, replicationFactor: 7 } });
+    await until(
+      () => Promise.resolve(egress.told),
+      (told) => told.some((each) => /topics cannot be made: .*execution\.v1 \(Replication.factor/u.test(each)),
+    );
+    const topics = { prefix: `${log.prefix}/a topic`, partitions: 3, replicationFactor: -1 };
+    await expect(exporting(log, { topics }).ended).rejects.toThrow(/topics cannot be made: .*a topic/u);
+  });
+
   it('says which topic exists with other settings', async () => {
     const log = await given();
     const topic = `${log.prefix}.task.v1`;
-    const admin = kafkaClient({ brokers }).admin();
-    await admin.connect();
-    await admin.createTopics({
-      topics: [{ topic, numPartitions: 2, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }],
-    });
-    await admin.disconnect();
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+    await withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 2, configEntries }] }));
     await expect(exporting(log).ended).rejects.toThrow(
       `topic ${topic} exists with other settings: 2 partitions instead of 3, cleanup.policy compact instead of delete`,
     );
   });
 });
 
-const publishedBy = async (log: Given): Promise<ExportToKafka> => {
+const withAdmin = async (work: (admin: Admin) => Promise<unknown>): Promise<void> => {
+  const admin = kafkaClient({ brokers }).admin();
+  await admin.connect();
+  await work(admin).finally(() => admin.disconnect());
+};
+
+const publishedBy = async (log: Given): Promise<ReturnType<typeof exporting>> => {
   const egress = exporting(log);
   await published(log, 1);
   return egress;

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { flightlog, freePort } from '../support/command.js';
 import { openTestLog, report } from '../support/filled-log.js';
 import { consume, eventsIn, kafkaBrokers, kafkaSaslBrokers, newPrefix } from '../support/kafka-server.js';
@@ -65,6 +66,43 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     const own = await exportCommand(data, prefix, ['replay', '--topic', `${prefix}.execution.v1`]);
     expect(own.code).toBe(1);
     expect(own.stderr).toContain('is one that the log is published to');
+  });
+
+  it('says of commands that cannot be carried out what is wrong, and publishes nothing', async () => {
+    const data = await logOf(1);
+    const prefix = newPrefix();
+    const compacted = `${prefix}-compacted`;
+    const admin = kafkaClient({ brokers: kafkaBrokers!.split(',') }).admin();
+    await admin.connect();
+    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
+    await admin.createTopics({ topics: [{ topic: compacted, configEntries }] });
+    await admin.disconnect();
+    const to = ['--topic', `${prefix}-again`];
+    const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
+      [['replay'], "required option '--topic <name>' not specified"],
+      [['replay', '--topic', 'a topic'], 'topics cannot be made: a topic ('],
+      [['replay', '--topic', compacted], `topic ${compacted} has cleanup.policy compact, and would lose events`],
+      [['replay', ...to, '--from', '9', '--to', '8'], '--from 9 is above --to, 8'],
+      [['replay', ...to, '--from', '501'], '--from 501 is above the end of the log, 500'],
+      [['replay', ...to, '--from', '-1'], "argument '-1' is invalid. It must be a position"],
+      [['replay', ...to, '--filter', 'colour=red'], 'with one of category, type, stream, entity'],
+      [['replay', ...to, '--filter', 'category=colour'], '--filter category=colour: there is no such category'],
+      [['reconcile', '--filter', 'type=Colour'], '--filter type=Colour: there is no such type'],
+      [['reconcile', ...to], `there is no topic ${prefix}-again`],
+      [['reconcile'], `there is no topic ${prefix}.execution.v1, `],
+    ];
+    for (const [args, said] of wrong) {
+      const { code, stderr } = await exportCommand(data, prefix, args);
+      expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringContaining(said) as string });
+    }
+  }, 120_000);
+
+  it('says which broker cannot be reached', async () => {
+    const broker = `127.0.0.1:${await freePort()}`;
+    const args = ['export', 'reconcile', '--data', await logOf(1), '--kafka', broker];
+    const { code, stderr } = await flightlog(args).ended;
+    expect(stderr).toMatch(new RegExp(`^flightlog: Kafka at ${broker}: .*ECONNREFUSED.*\n$`, 'u'));
+    expect(code).toBe(1);
   });
 
   it('ends with one line when its credentials are wrong', async () => {

@@ -7,6 +7,7 @@ import { type ExportFormat, messageMaker, type Outgoing, type Presenting } from 
 import { partOf } from './part-of.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
+import { isAnyFilled } from './topic-reader.js';
 import { openTopics, positionsTopic, topicOf, type TopicLimits, type TopicSettings } from './topics.js';
 import { openWriter, type Writer } from './writer.js';
 
@@ -59,6 +60,22 @@ const assertInLog = async (position: bigint, { log, topics }: SessionOptions): P
   if (position > head)
     throw new ExportRefused(
       `the topics ${topics.prefix}.* have the events up to position ${position}, and the log ends at ${head}: a restored log needs an identity of its own, \`flightlog log renew-id\``,
+    );
+};
+
+/**
+ * Events without any position are of an export whose positions somebody has removed. Every worker leaves a position
+ * before its first event, so they are read again once there are events.
+ */
+const assertUnused = async ({ kafka, topics, categories }: SessionOptions): Promise<void> => {
+  const { prefix } = topics;
+  const isUsed = await isAnyFilled(
+    kafka,
+    categories.map((category) => topicOf(prefix, category)),
+  );
+  if (isUsed && (await readPositions(kafka, prefix)).size === 0)
+    throw new ExportRefused(
+      `the topics ${prefix}.* have events, and ${positionsTopic(prefix)} does not say up to where: delete them all to publish the log from its beginning, or publish to other topics (kafka.topic_prefix)`,
     );
 };
 
@@ -133,7 +150,9 @@ const sessionOf = (held: Held): Session => {
 
 const begin = async (held: Omit<Held, 'from'>): Promise<Session> => {
   const { part, options, writer } = held;
-  const from = (await lastPosition(part, options))?.position ?? 0n;
+  const last = await lastPosition(part, options);
+  if (!last) await assertUnused(options);
+  const from = last?.position ?? 0n;
   await assertInLog(from, options);
   await writer.commit([], recordOf(held, from)); // says who works on it from now on
   return sessionOf({ ...held, from });

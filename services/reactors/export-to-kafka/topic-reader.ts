@@ -25,6 +25,10 @@ const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> =>
   }
 };
 
+/** Whether there is anything to read in any of the topics. */
+export const isAnyFilled = async (kafka: Kafka, topics: readonly string[]): Promise<boolean> =>
+  (await endsOf(kafka, topics)).size > 0;
+
 const forget = async (kafka: Kafka, groupId: string): Promise<void> => {
   const admin = kafka.admin();
   await admin.connect();

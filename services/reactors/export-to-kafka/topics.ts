@@ -80,11 +80,26 @@ const assertAsWanted = ({ topic, partitions, policy }: WantedTopic, found: Found
     );
 };
 
+/** What no other moment makes good. */
+const HOPELESS = new Set(['INVALID_TOPIC_EXCEPTION', 'INVALID_PARTITIONS', 'INVALID_CONFIG', 'POLICY_VIOLATION']);
+
+type CreationError = { readonly topic?: string; readonly type?: string; readonly message: string };
+
+/** Says which topic cannot be made and why, which the client's own error keeps to itself. */
+const notMade = (error: unknown): never => {
+  const errors = (error as { readonly errors?: readonly CreationError[] }).errors ?? [];
+  const [first] = errors;
+  if (!first) throw error;
+  const each = errors.map(({ topic, message }) => `${topic ?? ''} (${message})`);
+  const Kind = errors.some(({ type }) => HOPELESS.has(type ?? '')) ? ExportRefused : Error;
+  throw new Kind(`topics cannot be made: ${each.join(', ')}`, { cause: error });
+};
+
 const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promise<void> => {
   const there = new Set(await admin.listTopics());
   const missing = topics.filter(({ topic }) => !there.has(topic));
   // Another process may make them in the same moment; what came of it is looked at afterwards.
-  if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true });
+  if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(notMade);
 };
 
 /** The largest message that each topic takes, in bytes. */
@@ -122,15 +137,33 @@ export const openTopics = async (
   }
 };
 
-/** Makes one topic where it is absent, as topics of events are made, and answers what it takes, in bytes. */
+/**
+ * Makes one topic where it is absent, as topics of events are made, and answers what it takes, in bytes.
+ *
+ * @throws {ExportRefused} when it keeps the last event of each key alone.
+ */
 export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSettings): Promise<number> => {
   const admin = kafka.admin();
   await admin.connect();
   try {
     const wanted: WantedTopic = { topic, partitions: settings.partitions, policy: 'delete' };
     await makeMissing(admin, [created(wanted, settings.replicationFactor)]);
-    return (await foundTopics(admin, [topic])).get(topic)?.maxBytes ?? 0;
+    const found = (await foundTopics(admin, [topic])).get(topic);
+    if (found?.policy.includes('compact') === true)
+      throw new ExportRefused(
+        `topic ${topic} has cleanup.policy ${found.policy}, and would lose events: choose another`,
+      );
+    return found?.maxBytes ?? 0;
   } finally {
     await admin.disconnect();
   }
+};
+
+/** @throws {ExportRefused} when some of the topics are not there. */
+export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
+  const admin = kafka.admin();
+  await admin.connect();
+  const there = new Set(await admin.listTopics().finally(() => admin.disconnect()));
+  const missing = topics.filter((topic) => !there.has(topic));
+  if (missing.length > 0) throw new ExportRefused(`there is no topic ${missing.join(', ')}`);
 };
