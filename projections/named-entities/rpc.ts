@@ -32,7 +32,7 @@ const registrations = (kind: Kind, parts: readonly string[]): string => streamNa
 
 /**
  * A name is there with the first of its versions, whose stream is not that of what is noted of it: where the views have
- * neither, each is asked.
+ * neither, each is asked. The stream of a long name does not say whose it is: then the views are waited for.
  */
 const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): Promise<StoredDocument | undefined> => {
   const { kind, project, domain, name } = entity;
@@ -43,7 +43,9 @@ const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): 
     kind === 'LAUNCH_PLAN'
       ? launchPlanStream(entity)
       : reads.freshness.acknowledgedUnder(registrations(kind, [project, domain, name]));
-  return stream && latestDocument(reads, call, namedEntityCollection, { stream, key });
+  if (stream !== undefined) return latestDocument(reads, call, namedEntityCollection, { stream, key });
+  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]));
+  return reads.store.get(namedEntityCollection, key);
 };
 
 const found = async (

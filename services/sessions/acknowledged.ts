@@ -9,6 +9,12 @@ export const prefixOf = (stream: string): string => {
   return stream.slice(0, (second < 0 ? stream.indexOf('-') : second) + 1);
 };
 
+/** What a prefix is of streams whose names were too long, and say no more than their category. */
+const categoryPrefixOf = (prefix: string): string => prefix.slice(0, prefix.indexOf('-') + 1);
+
+const laterOf = (a: bigint | undefined, b: bigint | undefined): bigint | undefined =>
+  a === undefined || (b !== undefined && b > a) ? b : a;
+
 /** Remembers the positions that were acknowledged: the latest 20,000 streams, and each prefix. */
 export const rememberAcknowledged = (): Acknowledged & {
   note(stream: StreamName, prefix: string, at: bigint): void;
@@ -17,7 +23,7 @@ export const rememberAcknowledged = (): Acknowledged & {
   const prefixes = new Map<string, bigint>();
   return {
     ofStream: (stream) => streams.get(stream),
-    ofPrefix: (prefix) => prefixes.get(prefix),
+    ofPrefix: (prefix) => laterOf(prefixes.get(prefix), prefixes.get(categoryPrefixOf(prefix))),
     streamUnder: (prefix) => [...streams.keys()].find((stream) => stream.startsWith(prefix)),
     note: (stream, prefix, at) => {
       if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);

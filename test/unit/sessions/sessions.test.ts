@@ -290,6 +290,14 @@ describe('a live stream', () => {
     expect(opened.acknowledged.ofPrefix('purse-flytesnacks:development:')).toBe(1n);
     expect(opened.acknowledged.ofPrefix('purse-flytesnacks:staging:')).toBeUndefined();
   });
+
+  it('takes a stream whose name was too long for one of every project and domain', async () => {
+    const opened = openSessions({ store, payloads, now: () => 1_000 });
+    const named = streamName('purse', ['flytesnacks', 'development', 'a'.repeat(600), 'v1']);
+    await opened.handle(purse, named, { kind: 'add' }, context());
+    expect(opened.acknowledged.ofPrefix('purse-flytesnacks:development:')).toBe(1n);
+    expect(opened.acknowledged.ofPrefix('tills-flytesnacks:development:')).toBeUndefined();
+  });
 });
 
 describe('event ids', () => {
