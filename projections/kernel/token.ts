@@ -7,7 +7,10 @@ type Order = Query['orderBy'];
 export type Start = { readonly after?: Cursor; readonly offset?: number };
 
 const OFFSET = /^\d{1,15}$/u;
-const OPAQUE = /^p[A-Za-z0-9_-]{1,4096}$/u;
+const OPAQUE = /^p[A-Za-z0-9_-]+$/u;
+
+/** In characters. Names, causes and codes have no limit of their own, and a token has the one that a page ended with. */
+const MAX_TOKEN = 2 ** 21;
 
 const orderWord = ({ field, direction }: Order): string => `${direction === 'ascending' ? '+' : '-'}${field}`;
 
@@ -19,7 +22,7 @@ const isValue = (value: unknown): value is FieldValue =>
   value === null || typeof value === 'string' || typeof value === 'number';
 
 const placeOf = (order: Order, token: string): Cursor | undefined => {
-  if (!OPAQUE.test(token)) return undefined;
+  if (token.length > MAX_TOKEN || !OPAQUE.test(token)) return undefined;
   const parts = jsonOf(Buffer.from(token.slice(1), 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
   const [word, value, key] = parts as unknown[];

@@ -16,7 +16,7 @@ import { counted } from '../../support/cases.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
 import { withNeeds } from '../../support/fixtures.js';
 import { helloRequest } from '../../support/hello.js';
-import { nodesOf } from '../../support/lists.js';
+import { allPages, nodesOf } from '../../support/lists.js';
 import { registerTask } from '../../support/registrations.js';
 import type { Answer, Transport } from '../../support/transports.js';
 
@@ -353,6 +353,29 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   it.each(['-1', 'soon', '1.5'])('refuses the token %s', async (token) => {
     const { code, message } = await refused({ token });
     expect([code, message]).toEqual(['INVALID_ARGUMENT', `invalid pagination token ${token} for ListExecutions`]);
+  });
+
+  it('goes on behind names of any length', async () => {
+    const place = { ...PLACE, domain: way === 'grpc' ? 'staging' : 'production' };
+    const long = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
+    for (const name of long) await registerTask(transport, { domain: place.domain, name });
+    const byName = { key: 'name', direction: Direction.ASCENDING };
+    const pages: ((token: string) => Promise<{ elements: readonly string[]; token: string }>)[] = [
+      async (token) => {
+        const page = await transport.call(method.listTasks, { id: place, limit: 1, token, sortBy: byName });
+        return { elements: page.tasks.map(({ id }) => id!.name), token: page.token };
+      },
+      async (token) => {
+        const page = await transport.call(method.listTaskIds, { ...place, limit: 1, token });
+        return { elements: page.entities.map(({ name }) => name), token: page.token };
+      },
+      async (token) => {
+        const resourceType = ResourceType.TASK;
+        const page = await transport.call(method.listNamedEntities, { resourceType, ...place, limit: 1, token });
+        return { elements: page.entities.map(({ id }) => id!.name), token: page.token };
+      },
+    ];
+    for (const page of pages) expect(await allPages(page)).toEqual(long);
   });
 
   it('of names honours filters, and has each name once', async () => {

@@ -54,6 +54,11 @@ describe('tokens', () => {
     expect(startOf(order, '', 'List')).toEqual({});
   });
 
+  it('are refused above two million characters', () => {
+    const token = tokenOf(order, { value: 'a'.repeat(2_000_000), key: 'k' });
+    expect(() => startOf(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
+  });
+
   it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])('%s is refused', (token) => {
     expect(() => startOf(order, token, 'ListExecutions')).toThrow(
       expect.objectContaining(refusal(`invalid pagination token ${token} for ListExecutions`)),
