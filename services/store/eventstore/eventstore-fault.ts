@@ -33,14 +33,26 @@ const FINAL: Readonly<Record<string, (text: string, cause: unknown) => Fault>> =
   [ErrorType.UNSUPPORTED]: (text, cause) => new StoreUnavailable(`the event store cannot do it: ${text}`, cause),
 };
 
+/** Answers that the client knows no class for: it says their message, which for these is their type. */
+const UNKNOWN_ANSWER = /^Could not recognize (?<answer>.*)$/u;
+
+/** Those of them that no second try mends. A limit on single events came with 24.10.4. */
+const FINAL_ANSWERS: Readonly<Record<string, (text: string, cause: unknown) => Fault>> = {
+  MaximumAppendEventSizeExceeded: (_, cause) =>
+    new AppendTooLarge("an event is above the event store's MaxAppendEventSize", cause),
+  BadRequest: (text, cause) => new StoreUnavailable(`the event store refuses: ${text}`, cause),
+};
+
+const unknownAnswer = (error: unknown): string | undefined => UNKNOWN_ANSWER.exec(textOf(error))?.groups?.['answer'];
+
 /** Never got as far as the server: nothing can have been written. */
 const UNSENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|No connection established|Name resolution failed|Failed to discover/u;
 
 /** The fault that an error is, where trying again is of no use; `undefined` where it may be. */
 export const finalFault = (error: unknown): Fault | undefined => {
   if (error instanceof Fault) return error;
-  const kind = kindOf(error);
-  return kind === undefined ? undefined : FINAL[kind]?.(textOf(error), error);
+  const known = FINAL[kindOf(error) ?? ''] ?? FINAL_ANSWERS[unknownAnswer(error) ?? ''];
+  return known?.(textOf(error), error);
 };
 
 /** Errors that an answer has brought: the connection is as good as before. */
@@ -48,13 +60,14 @@ const ANSWERED: readonly (string | undefined)[] = [ErrorType.TIMEOUT, ErrorType.
 
 /** Whether an append failed because its connection did. */
 export const isConnectionLost = (error: unknown): boolean =>
-  finalFault(error) === undefined && !ANSWERED.includes(kindOf(error));
+  finalFault(error) === undefined && !ANSWERED.includes(kindOf(error)) && unknownAnswer(error) === undefined;
 
 /** Whether a node has named the leader: the client goes there by itself, and nowhere when it is opened anew. */
 export const isSentToLeader = (error: unknown): boolean => kindOf(error) === ErrorType.NOT_LEADER;
 
-/** Whether an append that failed so can have been written. */
-export const isOutcomeUnknown = (error: unknown): boolean => !UNSENT.test(textOf(error));
+/** Whether an append that failed so can have been written. One that a server is not ready for, or too busy, was not. */
+export const isOutcomeUnknown = (error: unknown): boolean =>
+  !UNSENT.test(textOf(error)) && unknownAnswer(error) === undefined;
 
 /** The stream that was to be read is not there. */
 export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorType.STREAM_NOT_FOUND;

@@ -1,0 +1,34 @@
+import { AccessDeniedError, DeadlineExceededError, UnavailableError, UnknownError } from '@eventstore/db-client';
+import { describe, expect, it } from 'vitest';
+import { AppendTooLarge, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { finalFault, isConnectionLost, isOutcomeUnknown } from '../../../services/store/eventstore/eventstore-fault.js';
+
+/** What the client makes of an answer to an append that it has no class for. */
+const unrecognized = (answer: string) => new UnknownError(undefined, `Could not recognize ${answer}`);
+
+describe('what an event store answers', () => {
+  it('is final where an event is larger than it takes, also to a client that does not know the limit', () => {
+    const error = unrecognized('MaximumAppendEventSizeExceeded');
+    expect(finalFault(error)).toBeInstanceOf(AppendTooLarge);
+    expect(isConnectionLost(error)).toBe(false);
+  });
+
+  it('is final where it finds the request bad', () => {
+    expect(finalFault(unrecognized('BadRequest'))).toBeInstanceOf(StoreUnavailable);
+    expect(finalFault(new AccessDeniedError())).toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('is tried again on the same connection where it is busy, and nothing was recorded', () => {
+    const error = unrecognized('Server Is Too Busy');
+    expect([finalFault(error), isConnectionLost(error), isOutcomeUnknown(error)]).toEqual([undefined, false, false]);
+  });
+
+  it('leaves it open what was recorded where it ran out of time, or the connection broke', () => {
+    for (const error of [new DeadlineExceededError(), new UnavailableError(), new UnknownError()]) {
+      expect(finalFault(error)).toBeUndefined();
+      expect(isOutcomeUnknown(error)).toBe(true);
+    }
+    expect(isConnectionLost(new DeadlineExceededError())).toBe(false);
+    expect(isConnectionLost(new UnavailableError())).toBe(true);
+  });
+});
