@@ -9,9 +9,12 @@ import type { NewEvent } from '../../services/kernel/event.js';
 import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../services/kernel/fault.js';
 import { sha256 } from '../../services/kernel/hash.js';
 import { streamName, type StreamName } from '../../services/kernel/stream.js';
+import { type OpenSessions, openSessions } from '../../services/sessions/sessions.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
+import { purse } from '../support/purse.js';
 
 const event = (text: string = randomUUID()): NewEvent => ({
   id: sha256(text).subarray(0, 16),
@@ -86,6 +89,47 @@ describe('the log in an event store that is not always there', () => {
     await Promise.all(streams.map((stream, at) => fill(stream, given[at]!))).finally(() => clearInterval(cutting));
     for (const [at, stream] of streams.entries())
       expect(await textsOf(store, stream)).toEqual(given[at]!.map(({ data }) => data.toString()));
+  });
+
+  it('has every command of two processes that was acknowledged once and in its place, whatever answers are lost', async () => {
+    const streams = Array.from({ length: 3 }, () => streamName('purse', [randomUUID()]));
+    const payloads = filePayloadStore({ directory });
+    const beside = await eventstoreEventStore({ url: urlOf(proxy.address) });
+    const processes = [store, beside].map((over) =>
+      openSessions({ store: over, payloads, now: () => 1, isShared: true }),
+    );
+    const told = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
+    let breaks = 0;
+    const breaking = setInterval(() => {
+      if ((breaks += 1) % 2 === 1) proxy.stallAnswers();
+      else proxy.cut();
+    }, 400);
+    const report = async (sessions: OpenSessions, stream: StreamName): Promise<void> => {
+      while (breaks < 8) {
+        const commandId = randomUUID();
+        const command = { kind: 'write', bytes: Buffer.from(commandId) } as const;
+        const outcome = await sessions.handle(purse, stream, command, { actor: '', commandId });
+        if (outcome.kind === 'accepted')
+          told.set(commandId.replaceAll('-', ''), { stream, revision: outcome.revision });
+      }
+    };
+    const lanes = processes.flatMap((sessions) =>
+      streams.flatMap((stream) => [1, 2, 3, 4].map(() => report(sessions, stream))),
+    );
+    await Promise.all(lanes).finally(() => clearInterval(breaking));
+    proxy.cut();
+    const found = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
+    for (const stream of streams)
+      for await (const page of store.readStream(stream))
+        for (const { id, revision } of page) {
+          const key = Buffer.from(id).toString('hex');
+          expect(found.has(key)).toBe(false);
+          found.set(key, { stream, revision });
+        }
+    expect(told.size).toBeGreaterThan(lanes.length);
+    expect(found).toEqual(told);
+    await beside.close();
+    await payloads.close();
   });
 
   it('goes on handing over events after the server was killed, each once', async () => {
