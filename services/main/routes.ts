@@ -39,6 +39,7 @@ import { awaitingPosition } from '../reference/awaited-position.js';
 import { registeredDefinitions } from '../reference/definitions.js';
 import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
 import type { Following } from '../reference/live-folds.js';
+import type { LargeTasks } from '../task/ports.js';
 import { taskRoutes } from '../task/rpc.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
@@ -62,6 +63,7 @@ export type RouteServices = {
   readonly executions: ExecutionAggregate;
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
+  readonly largeTasks: LargeTasks;
   readonly largeWorkflows: LargeWorkflows;
   readonly largeLaunches: LargeLaunches;
   readonly slots: Slots;
@@ -78,12 +80,17 @@ export const workflowLimits = ({ registration }: Configuration): WorkflowLimits 
   closureBytes: registration.workflow_size_limit,
 });
 
+/** The most that tasks may ask for: what the attributes of project and domain say, or else the platform. */
+const registrationLimits =
+  (resourcesOf: ReturnType<typeof registrationResources>, { taskResources }: ReturnType<typeof platformOf>) =>
+  async (project: string, domain: string) =>
+    limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? taskResources });
+
 const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
   const { configuration, store, payloads, sessions, executions } = services;
   const platform = platformOf(configuration);
   const readLaunchPlan = (stream: Parameters<Sessions['read']>[1]) => sessions.read(launchPlanAggregate, stream);
   const definitions = registeredDefinitions({ log: store, payloads, readLaunchPlan });
-  const resourcesOf = registrationResources(attributes);
   const singleTask = async (task: CompiledTask) => {
     const context = { actor: '', commandId: randomUUID() };
     const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);
@@ -99,9 +106,9 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
     ...taskRoutes({
       sessions,
       projects,
+      largeTasks: services.largeTasks,
       taskTypes: configuration.registration.task_types,
-      limitsOf: async (project, domain) =>
-        limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? platform.taskResources }),
+      limitsOf: registrationLimits(registrationResources(attributes), platform),
     }),
     ...attributeRoutes({
       sessions,

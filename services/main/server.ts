@@ -11,6 +11,7 @@ import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
 import { openFoundation } from './foundation.js';
 import { largeLaunches } from './large-launches.js';
+import { largeTaskCompiler } from './large-tasks.js';
 import { largeWorkflowCompiler } from './large-workflows.js';
 import { assertPortIsFree } from './ports.js';
 import { openReactors } from './open-reactors.js';
@@ -86,11 +87,13 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
   const largeWorkflows = largeWorkflowCompiler({ ...source, limits: workflowLimits(configuration) });
+  const largeTasks = largeTaskCompiler(configuration.registration.task_types);
   const launches = largeLaunches();
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
+    largeTasks,
     largeWorkflows,
     largeLaunches: launches,
     slots,
@@ -110,7 +113,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: what takes calls first, what others stand on last.
   const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
-  const last = [largeWorkflows, launches, current, foundation];
+  const last = [largeTasks, largeWorkflows, launches, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,

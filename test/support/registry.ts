@@ -13,6 +13,7 @@ import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
 import type { Sessions } from '../../services/kernel/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
+import { largeTaskCompiler } from '../../services/main/large-tasks.js';
 import { openReference } from '../../services/main/reference.js';
 import { registerConfiguredProjects } from '../../services/project/configured.js';
 import { projectRoutes } from '../../services/project/rpc.js';
@@ -67,10 +68,11 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
     readLaunchPlan: (stream) => sessions.read(launchPlanAggregate, stream),
   });
   const limitsOf: TaskServices['limitsOf'] = () => Promise.resolve(options.taskLimits ?? {});
-  const taskServices = { taskTypes: options.taskTypes ?? {}, limitsOf };
+  const taskTypes = options.taskTypes ?? {};
+  const largeTasks = largeTaskCompiler(taskTypes);
   const routes: readonly Route[] = [
     ...projectRoutes({ sessions, domains: DOMAINS, build: { build: 'b', version: 'v', buildTime: 't' } }),
-    ...taskRoutes({ sessions, projects, ...taskServices }),
+    ...taskRoutes({ sessions, projects, largeTasks, taskTypes, limitsOf }),
     ...workflowRoutes({
       sessions,
       projects,

@@ -1,5 +1,4 @@
 import { fromBinary } from '@bufbuild/protobuf';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
 
 import {
   type WorkflowCreateRequest,
@@ -7,6 +6,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { descriptionProblem } from '../../compiler/description.js';
+import { fieldBytes } from '../../kernel/field-bytes.js';
 import type { Version } from '../../kernel/identifier.js';
 import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';
@@ -16,17 +16,8 @@ import { compiledFrom, type WorkflowLimits } from './compile.js';
 const ID = 1;
 
 /** The identifier alone of a request that may be large. */
-export const idIn = (request: Uint8Array): Identifier | undefined => {
-  const reader = new BinaryReader(request);
-  const parts: Uint8Array[] = [];
-  while (reader.pos < reader.len) {
-    const start = reader.pos;
-    const [field, wireType] = reader.tag();
-    reader.skip(wireType, field);
-    if (field === ID) parts.push(request.subarray(start, reader.pos));
-  }
-  return fromBinary(WorkflowCreateRequestSchema, Buffer.concat(parts)).id;
-};
+export const idIn = (request: Uint8Array): Identifier | undefined =>
+  fromBinary(WorkflowCreateRequestSchema, fieldBytes(request, ID)).id;
 
 /**
  * What a request registers under its id.

@@ -1,0 +1,85 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import {
+  type TaskCreateRequest,
+  TaskCreateRequestSchema,
+  type TaskSpec,
+} from '../../proto/gen/platformidl/admin/task_pb.js';
+import { type CompiledTask, CompiledTaskSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { collectedErrors } from '../compiler/compile-error.js';
+import { descriptionProblem } from '../compiler/description.js';
+import { compileTask } from '../compiler/task.js';
+import { type PlatformLimits, taskResourcesProblem } from '../compiler/task-resources.js';
+import { digestOf } from '../kernel/digest.js';
+import { fieldBytes } from '../kernel/field-bytes.js';
+import type { Version } from '../kernel/identifier.js';
+import { assertTimes, missing, RpcError } from '../kernel/rpc.js';
+import type { RegisterTask } from './commands.js';
+
+/** Where a task type may be registered; an empty part is any. */
+export type TaskTypeScope = { readonly project: string; readonly domain: string };
+
+/** Task types that only these scopes may register; others are free. */
+export type TaskTypes = Readonly<Record<string, readonly TaskTypeScope[]>>;
+
+/** What a registration is held against. */
+export type TaskRules = { readonly taskTypes: TaskTypes; readonly limits: PlatformLimits };
+
+const ID = 1;
+
+/** The identifier alone of a request that may be large. @throws {Error} when it is no request. */
+export const idIn = (request: Uint8Array): Identifier | undefined =>
+  fromBinary(TaskCreateRequestSchema, fieldBytes(request, ID)).id;
+
+const isAllowed = (taskTypes: TaskTypes, type: string, { project, domain }: Version): boolean => {
+  const scopes = Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
+  const admits = (scope: TaskTypeScope): boolean =>
+    scope.project === '' || (scope.project === project && (scope.domain === '' || scope.domain === domain));
+  return scopes === undefined || scopes.some(admits);
+};
+
+const assertTemplate = ({ metadata, interface: typed, target }: TaskTemplate): void => {
+  if (metadata === undefined) throw missing('metadata');
+  if (metadata.runtime?.version === '') throw missing('runtime version');
+  if (typed === undefined) throw missing('typed interface');
+  if (target.case === 'container' && target.value.image === '') throw missing('image');
+};
+
+const compile = (template: TaskTemplate): CompiledTask => {
+  const compiled = compileTask(template);
+  if ('task' in compiled) return compiled.task;
+  throw new RpcError('INVALID_ARGUMENT', `task failed compilation with ${collectedErrors(compiled.errors)}`);
+};
+
+/** The checks of a registration, in the order of the interface. */
+const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limits }: TaskRules): CompiledTask => {
+  if (spec?.template === undefined) throw missing('spec');
+  const template = { ...spec.template, id: create(IdentifierSchema, id) };
+  if (template.type === '') throw missing('type');
+  if (!isAllowed(taskTypes, template.type, id))
+    throw new RpcError('INVALID_ARGUMENT', `task type [${template.type}] must be whitelisted before use`);
+  assertTemplate(template);
+  const problem = taskResourcesProblem(template, limits) ?? descriptionProblem(spec.description);
+  if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);
+  return compile(template);
+};
+
+/**
+ * What a request registers under its id.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ */
+export const registrationOf = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
+  assertTimes(TaskCreateRequestSchema, request);
+  const { spec } = request;
+  const task = compiledFrom(id, spec, rules);
+  return {
+    id,
+    compiled: toBinary(CompiledTaskSchema, task),
+    digest: digestOf(CompiledTaskSchema, task),
+    taskType: task.template?.type ?? '',
+    description: spec?.description,
+  };
+};
