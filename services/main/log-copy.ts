@@ -55,7 +55,7 @@ const expectedOf = ([first]: readonly RecordedEvent[]): ExpectedRevision =>
   first === undefined || first.revision === 0n ? 'no-stream' : first.revision - 1n;
 
 const lastOf = async (log: EventLog): Promise<RecordedEvent | undefined> => {
-  for await (const page of log.readLogBackwards({ limit: 8 })) {
+  for await (const page of log.readLogBackwards()) {
     const last = page.find(isCopied);
     if (last) return last;
   }
@@ -85,12 +85,17 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   throw new CannotGoOn(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
 };
 
-/** Appends everything after a position, in order: several streams at once, and of each stream one after another. */
+/**
+ * Appends everything after a position, in order: several streams at once, and of each stream one after another.
+ *
+ * @returns the position of the last event that the other log has now.
+ */
 const copyAfter = async (
   { from, to, atOnce }: { readonly from: EventLog; readonly to: EventStore; readonly atOnce: number },
   after: bigint,
   onProgress: (position: bigint) => void,
-): Promise<void> => {
+): Promise<bigint> => {
+  let reached = after;
   const inFlight = new Map<StreamName, Promise<unknown>>();
   const land = async (): Promise<void> => {
     await Promise.all(inFlight.values());
@@ -101,23 +106,35 @@ const copyAfter = async (
     const appended = to.append(stream, expectedOf(events), events);
     appended.catch(() => undefined); // heard where it is awaited
     inFlight.set(stream, appended);
-    onProgress(events.at(-1)?.position ?? after);
+    reached = events.at(-1)?.position ?? reached;
+    onProgress(reached);
   }
   await land();
+  return reached;
+};
+
+type Verifying = {
+  readonly from: EventLog;
+  readonly to: EventLog;
+  /** The position that was copied up to; what was recorded after it is not missed. */
+  readonly upTo: bigint;
 };
 
 /**
  * Reads both logs beside each other.
  *
  * @returns how many events are the same.
- * @throws {CannotGoOn} at the first that is not.
+ * @throws {CannotGoOn} at the first that is not, or that is missing.
  */
-const verify = async (from: EventLog, to: EventLog, onProgress: (position: bigint) => void): Promise<number> => {
+const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigint) => void): Promise<number> => {
   const copies = eventsAfter(to, 0n);
   let count = 0;
   for await (const original of eventsAfter(from, 0n)) {
     const next = await copies.next();
-    if (next.done === true) return count; // recorded since the copy
+    if (next.done === true) {
+      if (original.position > upTo) return count;
+      throw new CannotGoOn(`the copy is not whole: it lacks ${nameOf(original)}`);
+    }
     const copy = next.value;
     if (!isSame(original, copy))
       throw new CannotGoOn(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
@@ -176,9 +193,9 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   try {
     const after = await resumeAfter(from, to);
     // Only the embedded log keeps the order of what it is sent together.
-    await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying.show);
+    const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying.show);
     copying.stop();
-    const events = await verify(from, to, verifying.show);
+    const events = await verify({ from, to, upTo }, verifying.show);
     verifying.stop();
     const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
     const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, seconds };

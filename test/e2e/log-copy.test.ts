@@ -10,6 +10,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/contr
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
@@ -34,6 +35,40 @@ const reading = async (directory: string): Promise<{ logId: string; events: stri
     await log.close();
   }
 };
+
+const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
+
+/** An event as large as its data; the same number makes the same event. */
+const numbered = (n: number, dataBytes: number) => ({
+  id: Buffer.from(n.toString(16).padStart(32, '0'), 'hex'),
+  type: 'Counted',
+  data: Buffer.alloc(dataBytes, n),
+  metadata,
+});
+
+/** A log of its own, with as many events in a number of streams. */
+const filled = async (directory: string, count: number, dataBytes: (n: number) => number): Promise<string> => {
+  mkdirSync(directory);
+  const log = await sqliteEventStore({ directory });
+  await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      log.append(`counted-${n % 500}` as never, 'any', [numbered(n, dataBytes(n))]),
+    ),
+  );
+  await log.close();
+  return directory;
+};
+
+/** A control plane on the log that is in its data directory, wherever the others have theirs. */
+const serveEmbedded = (data: string): Promise<ServerProcess> =>
+  startServerProcess({
+    data,
+    args: ['--event-store', 'embedded:'],
+    env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
+  });
+
+/** What is as large as an append may be. */
+const MOST_DATA = 1_000_000 - 16 - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'flightlog-copy-'));
@@ -74,28 +109,14 @@ describe('copying a log', () => {
 
   it('serves the copy as the original was served', async () => {
     await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', place('served')]);
-    const again = await startControlPlane({}, place('served'));
-    expect(again.server().ready.executions).toBe(plane.server().ready.executions + 20);
-    await again.close();
+    const again = await serveEmbedded(place('served'));
+    expect(again.ready.executions).toBe(plane.server().ready.executions + 20);
+    await again.stop();
   });
 
   it('goes on where it was killed', async () => {
     const to = place('killed');
-    const large = place('large');
-    mkdirSync(large);
-    const log = await sqliteEventStore({ directory: large });
-    const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
-    const event = (n: number) => ({
-      id: Buffer.from(n.toString(16).padStart(32, '0'), 'hex'),
-      type: 'Counted',
-      data: Buffer.alloc(2_000, n),
-      metadata,
-    });
-    await Promise.all(
-      Array.from({ length: 20_000 }, (_, n) => log.append(`counted-${n % 500}` as never, 'any', [event(n)])),
-    );
-    await log.close();
-
+    const large = await filled(place('large'), 20_000, () => 2_000);
     const copying = flightlog(['log', 'copy', '--from', large, '--to', to]);
     await until(
       () => headOf(to),
@@ -111,14 +132,72 @@ describe('copying a log', () => {
     expect((await reading(to)).events).toEqual((await reading(large)).events);
   });
 
+  it('goes on wherever it was killed, and wherever the event store was, to one and back', async () => {
+    const large = await filled(place('interrupted'), 3_000, (n) => 200 + (n % 7) * 1_000);
+    const target = await startLogServer(place('interrupted-server'));
+    const url = `esdb://${target.address}?tls=false`;
+    const way = [
+      { args: ['log', 'copy', '--from', large, '--to', url], to: place('interrupted-server') },
+      { args: ['log', 'copy', '--from', url, '--to', place('interrupted-back')], to: place('interrupted-back') },
+    ];
+    for (const { args, to } of way) {
+      for (const part of [0.2, 0.5, 0.8]) {
+        const copying = flightlog(args);
+        await until(
+          () => headOf(to),
+          (head) => head > BigInt(Math.floor(3_000 * part)) || copying.child.exitCode !== null,
+        );
+        copying.child.kill('SIGKILL');
+        await copying.ended;
+        await target.restart();
+      }
+      const { code, stdout, stderr } = await copy(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ events: 3_000 });
+      expect((await reading(to)).events).toEqual((await reading(large)).events);
+    }
+    await target.stop();
+  }, 300_000);
+
+  it('takes events as large as they may be, one by one', async () => {
+    const large = await filled(place('largest'), 5, () => MOST_DATA);
+    const other = await filled(place('foreign'), 3, () => 10);
+    const target = await startLogServer(place('largest-server'));
+    const url = `esdb://${target.address}?tls=false`;
+    for (const to of [url, place('largest-copy')])
+      expect(await copy(['log', 'copy', '--from', large, '--to', to])).toMatchObject({ code: 0, stderr: '' });
+    for (const to of [place('largest-server'), place('largest-copy')])
+      expect((await reading(to)).events).toEqual((await reading(large)).events);
+    const refused = await copy(['log', 'copy', '--from', other, '--to', url]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not a copy of this one/u) as string });
+    await target.stop();
+  }, 300_000);
+
+  it('copies what was there while the log that is copied grows', async () => {
+    const growing = await filled(place('growing'), 2_000, () => 500);
+    const log = await sqliteEventStore({ directory: growing });
+    const state = { isCopying: true };
+    const to = place('grown');
+    const copying = copy(['log', 'copy', '--from', growing, '--to', to]).finally(() => (state.isCopying = false));
+    for (let n = 2_000; state.isCopying; n++) await log.append('growing-1' as never, 'any', [numbered(n, 500)]);
+    expect(await copying).toMatchObject({ code: 0, stderr: '' });
+    await log.close();
+    const copied = (await reading(to)).events;
+    expect(copied.length).toBeGreaterThanOrEqual(2_000);
+    expect(copied).toEqual((await reading(growing)).events.slice(0, copied.length));
+    const rest = await copy(['log', 'copy', '--from', growing, '--to', to]);
+    expect(rest.code).toBe(0);
+    expect((await reading(to)).events).toEqual((await reading(growing)).events);
+  }, 300_000);
+
   it.each([
     ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /onto itself/u],
     ['from where there is no log', () => [place('nothing'), place('x')], /no data directory/u],
     ['into a log of something else', () => [place('back'), place('other')], /not a copy of this one/u],
   ] as const)('is refused %s', async (_, places, text) => {
     if (places()[1] === place('other')) {
-      const other = await startControlPlane({}, place('other'));
-      await other.server().stop();
+      const other = await serveEmbedded(place('other'));
+      await other.stop();
     }
     const [from = '', to = ''] = places();
     const { code, stderr } = await copy(['log', 'copy', '--from', from, '--to', to]);
