@@ -6,7 +6,7 @@ const kind = (name: string, testTimeout: number, setupFiles: readonly string[] =
     name,
     include: [`dist/test/${name}/**/*.test.js`],
     testTimeout,
-    hookTimeout: Math.max(testTimeout, 30_000),
+    hookTimeout: Math.max(2.5 * testTimeout, 30_000), // stories begin with many requests
     setupFiles: [...setupFiles],
   },
 });

@@ -91,3 +91,28 @@ describe('a control plane whose log somebody else has had their hands in', () =>
     expect(server.child.exitCode).toBe(null);
   });
 });
+
+describe('payloads in files', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-files-'));
+  let log: LogServer;
+
+  beforeAll(async () => {
+    log = await startLogServer(join(directory, 'log'));
+  });
+  afterAll(async () => {
+    await log.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const saidAtStart = async (name: string, eventStore: string): Promise<string> => {
+    const server = await startServerProcess({ data: join(directory, name), args: ['--event-store', eventStore] });
+    await server.stop();
+    return server.log();
+  };
+
+  it('are said to be out of reach of other processes on the log, at the start and nowhere else', async () => {
+    const text = /payloads are in the data directory: processes that do not share it .* need --payload-store/u;
+    expect(await saidAtStart('shared', `esdb://${log.address}?tls=false`)).toMatch(text);
+    expect(await saidAtStart('alone', 'embedded:')).not.toMatch(text);
+  });
+});

@@ -9,6 +9,12 @@ import { type LogServer, startLogServer } from './log-server.js';
  */
 const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
 
+/**
+ * Whether a test cannot say anything where the logs are in an event store, because what it does is done to the writer of
+ * the embedded log.
+ */
+export const isWithoutWriter = isOnEventstore;
+
 type TestLog = { readonly directory: string; readonly server: Promise<LogServer>; url?: string };
 
 const logs = new Map<string, TestLog>();
