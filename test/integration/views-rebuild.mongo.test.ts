@@ -1,0 +1,70 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { flightlog } from '../support/command.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { startServerProcess } from '../support/server-process.js';
+
+const PROJECTS = ['one', 'two', 'three'];
+
+const register = async (http: string, id: string): Promise<void> => {
+  const body = JSON.stringify({ project: { id, name: `the ${id}` } });
+  const { status } = await fetch(`${http}/api/v1/projects`, { method: 'POST', body });
+  expect(status).toBe(200);
+};
+
+const projectsAt = async (http: string): Promise<readonly string[]> => {
+  const { projects } = (await (await fetch(`${http}/api/v1/projects`)).json()) as {
+    readonly projects: readonly { readonly id: string }[];
+  };
+  return projects.map(({ id }) => id).sort();
+};
+
+describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
+  const location = newMongoLocation();
+  const args = ['--read-store', location.url];
+  const data = mkdtempSync(join(tmpdir(), 'flightlog-rebuild-'));
+  beforeAll(async () => {
+    const server = await startServerProcess({ data, args });
+    for (const id of PROJECTS) await register(server.ready.http, id);
+    expect(await server.stop()).toBe(0);
+  }, 120_000);
+  afterAll(() => dropDatabase(location));
+
+  it('are built again by the command line, from what is there and from nothing', async () => {
+    for (const isEmpty of [false, true]) {
+      if (isEmpty) await dropDatabase(location);
+      const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ position: 3, events: 3, verifiedStreams: 3 });
+    }
+    const server = await startServerProcess({ data, args });
+    expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS].sort());
+    expect(await server.stop()).toBe(0);
+  }, 180_000);
+
+  it('are built again beside a server that goes on, which then shows what was built', async () => {
+    const server = await startServerProcess({ data, args });
+    const { code, stdout } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ position: 3, verifiedStreams: 3 });
+    await register(server.ready.http, 'four');
+    expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS, 'four'].sort());
+    expect(await server.stop()).toBe(0);
+  }, 180_000);
+
+  it('of another log are refused by a server, and replaced by the command line alone', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'flightlog-rebuild-'));
+    const first = await startServerProcess({ data: other });
+    await register(first.ready.http, 'five');
+    expect(await first.stop()).toBe(0);
+    await expect(startServerProcess({ data: other, args })).rejects.toThrow('has the views of another log');
+    const { code, stdout } = await flightlog(['views', 'rebuild', '--data', other, ...args]).ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ position: 1, verifiedStreams: 1 });
+    const server = await startServerProcess({ data: other, args });
+    expect(await projectsAt(server.ready.http)).toEqual(['five']);
+    expect(await server.stop()).toBe(0);
+  }, 180_000);
+});
