@@ -16,6 +16,8 @@ export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> &
   readonly partitions?: readonly Partition[];
   /** Called when what the store has is of another log, and the views start over. */
   readonly onStartOver?: (why: string) => void;
+  /** Called when a write was refused, since somebody else has moved a checkpoint. */
+  readonly onRefused?: () => void;
 };
 
 /** Views that are kept up with the log. */
@@ -59,6 +61,7 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
 
 /** Whoever has moved a checkpoint has read the same log, and no more of it than there is. */
 const assertOurs = async (options: RunnerOptions): Promise<void> => {
+  options.onRefused?.();
   const why = await whyStartOver(options);
   if (why !== undefined) throw new CheckpointMoved(`somebody else has moved the checkpoint, and ${why}`);
 };

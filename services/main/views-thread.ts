@@ -17,12 +17,16 @@ export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly sourc
 /** What the thread that keeps them is started with: whether it shares them with other processes besides. */
 export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
 
-/** What it says: how far it has come, what its share is, why the views start over, or cannot be written now. */
+/**
+ * What it says: how far it has come, what its share is, why the views start over, that a write was refused, or why they
+ * cannot be written now.
+ */
 export type ViewsThreadMessage =
   | Progress
   | { readonly partitions: readonly string[] }
   | { readonly unshared: string }
   | { readonly startOver: string }
+  | { readonly refused: true }
   | { readonly unavailable: string; readonly times: number };
 
 /** Longer would save little more, and be felt by who reads what was just written. */
@@ -51,6 +55,7 @@ const projections = await runProjections({
   breathe: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
+  onRefused: () => say({ refused: true }),
   onUnavailable: async ({ message }, times) => {
     say({ unavailable: message, times });
     await setTimeout(Math.min(100 * 2 ** times, MAX_PAUSE_MS));

@@ -48,6 +48,10 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
       logger.warn(`${message.startOver}: they are folded from the log again`);
       return;
     }
+    if ('refused' in message) {
+      logger.debug('somebody else has moved a checkpoint of the views: what was in hand here is not written');
+      return;
+    }
     if ('unavailable' in message) {
       trouble = message.unavailable;
       // The first time, and then less and less often.
