@@ -1,0 +1,130 @@
+import { expect } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { runEngine } from '../../services/engine/engine.js';
+import type { EngineSummary } from '../../services/engine/options.js';
+import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { register } from './control-plane.js';
+import { withNeeds } from './fixtures.js';
+import { type GrpcClient, grpcClient } from './grpc-client.js';
+import { helloRequest } from './hello.js';
+import { modelOf } from './independent-model.js';
+import { timesInLog, watchRecorded } from './recorded-events.js';
+import { type Parts, startParts } from './roles.js';
+import { overGrpc, type Transport } from './transports.js';
+import { until } from './until.js';
+import { viewDifferences } from './view-check.js';
+
+/** Small: what is killed and comes back is what takes the time. */
+const RATE = 40;
+const ENDED = new Set([4, 6, 7, 8]);
+
+/** How the processes are set up. */
+export type Setting = {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Waits until what leaves the control plane has left it, and holds it against the log. */
+  readonly settled?: (parts: Parts, head: bigint) => Promise<void>;
+};
+
+/** A control plane of five processes and their log, an engine that runs what is launched, and what they were told. */
+export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
+  const { watch, hashes: recorded } = watchRecorded();
+  const created = new Set<string>();
+  const stopping = new AbortController();
+  let parts: Parts;
+  let apis: readonly Transport[] = [];
+  let engine: Promise<EngineSummary> = Promise.reject(new Error('no engine was started'));
+  engine.catch(() => undefined);
+  let launches = 0;
+
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+  const run = (untilIdle: boolean, signal: AbortSignal): Promise<EngineSummary> =>
+    runEngine(
+      {
+        endpoint: parts.part('api-1').server().ready.grpc,
+        concurrency: 16,
+        rate: RATE,
+        failureProbability: 0.05,
+        seed: 'roles',
+        gates: 'auto',
+        untilIdle,
+      },
+      { signal, logger, watch },
+    );
+
+  /** Launches through both by turns; what the caller was told is remembered. */
+  const launch = async (): Promise<void> => {
+    const turn = launches++;
+    const name = `killed-${turn}`;
+    const { code } = await apis[turn % 2]!.refused(AdminService.method.createExecution, helloRequest(name));
+    if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+  };
+
+  return {
+    parts: () => parts,
+    settled,
+    recorded,
+    created,
+    launchSome: () => Promise.all(Array.from({ length: 6 }, launch)),
+    /** Waits until the engine is told of so many more events. */
+    progress: async (events = 10): Promise<void> => {
+      const wanted = recorded.size + events;
+      await until(
+        async () => {
+          if (launches < created.size + 200) await launch();
+          return recorded.size;
+        },
+        (size) => size >= wanted,
+      );
+    },
+    start: async (): Promise<void> => {
+      const verbose = [...args, '--log-level', 'debug'];
+      parts = await startParts(['api', 'api', 'projector', 'projector', 'reactor'], { env, args: verbose });
+      apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
+      await register(apis[0]!, withNeeds('01-hello'));
+      engine = run(false, stopping.signal);
+    },
+    finish: async (): Promise<EngineSummary> => {
+      stopping.abort();
+      await engine.catch(() => undefined);
+      return run(true, new AbortController().signal);
+    },
+    close: async (): Promise<void> => {
+      stopping.abort();
+      await engine.catch(() => undefined);
+      for (const api of apis) api.close();
+      await parts.close();
+    },
+  };
+};
+
+/** Processes under load. */
+export type Load = ReturnType<typeof underLoad>;
+
+/** Expects that everything acknowledged is in the log once, and that the views of each API process are what the log says. */
+export const expectNothingLost = async ({ parts, recorded, created, settled }: Load): Promise<string> => {
+  const { directory, logDirectory, part } = parts();
+  const log = await sqliteLogReader({ directory: logDirectory });
+  const payloads = filePayloadStore({ directory: `${directory}/data` });
+  const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
+  const times = await timesInLog(log, read);
+  expect([...times.values()].filter((count) => count !== 1)).toEqual([]);
+  expect([...recorded].filter((hash) => !times.has(hash))).toEqual([]);
+
+  const model = await modelOf(log, read);
+  expect([...created].filter((name) => !model.has(name))).toEqual([]);
+  expect([...model].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name)).toEqual([]);
+  const head = await log.head();
+  await log.close();
+  await settled?.(parts(), head);
+  for (const name of ['api-1', 'api-2']) {
+    const client: GrpcClient = grpcClient(part(name).server().ready.grpc);
+    const seen = (): Promise<readonly string[]> => viewDifferences(client, model);
+    expect(await until(seen, (differences) => differences.length === 0)).toEqual([]);
+    client.close();
+  }
+  return `${recorded.size} events acknowledged, ${model.size} executions`;
+};
