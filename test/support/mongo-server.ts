@@ -58,6 +58,10 @@ export const dropTestDatabases = async (): Promise<void> => {
 /** Removes the database of a test. */
 export const dropDatabase = async ({ url, database }: MongoLocation): Promise<void> => {
   const client = new MongoClient(url);
-  await client.db(database).dropDatabase();
+  const db = client.db(database);
+  // A process that a test has killed may have left a transaction open, which a removal would wait for.
+  const writers = await db.collection('writers').find().toArray();
+  if (writers.length > 0) await db.admin().command({ killSessions: writers.map(({ _id: id }) => ({ id })) });
+  await db.dropDatabase();
   await client.close();
 };
