@@ -7,7 +7,7 @@ import type { Version } from '../kernel/identifier.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { RegisterTask } from '../task/commands.js';
 import type { LargeTasks } from '../task/ports.js';
-import { idIn, type TaskTypes } from '../task/registration.js';
+import { idIn, type TaskTypes } from '../task/registration/task.js';
 import { threadCaller } from './thread-caller.js';
 import { waitingBytes } from './waiting-bytes.js';
 

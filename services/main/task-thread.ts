@@ -3,7 +3,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import { DescriptionEntitySchema } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
 import { decode } from '../gateway/decode.js';
-import { registrationOf, type TaskTypes } from '../task/registration.js';
+import { registrationOf, type TaskTypes } from '../task/registration/task.js';
 import type { LargeTask, LargeTaskRegistration } from './large-tasks.js';
 import { answerTo, type Asked } from './thread-caller.js';
 

@@ -1,8 +1,8 @@
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
-import type { PlatformLimits } from '../compiler/task-resources.js';
 import type { Version } from '../kernel/identifier.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { RegisterTask } from './commands.js';
+import type { TaskRules } from './registration/task.js';
 
 /** The projects, as far as a registration asks. */
 export interface Projects {
@@ -21,5 +21,5 @@ export interface LargeTasks {
   /**
    * @throws {RpcError} what is wrong with the task; RESOURCE_EXHAUSTED when too many wait to be compiled.
    */
-  registrationOf(id: Version, request: Uint8Array, limits: PlatformLimits): Promise<RegisterTask>;
+  registrationOf(id: Version, request: Uint8Array, limits: TaskRules['limits']): Promise<RegisterTask>;
 }

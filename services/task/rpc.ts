@@ -12,7 +12,7 @@ import type { RegisterTask } from './commands.js';
 import { taskAggregate, type TaskRefusal } from './decider.js';
 import { taskStream } from './events.js';
 import type { LargeTasks, Projects } from './ports.js';
-import { registrationOf, type TaskRules, type TaskTypes } from './registration.js';
+import { registrationOf, type TaskRules, type TaskTypes } from './registration/task.js';
 
 export type TaskServices = {
   readonly sessions: Sessions;

@@ -4,19 +4,19 @@ import {
   type TaskCreateRequest,
   TaskCreateRequestSchema,
   type TaskSpec,
-} from '../../proto/gen/platformidl/admin/task_pb.js';
-import { type CompiledTask, CompiledTaskSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
-import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
-import type { TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
-import { collectedErrors } from '../compiler/compile-error.js';
-import { descriptionProblem } from '../compiler/description.js';
-import { compileTask } from '../compiler/task.js';
-import { type PlatformLimits, taskResourcesProblem } from '../compiler/task-resources.js';
-import { digestOf } from '../kernel/digest.js';
-import { fieldBytes } from '../kernel/field-bytes.js';
-import type { Version } from '../kernel/identifier.js';
-import { assertTimes, missing, RpcError } from '../kernel/rpc.js';
-import type { RegisterTask } from './commands.js';
+} from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { type CompiledTask, CompiledTaskSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { type Identifier, IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { TaskTemplate } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { collectedErrors } from '../../compiler/compile-error.js';
+import { descriptionProblem } from '../../compiler/description.js';
+import { compileTask } from '../../compiler/task.js';
+import { type PlatformLimits, taskResourcesProblem } from '../../compiler/task-resources.js';
+import { digestOf } from '../../kernel/digest.js';
+import { fieldBytes } from '../../kernel/field-bytes.js';
+import type { Version } from '../../kernel/identifier.js';
+import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
+import type { RegisterTask } from '../commands.js';
 
 /** Where a task type may be registered; an empty part is any. */
 export type TaskTypeScope = { readonly project: string; readonly domain: string };
