@@ -43,8 +43,8 @@ const refusals: Readonly<Record<AttributesRefusal['kind'], (project: string) => 
 const record = async ({ sessions }: AttributeServices, command: AttributesCommand, call: Call): Promise<void> => {
   const { project } = command.scope;
   const outcome = await sessions.handle(attributesAggregate, attributesStream(project), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](project);
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](project);
 };
 
 /** What the three update requests have in common; parts that one of them lacks are empty. */

@@ -29,8 +29,8 @@ const record = async (
 ): Promise<void> => {
   const { id } = command;
   const outcome = await sessions.handle(aggregate, executionStream(id), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
 };
 
 export const terminateExecution = async (

@@ -207,7 +207,8 @@ export const createExecution = async (
   const slot = await slotFor(services, target, id);
   const command = { type: 'CreateExecution', id, created, ...(slot && { attempt: slot.attempt }) } as const;
   const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
-  if (outcome.kind === 'refused') await slot?.release();
-  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
-  return answer(id, call, outcome.position);
+  const answered = answer(id, call, outcome.position);
+  if (outcome.kind === 'accepted') return answered;
+  await slot?.release();
+  throw refusalError(outcome.refusal, { id });
 };

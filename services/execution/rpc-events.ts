@@ -40,8 +40,8 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
     const isChildKnown = child === undefined || (await isThere(log, child));
     const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
     const outcome = await sessions.handle(aggregate, executionStream(id), command, contextOf(call));
-    if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId });
     call.answeredAt(outcome.position);
+    if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId });
     return EMPTY;
   };
   return bytesRoute(method, handle);

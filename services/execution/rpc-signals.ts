@@ -57,8 +57,8 @@ const signalIdOf = (sent: SignalIdentifier | undefined): SignalId => {
 const record = async (services: SignalServices, command: CreateSignal | SetSignal, call: Call): Promise<void> => {
   const { sessions, aggregate } = services;
   const outcome = await sessions.handle(aggregate, executionStream(command.id), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id: command.id });
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id: command.id });
 };
 
 const typeOf = (type: LiteralType | undefined): LiteralType => {

@@ -17,11 +17,12 @@ export type CommandContext = {
 
 /**
  * The answer to a command. It is given only when everything that it rests on is durable. Its position may be that of a
- * later event that was recorded with it.
+ * later event that was recorded with it. A refusal has
+ * that of what it rests on, which may have been recorded with it; 0n where there is nothing.
  */
 export type Outcome<Refusal> =
   | { readonly kind: 'accepted'; readonly revision: bigint; readonly position: bigint }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly position: bigint };
 
 /** What a stream has come to. */
 export type Folded<State> = {

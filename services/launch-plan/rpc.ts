@@ -40,8 +40,8 @@ const refusals: Readonly<Record<LaunchPlanRefusal['kind'], (id: Version) => RpcE
 const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanCommand, call: Call): Promise<void> => {
   const { id } = command;
   const outcome = await sessions.handle(launchPlanAggregate, launchPlanStream(id), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
 };
 
 /** The workflow comes first, as clients of the interface know it. */

@@ -47,8 +47,8 @@ const update = async (services: NamedEntityServices, request: NamedEntityUpdateR
   const command = await commandOf(services, request);
   const stream = namedEntityStream(command.entity);
   const outcome = await services.sessions.handle(namedEntityAggregate, stream, command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind]();
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind]();
 };
 
 export const namedEntityRoutes = (services: NamedEntityServices): readonly Route[] => [

@@ -62,8 +62,8 @@ const refusals: Readonly<Record<ProjectRefusal['kind'], (id: string) => RpcError
 const record = async ({ sessions }: ProjectServices, command: ProjectCommand, call: Call): Promise<void> => {
   const { id } = command.project;
   const outcome = await sessions.handle(projectAggregate, projectStream(id), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
 };
 
 const register = async (services: ProjectServices, project: Project | undefined, call: Call): Promise<void> => {

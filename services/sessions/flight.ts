@@ -142,7 +142,9 @@ export const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void>
 
 /** Answers a command as it was decided. */
 export const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
-  turn.resolve(refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal });
+  turn.resolve(
+    refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal, position: at.position },
+  );
 
 /** Answers once everything that the answer rests on is durable; at once when nothing is on its way. */
 export const answerWhenDurable = <S, C, E, R>(

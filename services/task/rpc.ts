@@ -46,8 +46,8 @@ const createTask = async (
   if (barred !== undefined) throw barred;
   const command = await read(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });
   const outcome = await sessions.handle(taskAggregate, taskStream(id), command, contextOf(call));
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   return id;
 };
 

@@ -82,8 +82,8 @@ const createWorkflow = async (
   const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));
   answered.set(hash, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
   return id;
 };
 

@@ -128,8 +128,10 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
     const before = await plane.head();
     const deck = nodeReport(id, 'n0', { phase: NodePhase.RUNNING, deckUri: 's3://decks/n0', occurredAt: second(30) });
-    expect((await transport.refused(method.createNodeEvent, deck)).code).toBe('ALREADY_EXISTS');
+    const { code, position } = await transport.refused(method.createNodeEvent, deck);
+    expect(code).toBe('ALREADY_EXISTS');
     expect(await plane.head()).toBeGreaterThan(before);
+    expect(position?.split('.').at(-1)).toBe(String(await plane.head()));
     const { closure } = await transport.call(method.getNodeExecution, { id: { executionId: id, nodeId: 'n0' } });
     expect(closure).toMatchObject({ deckUri: 's3://decks/n0', phase: NodePhase.RUNNING });
   });
