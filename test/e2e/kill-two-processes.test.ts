@@ -3,20 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { runEngine } from '../../services/engine/engine.js';
 import type { EngineOptions, EngineSummary } from '../../services/engine/options.js';
-import { positionTokens } from '../../services/gateway/position-token.js';
 import { bytesOf } from '../../services/kernel/payload-store.js';
 import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { register } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
-import { grpcClient } from '../support/grpc-client.js';
 import { helloRequest } from '../support/hello.js';
 import { modelOf } from '../support/independent-model.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { timesInLog, watchRecorded } from '../support/recorded-events.js';
 import { type Member, startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
 import { until } from '../support/until.js';
-import { viewDifferences } from '../support/view-check.js';
+import { differencesAt } from '../support/view-check.js';
 
 /** How often something is killed or cut under load; a longer run by this variable. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 10);
@@ -26,7 +24,6 @@ const LIMIT_MS = 120_000 + KILLS * 20_000;
 const LAUNCHES = 24;
 const ENDED = new Set([4, 6, 7, 8]);
 const FOLDERS = ['01-hello', '02-diamond', '03-branches', '04-nested', '11-failures'];
-const LIST_PROJECTS = '/flyteidl.service.AdminService/ListProjects';
 const { method } = AdminService;
 
 describe('two control planes and their log, any of which is killed under load', () => {
@@ -155,18 +152,7 @@ describe('two control planes and their log, any of which is killed under load', 
       const head = await log.head();
       await log.close();
       for (const member of two.members) {
-        const { ready } = member.server();
-        const client = grpcClient(ready.grpc);
-        const position = positionTokens(ready.logId).format(head);
-        const seen = async (): Promise<string> => {
-          const { code, message } = await client.raw(LIST_PROJECTS, new Uint8Array(), {
-            'flightlog-min-position': position,
-          });
-          return `${code} ${message}`;
-        };
-        await until(seen, (answer) => answer.startsWith('OK'));
-        expect(await viewDifferences(client, model)).toEqual([]);
-        client.close();
+        expect(await differencesAt(member.server().ready, head, model)).toEqual([]);
       }
       process.stdout.write(`${recorded.size} events acknowledged, ${model.size} executions, ${KILLS} kills and cuts\n`);
     },

@@ -7,8 +7,10 @@ export type Proxy = {
   readonly address: string;
   /** Breaks every connection. */
   readonly cut: () => void;
-  /** Lets nothing more through from the server, and keeps the connections. */
+  /** Lets nothing more through from the server on the connections that there are, and keeps them. */
   readonly stallAnswers: () => void;
+  /** Lets through what was kept back since, in its order. */
+  readonly resumeAnswers: () => void;
   /** Breaks every connection and takes no new ones, until it is opened again. */
   readonly shut: () => void;
   readonly open: () => void;
@@ -51,6 +53,9 @@ export const startProxy = async (target: string | (() => string)): Promise<Proxy
     cut,
     stallAnswers: () => {
       for (const [near, far] of pairs) far.unpipe(near);
+    },
+    resumeAnswers: () => {
+      for (const [near, far] of pairs) far.unpipe(near).pipe(near);
     },
     shut: () => {
       isShut = true;

@@ -2,9 +2,11 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import type { WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { positionTokens } from '../../services/gateway/position-token.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import type { GrpcClient } from './grpc-client.js';
+import { type GrpcClient, grpcClient } from './grpc-client.js';
 import { type ModelExecution, type ModelNode, type ModelTask, taskKey } from './independent-model.js';
+import { until } from './until.js';
 
 const PAGE = 10_000;
 const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
@@ -83,6 +85,28 @@ export const differences = (name: string, model: ModelExecution, seen: ModelExec
   return pairs
     .filter(([, expected, actual]) => text(expected) !== text(actual))
     .map(([what, expected, actual]) => `${name} ${what}: the log says ${text(expected)}, the view ${text(actual)}`);
+};
+
+const LIST_PROJECTS = '/flyteidl.service.AdminService/ListProjects';
+
+/** Waits until the views of a server have seen the log up to a position, and holds them against the model of it. */
+export const differencesAt = async (
+  { grpc, logId }: { readonly grpc: string; readonly logId: string },
+  head: bigint,
+  model: ReadonlyMap<string, ModelExecution>,
+): Promise<readonly string[]> => {
+  const client = grpcClient(grpc);
+  const position = { 'flightlog-min-position': positionTokens(logId).format(head) };
+  const seen = async (): Promise<string> => {
+    const { code, message } = await client.raw(LIST_PROJECTS, new Uint8Array(), position);
+    return `${code} ${message}`;
+  };
+  try {
+    await until(seen, (answer) => answer.startsWith('OK'));
+    return await viewDifferences(client, model);
+  } finally {
+    client.close();
+  }
 };
 
 /** Holds every execution's views against the model of the log; answers what differs. */

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  NodeExecution_Phase as Node,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { bytesOf } from '../../services/kernel/payload-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { readiness, untilCheck } from '../support/health.js';
+import { helloRequest, launchHello } from '../support/hello.js';
+import { modelOf } from '../support/independent-model.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+import { timesInLog } from '../support/recorded-events.js';
+import { nodeReport, workflowReport } from '../support/reports.js';
+import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
+import { until } from '../support/until.js';
+import { differencesAt } from '../support/view-check.js';
+
+const { method } = AdminService;
+
+let two: TwoProcesses;
+/** The way of the first to the log; the second has none that could be harmed. */
+let way: Proxy | undefined;
+const launched = new Set<string>();
+let reports = 0;
+
+const http = (): string => two.members[0].server().ready.http;
+
+/** One execution from its launch to its end, told to the second. */
+const writeOne = async (): Promise<void> => {
+  const api = two.members[1].api();
+  const name = `beside-${launched.size}`;
+  const id = await launchHello(api, name);
+  launched.add(`flytesnacks/development/${name}`);
+  await api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+  for (const phase of [Node.QUEUED, Node.RUNNING, Node.SUCCEEDED])
+    await api.call(method.createNodeEvent, nodeReport(id, 'n0', { phase }));
+  await api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED }));
+  reports += 5;
+};
+
+/** Goes on writing beside some work, until it is done. */
+const whileWriting = async (work: () => Promise<void>): Promise<void> => {
+  const done = new AbortController();
+  const writing = (async () => {
+    while (!done.signal.aborted) await writeOne();
+  })();
+  await work().finally(() => done.abort());
+  await writing;
+};
+
+/** Launches through the first; one that does not know what came of it asks again, as clients do. */
+const launchThroughFirst = async (name: string): Promise<void> => {
+  await until(
+    () => two.members[0].api().refused(method.createExecution, helloRequest(name)),
+    ({ code }) => code === 'OK' || code === 'ALREADY_EXISTS',
+  );
+  launched.add(`flytesnacks/development/${name}`);
+};
+
+const expectBehind = async (check: string, state: string): Promise<void> => {
+  const { ready, checks } = await untilCheck(http(), check, state);
+  expect(ready).toBe(false);
+  expect(checks['log']?.lagMs).toBeGreaterThan(1_000);
+  expect(checks[check]?.why).toMatch(/behind the log/u);
+  expect((await fetch(`${http()}/healthz`)).status).toBe(200);
+};
+
+/** The log has what was acknowledged once, and the views of both are what it says. */
+const expectNothingLost = async (): Promise<void> => {
+  const log = await sqliteLogReader({ directory: two.directory });
+  const payloads = filePayloadStore({ directory: two.directory });
+  const read = (content: Parameters<typeof bytesOf>[0]) => bytesOf(content, payloads);
+  const times = await timesInLog(log, read);
+  expect([...times.values()]).toEqual(Array.from({ length: reports }, () => 1));
+  const model = await modelOf(log, read);
+  expect(new Set(model.keys())).toEqual(launched);
+  const head = await log.head();
+  await log.close();
+  for (const member of two.members) expect(await differencesAt(member.server().ready, head, model)).toEqual([]);
+};
+
+beforeAll(async () => {
+  two = await startTwoProcesses({
+    way: async (address) => {
+      if (way !== undefined) return address;
+      way = await startProxy(address);
+      return way.address;
+    },
+  });
+  await register(two.members[0].api(), withNeeds('01-hello'));
+  await untilCheck(http(), 'log', 'well');
+});
+afterAll(async () => {
+  await two.close();
+  await way?.close();
+});
+
+describe('a control plane that hears nothing more of its log, while another goes on', () => {
+  it('says that it gets no calls and what is behind, and has lost nothing once it hears again', async () => {
+    await whileWriting(async () => {
+      way!.stallAnswers();
+      const launching = launchThroughFirst('asked-while-deaf');
+      await expectBehind('log', 'down');
+      way!.resumeAnswers();
+      expect((await untilCheck(http(), 'log', 'well')).ready).toBe(true);
+      await launching;
+    });
+    await expectNothingLost();
+  });
+
+  it('connects anew when it has heard nothing for long, and goes on from where it was', async () => {
+    await whileWriting(async () => {
+      way!.stallAnswers();
+      const launching = launchThroughFirst('asked-before-the-end-of-patience');
+      await expectBehind('views', 'degraded');
+      await untilCheck(http(), 'log', 'well');
+      await untilCheck(http(), 'views', 'well');
+      expect((await readiness(http())).ready).toBe(true);
+      await launching;
+    });
+    await expectNothingLost();
+  });
+});
