@@ -12,17 +12,17 @@ const PLACE = place ?? join(cache, 'flightlog/eventstore-clients');
 /** How each client's program is run, and what it was made from. */
 const CLIENTS = {
   python: {
-    made: 'requirements.txt',
+    made: ['requirements.txt'],
     command: join(PLACE, 'python/bin/python'),
     args: (address: string) => [join(FOLDER, 'python/story.py'), address],
   },
   node: {
-    made: 'package.json',
+    made: ['package.json'],
     command: process.execPath,
     args: (address: string) => [join(FOLDER, 'node/story.mjs'), address, join(PLACE, 'node')],
   },
   java: {
-    made: 'pom.xml',
+    made: ['pom.xml', 'src/main/java/Story.java'],
     command: 'java',
     args: (address: string) => [
       '-cp',
@@ -30,6 +30,11 @@ const CLIENTS = {
       'Story',
       address,
     ],
+  },
+  rust: {
+    made: ['Cargo.toml', 'Cargo.lock', 'src/main.rs'],
+    command: join(PLACE, 'rust/target/debug/eventstore-client-rust'),
+    args: (address: string) => [address],
   },
 } as const;
 
@@ -39,7 +44,7 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 
 const isThere = (name: Name): boolean => {
   const has = read(join(PLACE, name, 'has.txt'));
-  return has !== undefined && has === read(join(FOLDER, name, CLIENTS[name].made));
+  return has === CLIENTS[name].made.map((path) => read(join(FOLDER, name, path))).join('');
 };
 
 const required = process.env['FLIGHTLOG_TEST_REQUIRES_EVENTSTORE_CLIENTS']?.split(',') ?? [];
