@@ -10,8 +10,10 @@ import { eventstoreEventStore, renewEventstoreId } from '../../services/store/ev
 import { allEvents, newEvent } from '../support/filled-log.js';
 import { startFollower } from '../support/follower.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
+import { startForgetfulLog } from '../support/forgetful-log.js';
 import { startProxy } from '../support/proxy.js';
 import { startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
 
 const urlOf = (address: string, parameters = ''): string => `esdb://${address}?tls=false${parameters}`;
 const event = () => newEvent('Counted', Buffer.from(randomUUID()));
@@ -73,6 +75,51 @@ describe('an event store that does not do what it is asked', () => {
     await store.close();
     await proxy.close();
   });
+
+  /** Hears what a stream has before its connections are harmed and what comes after, each once and in its order. */
+  const expectHeardAgain = async (url: string, harm: () => void): Promise<void> => {
+    const troubles: unknown[] = [];
+    const store = await eventstoreEventStore({ url, onTrouble: (error) => troubles.push(error) });
+    const stream = fresh();
+    const given = Array.from({ length: 4 }, event);
+    const beside = await eventstoreEventStore({ url: urlOf(log.address) });
+    const append = async (at: number) => beside.append(stream, at === 0 ? 'no-stream' : BigInt(at - 1), [given[at]!]);
+    const heard: string[] = [];
+    const filter = { categories: ['counted'] };
+    const subscription = store.subscribe({ after: await store.head(), filter }, ({ events }) => {
+      heard.push(...events.map(({ data }) => Buffer.from(data).toString()));
+    });
+    const untilHeard = (count: number) =>
+      until(
+        () => Promise.resolve(heard.length),
+        (length) => length >= count,
+      );
+    await append(0);
+    await untilHeard(1);
+    harm();
+    await append(1);
+    await append(2);
+    await untilHeard(3);
+    await append(3);
+    await untilHeard(4);
+    expect(heard).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(troubles.length).toBeGreaterThan(0);
+    await subscription.close();
+    await store.close();
+    await beside.close();
+  };
+
+  it('is heard again when its connection says nothing more, from where it was', async () => {
+    const proxy = await startProxy(log.address);
+    await expectHeardAgain(urlOf(proxy.address, '&keepAliveInterval=500&keepAliveTimeout=500'), proxy.stallAnswers);
+    await proxy.close();
+  });
+
+  it('is heard again when it has forgotten who listens over a connection that lives', async () => {
+    const forgetful = await startForgetfulLog(log.address);
+    await expectHeardAgain(urlOf(forgetful.address), forgetful.forget);
+    await forgetful.close();
+  }, 60_000);
 
   it('has another name after a restore, and everything that it had', async () => {
     const url = urlOf(log.address);

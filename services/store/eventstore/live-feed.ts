@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type EventStoreDBClient, eventTypeFilter, START } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
 import { positionOf } from './eventstore-events.js';
+import { headOf } from './log-reads.js';
+import { silenceLook, watchSilence } from './silence.js';
 import { takeEvents, type TakenEvents } from './taken-events.js';
 
 /** One who listens to what is recorded. */
@@ -23,12 +26,15 @@ const PAUSE_MS = { first: 50, most: 2_000 } as const;
 /** Where much is recorded, what comes meanwhile is handed on together; the first after a while is not held up. */
 const BREATH_MS = 5;
 
-/** The server's own streams are left out by the server. */
-const NOT_SYSTEM = eventTypeFilter({ regex: '^[^$].*' });
+/** The server's own streams are left out by the server, which says now and then how far it has looked. */
+const notSystem = (checkpointReached: () => void) => eventTypeFilter({ regex: '^[^$].*', checkpointReached });
+
+const silent = (): StoreUnavailable =>
+  new StoreUnavailable('the log has gone on, and the subscription has brought nothing of it');
 
 /**
- * Follows the log from a position on. A connection that breaks is made again, and goes on after the last event that
- * came: listeners notice nothing but the pause.
+ * Follows the log from a position on. A connection that breaks is made again, and so is a subscription that falls silent
+ * while the log goes on; both go on after the last event that came: listeners notice nothing but the pause.
  *
  * @param onTrouble hears why, each time.
  */
@@ -39,18 +45,27 @@ export const liveFeed = (client: EventStoreDBClient, onTrouble: (error: unknown)
   let isClosed = false;
   let ended = Promise.resolve();
 
-  const take = async (from: bigint): Promise<never> => {
-    taken = takeEvents(
-      client.subscribeToAll({ fromPosition: from === 0n ? START : positionOf(from), filter: NOT_SYSTEM }),
-    );
+  const handOn = async (from: TakenEvents, hear: () => void): Promise<never> => {
     for (;;) {
-      const events = (await taken.next()).filter((each) => each !== 'caught-up');
+      const events = (await from.next()).filter((each) => each !== 'caught-up');
+      hear();
       const last = events.at(-1);
       if (last === undefined) continue;
       position = last.position;
       for (const listener of listeners) listener(events);
       await pause(BREATH_MS);
     }
+  };
+
+  const take = async (from: bigint): Promise<void> => {
+    let signs = 0;
+    const hear = (): void => void (signs += 1);
+    const fromPosition = from === 0n ? START : positionOf(from);
+    const fresh = (taken = takeEvents(client.subscribeToAll({ fromPosition, filter: notSystem(hear) })));
+    const heard = () => ({ signs, position: position ?? from });
+    const look = silenceLook(heard, () => headOf(client));
+    const watch = watchSilence(look, () => fresh.fail(silent()));
+    await handOn(fresh, hear).finally(watch.stop);
   };
 
   const run = async (): Promise<void> => {

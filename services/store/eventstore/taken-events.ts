@@ -18,6 +18,8 @@ export interface TakenEvents {
   next(): Promise<readonly Brought[]>;
   /** Marks this place in the order: what was brought before it is taken before it. */
   mark(): void;
+  /** Ends it with an error, as the server would. */
+  fail(error: Error): void;
   close(): Promise<void>;
 }
 
@@ -42,19 +44,19 @@ export const takeEvents = (subscription: AllStreamSubscription): TakenEvents => 
     else setTimeout(mark, 1);
   };
 
+  const fail = (error: Error): void => {
+    failure ??= error;
+    wake();
+  };
+
   subscription.on('data', ({ event }) => event && put(toOurs(event)));
   subscription.on('caughtUp', mark);
-  subscription.on('error', (error: Error) => {
-    failure = error;
-    wake();
-  });
-  subscription.on('end', () => {
-    failure ??= new Error('the event store has ended the subscription');
-    wake();
-  });
+  subscription.on('error', fail);
+  subscription.on('end', () => fail(new Error('the event store has ended the subscription')));
 
   return {
     mark,
+    fail,
     next: async () => {
       if (waiting.length === 0 && failure === undefined) {
         await new Promise<void>((resolve) => (wake = resolve));
@@ -68,8 +70,7 @@ export const takeEvents = (subscription: AllStreamSubscription): TakenEvents => 
     },
     close: async () => {
       isClosed = true;
-      failure ??= new Error('closed');
-      wake();
+      fail(new Error('closed'));
       subscription.resume(); // it has to run out, or the client waits for it when it is closed
       await subscription.unsubscribe().catch(() => undefined); // it may have ended by itself
     },

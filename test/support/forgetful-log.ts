@@ -1,0 +1,66 @@
+import {
+  Client,
+  credentials,
+  type handleBidiStreamingCall,
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { toBinary } from '@bufbuild/protobuf';
+import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_store/client/server_features_pb.js';
+import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
+import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
+
+/** A node before a log server that can forget the calls that it has open. */
+export type ForgetfulLog = {
+  /** `host:port`. */
+  readonly address: string;
+  /** Answers none of the calls any more that are open; their connection stays as alive as it was. */
+  readonly forget: () => void;
+  readonly close: () => Promise<void>;
+};
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** Starts a node that hands on what it is asked, until it forgets. */
+export const startForgetfulLog = async (log: string): Promise<ForgetfulLog> => {
+  const client = new Client(log, credentials.createInsecure());
+  const open = new Set<ServerDuplexStream<Buffer, Buffer>>();
+  const handOn =
+    (path: string): handleBidiStreamingCall<Buffer, Buffer> =>
+    (call) => {
+      const behind = client.makeBidiStreamRequest(path, same, same);
+      open.add(call);
+      const isKnown = (): boolean => open.has(call);
+      call.on('data', (bytes: Buffer) => behind.write(bytes)).on('end', () => behind.end());
+      call.on('cancelled', () => behind.cancel());
+      behind.on('data', (bytes: Buffer) => isKnown() && call.write(bytes));
+      behind.on('end', () => isKnown() && call.end());
+      behind.on('error', (error: ServiceError) => isKnown() && call.emit('error', error));
+    };
+  const server = new Server();
+  for (const { parent, name } of [Streams.method.read, Streams.method.append, Streams.method.batchAppend]) {
+    const path = `/${parent.typeName}/${name}`;
+    server.register(path, handOn(path), same, same, 'bidi');
+  }
+  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods()));
+  const path = `/${ServerFeatures.typeName}/${ServerFeatures.method.getSupportedMethods.name}`;
+  const answer = (_call: unknown, respond: sendUnaryData<Buffer>): void => respond(null, features);
+  server.register(path, answer, same, same, 'unary');
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, at) =>
+      error ? reject(error) : resolve(at),
+    );
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    forget: () => open.clear(),
+    close: async () => {
+      server.forceShutdown();
+      client.close();
+      return Promise.resolve();
+    },
+  };
+};
