@@ -130,7 +130,7 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
     process.stdout.write('kafka-export: skipped, FLIGHTLOG_TEST_KAFKA names no brokers\n');
     return [];
   }
-  const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count);
+  const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count * 3);
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
   const given: Given = { brokers, log, presenting: presentingWhole(payloads) };

@@ -95,7 +95,7 @@ const onMongo = async (directory: string): Promise<readonly Figure[]> => {
 };
 
 const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
-  const directory = await recordedLog(disk, 'projector', EXECUTIONS, count);
+  const directory = await recordedLog(disk, 'projector', EXECUTIONS, count * 3);
   return [
     ...(await compared('projector', directory, { kind: 'sqlite' })),
     ...(await onMongo(directory)),
