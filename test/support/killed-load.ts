@@ -21,6 +21,10 @@ import { viewDifferences } from './view-check.js';
 const RATE = 40;
 const ENDED = new Set([4, 6, 7, 8]);
 
+/** So many executions may be waiting for the engine, and each has at least so many events: it never ends for want of
+ * work, and never has more to do than a test waits for. */
+const AHEAD = { executions: 30, events: 12 };
+
 /** How the processes are set up. */
 export type Setting = {
   readonly args?: readonly string[];
@@ -74,7 +78,7 @@ export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
       const wanted = recorded.size + events;
       await until(
         async () => {
-          if (launches < created.size + 200) await launch();
+          if (created.size < recorded.size / AHEAD.events + AHEAD.executions) await launch();
           return recorded.size;
         },
         (size) => size >= wanted,
