@@ -1,10 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { leftOut } from './test/support/left-out.js';
+
+/** Which files those are, and why. */
+const LEFT_OUT = Object.keys(leftOut(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
 
 // Tests run as compiled: worker threads load the same files then as in production.
 const kind = (name: string, testTimeout: number, setupFiles: readonly string[] = []) => ({
   test: {
     name,
     include: [`dist/test/${name}/**/*.test.js`],
+    exclude: LEFT_OUT,
     testTimeout,
     hookTimeout: Math.max(2.5 * testTimeout, 30_000), // stories begin with many requests
     setupFiles: [...setupFiles],

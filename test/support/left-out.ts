@@ -1,0 +1,33 @@
+/** End-to-end tests, by the names of their files, and why they would say nothing new. */
+type LeftOut = Readonly<Record<string, string>>;
+
+/** What starts nothing on the read store or the log that FLIGHTLOG_TEST_READ_STORE and FLIGHTLOG_TEST_LOG name. */
+const ON_STORES_OF_ITS_OWN: LeftOut = {
+  'command-line': 'starts commands that end before they open a store, or find theirs in a data directory',
+  'command-line-serving': 'is about what commands do with a data directory that has everything in it',
+  'eventstore-hostile-connections': 'starts a log server alone, which has no views',
+  'list-costs': 'counts what pages cost on SQLite; an integration test counts the same on MongoDB',
+  readme: 'runs the commands of README.md as they stand there',
+  'roles-kill': 'has stories of its own on each read store, with Kafka too',
+  sandbox: 'starts the sandbox, whose stores are in its data directory',
+};
+
+/** What says itself which processes there are, and what log they are on: npm run test:mongodb runs it as it is. */
+const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
+  'eventstore-faults': 'puts a control plane on a log server that it stops',
+  'eventstore-stalls': 'puts two control planes on a log server behind a proxy',
+  health: 'starts a log server and a process of each role',
+  'kill-two-processes': 'kills one of two control planes on a log server',
+  'load-balancer': 'starts a log server and the processes that calls are balanced over',
+  roles: 'starts a log server and two processes of each role',
+  'two-processes': 'starts two control planes on a log server',
+};
+
+/**
+ * What `npm run test:mongodb` and `npm run test:roles` leave out of the end-to-end tests: only what does there just what
+ * it does elsewhere. All of it runs with `npm test`.
+ */
+export const leftOut = ({ FLIGHTLOG_TEST_READ_STORE, FLIGHTLOG_TEST_ROLES }: NodeJS.ProcessEnv): LeftOut => ({
+  ...(FLIGHTLOG_TEST_READ_STORE === 'mongodb' && ON_STORES_OF_ITS_OWN),
+  ...(FLIGHTLOG_TEST_ROLES === 'apart' && WITH_PROCESSES_OF_ITS_OWN),
+});

@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { leftOut } from '../../support/left-out.js';
+
+/** The compiled tests lie in `dist/test`. */
+const E2E = join(import.meta.dirname, '../../e2e');
+const fileOf = (name: string): string => join(E2E, `${name}.test.js`);
+const sourceOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
+
+const onMongodb = Object.keys(leftOut({ FLIGHTLOG_TEST_READ_STORE: 'mongodb' }));
+const apart = Object.keys(leftOut({ FLIGHTLOG_TEST_ROLES: 'apart' }));
+
+/** What starts servers on the stores that the variables name. */
+const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
+const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startParts)\(/u;
+
+describe('what the end-to-end tests leave out on other stores', () => {
+  it('is nothing by default', () => {
+    expect(leftOut({})).toEqual({});
+  });
+
+  it.each([...onMongodb, ...apart])('is a file that there is: %s', (name) => {
+    expect(existsSync(fileOf(name))).toBe(true);
+  });
+
+  it.each(onMongodb.filter((name) => name !== 'roles-kill'))('starts no server on those stores: %s', (name) => {
+    expect(sourceOf(name)).not.toMatch(STARTS);
+  });
+
+  it.each(apart)('starts the processes and the log itself: %s', (name) => {
+    expect(sourceOf(name)).not.toMatch(/\bstartControlPlane\(/u);
+    expect(sourceOf(name)).toMatch(STARTS_A_LOG);
+  });
+});
