@@ -1,10 +1,11 @@
-import { clone, type DescField, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
-import { reflect, type ReflectMap, type ReflectMessage } from '@bufbuild/protobuf/reflect';
-
-const byKey = ([a]: [unknown, unknown], [b]: [unknown, unknown]): number => (String(a) < String(b) ? -1 : 1);
+import { type DescField, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 
 const innerOf = (field: DescField): DescMessage | undefined =>
   field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
+
+/** The fields of a type that are maps or may have maps in them, by number. */
+type Fields = ReadonlyMap<number, DescField>;
 
 const known = new WeakMap<DescMessage, boolean>();
 
@@ -24,40 +25,71 @@ const mayHold = (field: DescField): boolean => {
   return field.fieldKind === 'map' || (inner !== undefined && mayHaveMaps(inner));
 };
 
-const fieldsOf = new WeakMap<DescMessage, readonly DescField[]>();
+const fieldsOf = new WeakMap<DescMessage, Fields>();
 
-/** The fields of a type that have maps in them, or are maps. */
-const fieldsWithMaps = (type: DescMessage): readonly DescField[] => {
-  const fields = fieldsOf.get(type) ?? type.fields.filter(mayHold);
+const fieldsWithMaps = (type: DescMessage): Fields => {
+  const fields = fieldsOf.get(type) ?? new Map(type.fields.filter(mayHold).map((field) => [field.number, field]));
   fieldsOf.set(type, fields);
   return fields;
 };
 
-const sortMap = (map: ReflectMap): void => {
-  const entries = [...map].sort(byKey);
-  map.clear();
-  for (const [key, value] of entries) map.set(key, value);
+/** An entry of a map, and where it stands with its tag. */
+type Entry = { readonly key: string; readonly start: number; readonly end: number };
+
+const MAX_INDEX = 2 ** 32 - 2;
+
+/** Keys that are numbers of elements come first in every object, in their order; no other order can be given to them. */
+const indexOf = (key: string): number =>
+  /^(?:0|[1-9]\d{0,9})$/u.test(key) && Number(key) <= MAX_INDEX ? Number(key) : Infinity;
+
+const isBefore = (a: string, b: string): boolean => {
+  const [one, other] = [indexOf(a), indexOf(b)];
+  return one === other ? a < b : one < other;
 };
 
-/** A `google.protobuf.Struct` is plain JSON in its message, and is handed out as a copy: so it is put back. */
-const sortField = (message: ReflectMessage, field: DescField & { fieldKind: 'message' }): void => {
-  const inner = message.get(field);
-  sortMaps(inner);
-  message.set(field, inner);
-};
-
-const sortMaps = (message: ReflectMessage): void => {
-  for (const field of fieldsWithMaps(message.desc)) {
-    if (!message.isSet(field)) continue;
-    if (field.fieldKind === 'message') sortField(message, field);
-    if (field.fieldKind === 'list' && field.listKind === 'message') sortEach(message.get(field));
-    if (field.fieldKind === 'map') sortMap(message.get(field));
-    if (field.fieldKind === 'map' && field.mapKind === 'message') sortEach(message.get(field).values());
+/** The entries of a map stand one after another, and have the same length in any order. */
+const sortEntries = (bytes: Uint8Array, entries: readonly Entry[]): void => {
+  if (entries.every(({ key }, at) => at === 0 || !isBefore(key, entries[at - 1]?.key ?? ''))) return;
+  let at = entries[0]?.start ?? 0;
+  const from = at;
+  const before = bytes.slice(from, entries.at(-1)?.end);
+  for (const { start, end } of [...entries].sort((a, b) => (isBefore(a.key, b.key) ? -1 : 1))) {
+    bytes.set(before.subarray(start - from, end - from), at);
+    at += end - start;
   }
 };
 
-const sortEach = (messages: Iterable<unknown>): void => {
-  for (const message of messages) sortMaps(message as ReflectMessage);
+/** Reads an entry, which begins with its key, and puts its value in order. */
+const entryAt = (reader: BinaryReader, bytes: Uint8Array, start: number, value: DescMessage | undefined): Entry => {
+  const end = reader.uint32() + reader.pos;
+  reader.tag();
+  const key = reader.string();
+  if (value !== undefined && reader.pos < end) {
+    reader.tag();
+    sortMaps(value, reader, bytes, reader.uint32());
+  }
+  reader.pos = end;
+  return { key, start, end };
+};
+
+/** Puts what stands at the reader in order: a message of so many bytes, as the library has written it. */
+const sortMaps = (type: DescMessage, reader: BinaryReader, bytes: Uint8Array, length: number): void => {
+  const fields = fieldsWithMaps(type);
+  const end = reader.pos + length;
+  const maps = new Map<number, Entry[]>();
+  while (reader.pos < end) {
+    const start = reader.pos;
+    const [number, wireType] = reader.tag();
+    const field = fields.get(number);
+    const inner = field && innerOf(field);
+    if (field?.fieldKind === 'map') {
+      const entries = maps.get(number) ?? [];
+      maps.set(number, entries);
+      entries.push(entryAt(reader, bytes, start, inner && mayHaveMaps(inner) ? inner : undefined));
+    } else if (inner) sortMaps(inner, reader, bytes, reader.uint32());
+    else reader.skip(wireType, number);
+  }
+  for (const entries of maps.values()) sortEntries(bytes, entries);
 };
 
 /**
@@ -65,7 +97,7 @@ const sortEach = (messages: Iterable<unknown>): void => {
  * fields that the schema does not know stay where they are.
  */
 export const canonicalBytes = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Uint8Array => {
-  const copy = clone(schema, message);
-  sortMaps(reflect(schema, copy));
-  return toBinary(schema, copy);
+  const bytes = toBinary(schema, message);
+  if (mayHaveMaps(schema)) sortMaps(schema, new BinaryReader(bytes), bytes, bytes.length);
+  return bytes;
 };
