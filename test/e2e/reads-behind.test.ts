@@ -15,11 +15,13 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { type ControlPlane, register, startControlPlane, type Transports } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { registerTask, registerWorkflow } from '../support/registrations.js';
 import { launchHello } from '../support/hello.js';
 import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
+import { type Answer, overGrpc, overRest } from '../support/transports.js';
+import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
@@ -27,10 +29,23 @@ const { method } = AdminService;
 const HELD = { FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1:hold' };
 
 let plane: ControlPlane;
+/** The ways to one process of it: without the views, a process shows what it has acknowledged itself. */
+let one: Transports;
 let open: ExecutionId;
 
 const entryOf = <Desc extends DescMessage>(kind: string, schema: Desc) =>
   fromBinary(schema, fixtureFolder('01-hello').entries.find((entry) => entry.kind === kind)!.bytes);
+
+const start = async (env: Readonly<Record<string, string>>, directory: string): Promise<void> => {
+  plane = await startControlPlane(env, directory);
+  const { ready } = plane.server();
+  one = { grpc: overGrpc(ready), rest: overRest(ready) };
+};
+
+const kill = async (): Promise<void> => {
+  one.grpc.close();
+  await plane.kill();
+};
 
 beforeAll(async () => {
   const first = await startControlPlane();
@@ -42,32 +57,33 @@ beforeAll(async () => {
   await first.grpc.call(method.createTaskEvent, taskReport(open, 'n0', { phase: TaskPhase.RUNNING }));
   expect((await first.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.RUNNING);
   await first.kill();
-  plane = await startControlPlane(HELD, first.directory);
+  await start(HELD, first.directory);
 });
 afterAll(async () => {
-  await plane.kill();
+  await kill();
   rmSync(plane.directory, { recursive: true });
 });
 
-/** The position that a read of now stands on, which a held view never leaves. */
-const viewPosition = async (): Promise<string> => {
+const getOpen = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
   const request = create(WorkflowExecutionGetRequestSchema, { id: open });
-  const answer = await plane.grpc.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request));
-  return answer.position!;
+  return one.grpc.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request), headers);
 };
+
+/** The position that a read of now stands on, which a held view never leaves. */
+const viewPosition = async (): Promise<string> => (await getOpen()).position!;
 
 /** The place in the log that a position names, after the log. */
 const placeOf = (position: string): number => Number(position.split('.').at(-1));
 
 const nodePhase = async (nodeId: string): Promise<NodePhase> =>
-  (await plane.grpc.call(method.getNodeExecution, { id: { executionId: open, nodeId } })).closure!.phase;
+  (await one.grpc.call(method.getNodeExecution, { id: { executionId: open, nodeId } })).closure!.phase;
 
 const seconds = (time: Timestamp | undefined): bigint => time!.seconds;
 
 describe('while the views stand still', () => {
   it('an execution that the views have half is answered as it is, with its nodes, its tasks and their data', async () => {
     const before = await viewPosition();
-    const { grpc, rest } = plane;
+    const { grpc, rest } = one;
     await grpc.call(
       method.createNodeEvent,
       nodeReport(open, 'n1', {
@@ -111,17 +127,17 @@ describe('while the views stand still', () => {
   });
 
   it('an execution that the views do not have is answered as it is', async () => {
-    const id = await launchHello(plane.grpc, 'never-seen');
-    expect((await plane.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
-    await plane.grpc.call(method.terminateExecution, { id, cause: 'enough' });
-    expect((await plane.grpc.call(method.getExecution, { id })).closure).toMatchObject({
+    const id = await launchHello(one.grpc, 'never-seen');
+    expect((await one.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
+    await one.grpc.call(method.terminateExecution, { id, cause: 'enough' });
+    expect((await one.grpc.call(method.getExecution, { id })).closure).toMatchObject({
       phase: Phase.ABORTING,
       outputResult: { case: 'abortMetadata', value: { cause: 'enough' } },
     });
   });
 
   it('versions of tasks, workflows and launch plans are answered, and which one is active', async () => {
-    const { grpc } = plane;
+    const { grpc } = one;
     const again = <Desc extends DescMessage & { readonly typeName: string }>(
       request: MessageInitShape<Desc> & { readonly id?: { readonly version: string } | undefined },
       version: string,
@@ -151,7 +167,7 @@ describe('while the views stand still', () => {
   });
 
   it('names are answered with what is noted of them, and as soon as one version is registered', async () => {
-    const { grpc } = plane;
+    const { grpc } = one;
     const place = { project: 'flytesnacks', domain: 'development' };
     const get = async (resourceType: ResourceType, name: string) => {
       const { metadata } = await grpc.call(method.getNamedEntity, { resourceType, id: { ...place, name } });
@@ -175,23 +191,29 @@ describe('while the views stand still', () => {
   });
 
   it('a read that names a position is UNAVAILABLE after a while', async () => {
-    const { position } = await plane.grpc.refused(method.terminateExecution, { id: open, cause: 'no' });
+    const { position } = await one.grpc.refused(method.terminateExecution, { id: open, cause: 'no' });
     // A refusal has the position of what it rests on, which the views have not seen either.
     expect(placeOf(position!)).toBeGreaterThan(placeOf(await viewPosition()));
-    const id = await launchHello(plane.grpc, 'positioned');
+    const id = await launchHello(one.grpc, 'positioned');
     const request = toBinary(WorkflowExecutionGetRequestSchema, create(WorkflowExecutionGetRequestSchema, { id }));
     const head = await plane.head();
     const headers = { 'flightlog-min-position': `${plane.server().ready.logId}.${head}` };
-    expect(await plane.grpc.send('GetExecution', request, headers)).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await one.grpc.send('GetExecution', request, headers)).toMatchObject({ code: 'UNAVAILABLE' });
   });
 });
 
 it('all of it is there when the process was killed meanwhile', async () => {
   const { directory } = plane;
-  await plane.kill();
-  plane = await startControlPlane({}, directory);
-  expect((await plane.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.FAILED);
+  await kill();
+  await start({}, directory);
+  // Where others make the views, a process serves before they have made them.
+  const headers = { 'flightlog-min-position': `${plane.server().ready.logId}.${await plane.head()}` };
+  await until(
+    () => getOpen(headers),
+    ({ code }) => code === 'OK',
+  );
+  expect((await one.grpc.call(method.getExecution, { id: open })).closure!.phase).toBe(Phase.FAILED);
   expect([await nodePhase('n0'), await nodePhase('n1')]).toEqual([NodePhase.ABORTED, NodePhase.SUCCEEDED]);
-  const { closure } = await plane.grpc.call(method.getExecution, { id: { ...open, name: 'never-seen' } });
+  const { closure } = await one.grpc.call(method.getExecution, { id: { ...open, name: 'never-seen' } });
   expect(closure!.phase).toBe(Phase.ABORTING);
 });
