@@ -1,9 +1,10 @@
-import kafkajs, { type Kafka } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { batches } from './batches.js';
 import { ExportRefused } from './failure.js';
 import { type ExportFormat, messageMaker, type Outgoing, type Presenting } from './message.js';
+import { byKey } from './partitioner.js';
 import { isSelected, type Selection } from './selection.js';
 import { openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
 
@@ -42,11 +43,10 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
   const known = new Set(options.categories);
   const limit = await openTopic(kafka, topic, options.topics);
   const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes: () => limit });
-  const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
   const producer = kafka.producer({
     idempotent: true,
     maxInFlightRequests: 1,
-    createPartitioner,
+    createPartitioner: byKey,
     retry: { retries: 8 },
   });
   await producer.connect();

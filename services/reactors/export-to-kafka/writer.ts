@@ -1,6 +1,7 @@
-import kafkajs, { type Kafka, type Message, type Producer, type TopicMessages, type Transaction } from 'kafkajs';
+import type { Kafka, Message, Producer, TopicMessages, Transaction } from 'kafkajs';
 import { batches } from './batches.js';
 import type { Outgoing } from './message.js';
+import { byKey } from './partitioner.js';
 
 /** Publishes in transactions. */
 export interface Writer {
@@ -55,7 +56,7 @@ export const openWriter = async (
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    createPartitioner: byKey,
     // The markers of the transaction before are often still on their way; that takes some milliseconds.
     retry: { initialRetryTime: 5, multiplier: 1.6, retries: 10, maxRetryTime: 1_000 },
   });
