@@ -10,7 +10,8 @@ import { eventTypes } from '../../services/main/event-types.js';
 import { codecs } from '../../services/main/models.js';
 import { presentingWhole } from '../../services/main/readable.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
-import { entityOf, uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
+import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
+import { entityOf } from '../../services/reactors/export-to-kafka/subject.js';
 import {
   type ExportOptions,
   type ExportToKafka,

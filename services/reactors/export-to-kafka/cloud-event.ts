@@ -1,5 +1,5 @@
 import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
-import { categoryOf, type StreamName } from '../../kernel/stream.js';
+import type { Subject } from './subject.js';
 
 /** The package of the messages that events are stored as; their names are the types of what is published. */
 export const EVENT_PACKAGE = 'platformidl.eventlog';
@@ -22,9 +22,9 @@ export type Attributes = {
   readonly position: string;
   readonly partitionkey: string;
   readonly commandid: string;
-  readonly actor?: string;
-  readonly correlationid?: string;
-  readonly causationid?: string;
+  readonly actor: string | undefined;
+  readonly correlationid: string | undefined;
+  readonly causationid: string | undefined;
 };
 
 const hex = ({ buffer, byteOffset, length }: Uint8Array): string =>
@@ -39,13 +39,6 @@ export const uuidText = (id: Uint8Array): string => {
 /** Names a log as the source of events. */
 const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
 
-/**
- * The thing that a stream is about: `flytesnacks/development/a1b2`. Its parts are encoded as in the name of the stream,
- * so that two things never share one.
- */
-export const entityOf = (stream: StreamName): string =>
-  stream.slice(categoryOf(stream).length + 1).replaceAll(':', '/');
-
 /** Where the data of an event can be had that is published without. */
 export const dataRefOf = (logId: string, { stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>): string =>
   `${sourceOf(logId)}:${stream}:${revision}`;
@@ -54,35 +47,30 @@ export const dataRefOf = (logId: string, { stream, revision }: Pick<RecordedEven
 export const jsonSchemaOf = (type: string, schema: number): string =>
   `urn:flightlog:schema:${EVENT_PACKAGE}.${type}:${schema}`;
 
-const caused = ({ actor, $correlationId: correlationid, $causationId: causationid }: EventMetadata) => ({
-  ...(actor !== '' && { actor }),
-  ...(correlationid !== undefined && { correlationid }),
-  ...(causationid !== undefined && { causationid }),
-});
+/** An event, as far as it can be told without its data. */
+export type Described = {
+  readonly attributes: Attributes;
+  readonly metadata: EventMetadata;
+  readonly subject: Subject;
+};
 
 /** What is said about an event beside its data: the same for the same event, however often it is published. */
-const attributesOf = (event: RecordedEvent, metadata: EventMetadata, logId: string): Attributes => {
-  const subject = entityOf(event.stream);
-  return {
+export const described = (event: RecordedEvent, subject: Subject, logId: string): Described => {
+  const metadata = metadataOf(event);
+  const attributes = {
     id: uuidText(event.id),
     source: sourceOf(logId),
     type: `${EVENT_PACKAGE}.${event.type}`,
-    subject,
+    subject: subject.entity,
     time: new Date(metadata.recordedAtMs).toISOString(),
     sequence: event.revision.toString().padStart(SEQUENCE_DIGITS, '0'),
     stream: event.stream,
     position: event.position.toString(),
-    partitionkey: subject,
+    partitionkey: subject.entity,
     commandid: metadata.commandId,
-    ...caused(metadata),
+    actor: metadata.actor === '' ? undefined : metadata.actor,
+    correlationid: metadata.$correlationId,
+    causationid: metadata.$causationId,
   };
-};
-
-/** The attributes together with what else the metadata has. */
-export type Described = { readonly attributes: Attributes; readonly metadata: EventMetadata };
-
-/** What is said about an event. */
-export const described = (event: RecordedEvent, logId: string): Described => {
-  const metadata = metadataOf(event);
-  return { attributes: attributesOf(event, metadata, logId), metadata };
+  return { attributes, metadata, subject };
 };

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { entityOf } from './cloud-event.js';
+import { entityOf } from './subject.js';
 
 /** Which events are wanted: everything that is said has to match. */
 export type Selection = {

@@ -2,8 +2,9 @@ import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
+import type { Presenting } from './encoding.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageMaker, type Outgoing, type Presenting } from './message.js';
+import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
 import { partOf } from './part-of.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
@@ -113,16 +114,12 @@ const pumpOf = (held: Held): Pump =>
 /** Makes messages of the events of a part. */
 const maker = ({ part, limits, options }: Held): ((events: readonly RecordedEvent[]) => Promise<Outgoing[]>) => {
   const { log, format, presenting, topics, categories, parts } = options;
-  const wanted = new Set(categories);
-  const maxBytes = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
+  const wanted = new Map(categories.map((category) => [category, limits.get(topicOf(topics.prefix, category))]));
+  const maxBytes = (category: string): number => wanted.get(category) ?? MAX_BATCH_BYTES;
   const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes });
   const isOurs = ({ stream }: RecordedEvent): boolean =>
     wanted.has(categoryOf(stream)) && (parts === 1 || partOf(stream, parts) === part);
-  return async (events) => {
-    const messages: Outgoing[] = [];
-    for (const event of events) if (isOurs(event)) messages.push(await messageOf(event));
-    return messages;
-  };
+  return (events) => messagesOf(events.filter(isOurs), messageOf);
 };
 
 const sessionOf = (held: Held): Session => {
