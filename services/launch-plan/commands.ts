@@ -1,5 +1,4 @@
 import type { Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
-import type { ParameterMap, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { Version } from '../kernel/identifier.js';
 
 /** Registers one version of a launch plan. */
@@ -8,8 +7,10 @@ export type RegisterLaunchPlan = {
   readonly id: Version;
   /** `admin.LaunchPlanSpec`, with the expected inputs as its default inputs. */
   readonly spec: Uint8Array;
-  readonly expectedInputs: ParameterMap;
-  readonly expectedOutputs: VariableMap;
+  /** `core.ParameterMap`. */
+  readonly expectedInputs: Uint8Array;
+  /** `core.VariableMap`. */
+  readonly expectedOutputs: Uint8Array;
   /** Its policy limits how many executions there are. */
   readonly limitsConcurrency: boolean;
   /** Of id, spec, expected inputs and outputs in canonical form. */

@@ -7,6 +7,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import { isSameDigest } from '../kernel/digest.js';
+import { encodedField } from '../kernel/field-bytes.js';
 import type { ActivateLaunchPlan, DeactivateLaunchPlan, LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanEvent } from './events.js';
 import { evolveLaunchPlan, initialLaunchPlan, type LaunchPlanState } from './state.js';
@@ -23,17 +24,15 @@ const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): L
   const { id, spec, expectedInputs, expectedOutputs, digest, limitsConcurrency } = command;
   const known = versions.get(id.version);
   if (known !== undefined) return refused(isSameDigest(known.digest, digest) ? 'exists-identical' : 'exists-different');
-  return recorded({
-    type: 'LaunchPlanRegistered',
-    data: create(LaunchPlanRegisteredSchema, {
-      id,
-      spec: { content: { case: 'inline', value: spec } },
-      expectedInputs,
-      expectedOutputs,
-      digest,
-      limitsConcurrency,
-    }),
+  const data = create(LaunchPlanRegisteredSchema, {
+    id,
+    spec: { content: { case: 'inline', value: spec } },
+    digest,
+    limitsConcurrency,
   });
+  const { expectedInputs: inputs, expectedOutputs: outputs } = LaunchPlanRegisteredSchema.field;
+  data.$unknown = [encodedField(inputs.number, expectedInputs), encodedField(outputs.number, expectedOutputs)];
+  return recorded({ type: 'LaunchPlanRegistered', data });
 };
 
 /** One event ends the old version and begins the new one, so that at most one is ever active. */

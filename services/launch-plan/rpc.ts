@@ -7,24 +7,23 @@ import {
   type LaunchPlanUpdateRequest,
   LaunchPlanUpdateResponseSchema,
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { absent, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
-import { assertLabels } from '../kernel/labels.js';
-import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import { type Call, type LargeRequests, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/sessions.js';
-import type { LaunchPlanCommand } from './commands.js';
+import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
 import { launchPlanAggregate, type LaunchPlanRefusal } from './decider.js';
 import { launchPlanStream } from './events.js';
-import type { Definitions, Projects } from './ports.js';
-import { planOf } from './registration/plan.js';
+import type { Definitions, LargeLaunchPlans, Projects } from './ports.js';
+import { type PlannedWorkflow, registrationOf } from './registration/request.js';
 import { isScheduled } from './registration/schedule.js';
 
 export type LaunchPlanServices = {
   readonly sessions: Sessions;
   readonly projects: Projects;
   readonly definitions: Definitions;
+  readonly largeLaunchPlans: LargeLaunchPlans;
 };
 
 const refusals: Readonly<Record<LaunchPlanRefusal['kind'], (id: Version) => RpcError>> = {
@@ -44,10 +43,14 @@ const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanComma
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
 };
 
+/** What a request comes to, for a workflow. */
+type Reading = (id: Version, workflow: PlannedWorkflow) => RegisterLaunchPlan | Promise<RegisterLaunchPlan>;
+
 /** The workflow comes first, as clients of the interface know it. */
 const createLaunchPlan = async (
   services: LaunchPlanServices,
   { id: sent, spec }: LaunchPlanCreateRequest,
+  read: Reading,
   call: Call,
 ): Promise<void> => {
   if (spec === undefined) throw missing('spec');
@@ -57,10 +60,18 @@ const createLaunchPlan = async (
   const id = versionOf('LAUNCH_PLAN', sent);
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
-  assertLabels(spec.labels);
-  const plan = { ...spec, workflowId: create(IdentifierSchema, workflowId) };
-  await record(services, planOf(id, plan, workflow.interface), call);
+  await record(services, await read(id, { id: workflowId, interface: workflow.interface }), call);
 };
+
+const largeCreations = (services: LaunchPlanServices): LargeRequests => ({
+  aboveBytes: services.largeLaunchPlans.aboveBytes,
+  handle: async (bytes, call) => {
+    const { largeLaunchPlans } = services;
+    const read: Reading = (id, workflow) => largeLaunchPlans.registrationOf(id, bytes, workflow);
+    await createLaunchPlan(services, largeLaunchPlans.headOf(bytes), read, call);
+    return create(LaunchPlanCreateResponseSchema);
+  },
+});
 
 const commandOf = async (
   { definitions }: LaunchPlanServices,
@@ -76,10 +87,14 @@ const commandOf = async (
 };
 
 export const launchPlanRoutes = (services: LaunchPlanServices): readonly Route[] => [
-  route(AdminService.method.createLaunchPlan, async (request, call) => {
-    await createLaunchPlan(services, request, call);
-    return create(LaunchPlanCreateResponseSchema);
-  }),
+  route(
+    AdminService.method.createLaunchPlan,
+    async (request, call) => {
+      await createLaunchPlan(services, request, (id, workflow) => registrationOf(id, request, workflow), call);
+      return create(LaunchPlanCreateResponseSchema);
+    },
+    largeCreations(services),
+  ),
   route(AdminService.method.updateLaunchPlan, async (request, call) => {
     await record(services, await commandOf(services, request), call);
     return create(LaunchPlanUpdateResponseSchema);

@@ -32,6 +32,7 @@ import type { AnyRoute, Route } from '../kernel/rpc.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
+import type { LargeLaunchPlans } from '../launch-plan/ports.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
@@ -65,6 +66,7 @@ export type RouteServices = {
   readonly freshness: Freshness;
   readonly largeTasks: LargeTasks;
   readonly largeWorkflows: LargeWorkflows;
+  readonly largeLaunchPlans: LargeLaunchPlans;
   readonly largeLaunches: LargeLaunches;
   readonly slots: Slots;
   readonly uploads: UploadStore;
@@ -123,7 +125,7 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
       largeWorkflows: services.largeWorkflows,
       limits: workflowLimits(configuration),
     }),
-    ...launchPlanRoutes({ sessions, projects, definitions }),
+    ...launchPlanRoutes({ sessions, projects, definitions, largeLaunchPlans: services.largeLaunchPlans }),
     ...namedEntityRoutes({
       sessions,
       registered: registeredNames({ log: store, store: services.readStore, freshness: services.freshness }),

@@ -11,8 +11,7 @@ import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
 import { openFoundation } from './foundation.js';
 import { largeLaunches } from './large-launches.js';
-import { largeTaskCompiler } from './large-tasks.js';
-import { largeWorkflowCompiler } from './large-workflows.js';
+import { largeRegistrations } from './large-registrations.js';
 import { assertPortIsFree } from './ports.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from './roles.js';
@@ -86,15 +85,19 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unseen = unseenFolder(source);
   const fresh = freshness(sessions.acknowledged, views, unseen);
   const executions = executionAggregate({ payloads });
-  const largeWorkflows = largeWorkflowCompiler({ ...source, limits: workflowLimits(configuration) });
-  const largeTasks = largeTaskCompiler(configuration.registration.task_types);
+  const registrations = largeRegistrations({
+    ...source,
+    taskTypes: configuration.registration.task_types,
+    workflowLimits: workflowLimits(configuration),
+  });
   const launches = largeLaunches();
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
   const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
-    largeTasks,
-    largeWorkflows,
+    largeTasks: registrations.tasks,
+    largeWorkflows: registrations.workflows,
+    largeLaunchPlans: registrations.launchPlans,
     largeLaunches: launches,
     slots,
     uploads: uploads.store,
@@ -113,7 +116,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: what takes calls first, what others stand on last.
   const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
-  const last = [largeTasks, largeWorkflows, launches, current, foundation];
+  const last = [registrations, launches, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,

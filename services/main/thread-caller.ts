@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 import { Fault, StoreUnavailable } from '../kernel/fault.js';
 import { RpcError, type StatusCode } from '../kernel/rpc.js';
 
@@ -84,13 +84,21 @@ const said = (error: unknown): { readonly code: StatusCode | undefined; readonly
 /**
  * What a thread makes of a question: the answer, or the failure. A bug ends the thread, and with it what waits.
  */
-export const answerTo = async <Question, Answer>(
+const answerTo = async <Question>(
   { id, question }: Asked<Question>,
-  work: (question: Question) => Promise<Answer> | Answer,
-): Promise<Answered<Answer>> => {
+  work: (question: Question) => unknown,
+): Promise<Answered<unknown>> => {
   try {
     return { id, answer: await work(question) };
   } catch (error) {
     return { id, failure: said(error) };
   }
+};
+
+/** Has the thread that calls this answer what it is asked, one question after another. */
+export const answerAll = (work: (question: never) => unknown): void => {
+  let last = Promise.resolve();
+  parentPort?.on('message', (asked: Asked<never>) => {
+    last = last.then(async () => parentPort?.postMessage(await answerTo(asked, work)));
+  });
 };

@@ -8,7 +8,7 @@ import type { Check } from '../gateway/readiness.js';
 import { routeTable } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
-import { largeJson } from './large-json.js';
+import { largeWork } from './large-work.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
@@ -50,7 +50,10 @@ export type Hosted = {
 const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
-  const bodies = largeJson();
+  const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
+    thread: './json-thread.js',
+    waiting: 'large bodies wait to be read',
+  });
   const state = { isOpen: true };
   return {
     hosting: {
@@ -67,7 +70,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
-      readJson: (request: JsonRequest) => bodies.read(request),
+      readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
     },
     leave: (): void => {
       state.isOpen = false;

@@ -1,10 +1,10 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { unseenEvents, type Wanted } from '../../projections/kernel/unseen.js';
 import { openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
 import { openReadStore } from './read-stores.js';
-import { answerTo, type Asked } from './thread-caller.js';
+import { answerAll } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 // Folds what the views have not seen, over connections of its own.
@@ -18,8 +18,5 @@ const events = unseenEvents({
   now: Date.now,
   limitMs: 10_000,
 });
-let last = Promise.resolve();
 
-parentPort?.on('message', (asked: Asked<Wanted>) => {
-  last = last.then(async () => parentPort?.postMessage(await answerTo(asked, (wanted) => events.fold(wanted))));
-});
+answerAll((wanted: Wanted) => events.fold(wanted));

@@ -13,7 +13,6 @@ import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
 import type { Sessions } from '../../services/kernel/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
-import { largeTaskCompiler } from '../../services/main/large-tasks.js';
 import { openReference } from '../../services/main/reference.js';
 import { registerConfiguredProjects } from '../../services/project/configured.js';
 import { projectRoutes } from '../../services/project/rpc.js';
@@ -69,10 +68,18 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   });
   const limitsOf: TaskServices['limitsOf'] = () => Promise.resolve(options.taskLimits ?? {});
   const taskTypes = options.taskTypes ?? {};
-  const largeTasks = largeTaskCompiler(taskTypes);
+  const unasked = (): never => {
+    throw new Error('nothing goes to a thread here');
+  };
   const routes: readonly Route[] = [
     ...projectRoutes({ sessions, domains: DOMAINS, build: { build: 'b', version: 'v', buildTime: 't' } }),
-    ...taskRoutes({ sessions, projects, largeTasks, taskTypes, limitsOf }),
+    ...taskRoutes({
+      sessions,
+      projects,
+      largeTasks: { aboveBytes: Infinity, idOf: unasked, registrationOf: unasked },
+      taskTypes,
+      limitsOf,
+    }),
     ...workflowRoutes({
       sessions,
       projects,
@@ -88,7 +95,12 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       },
       limits: options.workflowLimits ?? noLimits,
     }),
-    ...launchPlanRoutes({ sessions, projects, definitions }),
+    ...launchPlanRoutes({
+      sessions,
+      projects,
+      definitions,
+      largeLaunchPlans: { aboveBytes: Infinity, headOf: unasked, registrationOf: unasked },
+    }),
     ...attributeRoutes({
       sessions,
       projects,

@@ -8,7 +8,13 @@ import {
   LaunchPlanSpecSchema,
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { type TypedInterface, VariableMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  type ParameterMap,
+  ParameterMapSchema,
+  type TypedInterface,
+  type VariableMap,
+  VariableMapSchema,
+} from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { expectedInputs as expectedInputsOf, plannedInputsProblem } from '../../compiler/launch-plan-inputs.js';
 import { digestOf } from '../../kernel/digest.js';
 import type { Version } from '../../kernel/identifier.js';
@@ -37,7 +43,7 @@ const concurrencyProblem = ({ concurrencyPolicy }: LaunchPlanSpec): string | und
 const registration = (
   id: Version,
   sent: LaunchPlanSpec,
-  { expectedInputs, expectedOutputs }: Pick<RegisterLaunchPlan, 'expectedInputs' | 'expectedOutputs'>,
+  { expectedInputs, expectedOutputs }: { expectedInputs: ParameterMap; expectedOutputs: VariableMap },
 ): RegisterLaunchPlan => {
   const spec = { ...sent, defaultInputs: expectedInputs };
   const closure = create(LaunchPlanClosureSchema, { expectedInputs, expectedOutputs });
@@ -46,8 +52,8 @@ const registration = (
     type: 'RegisterLaunchPlan',
     id,
     spec: toBinary(LaunchPlanSpecSchema, spec),
-    expectedInputs,
-    expectedOutputs,
+    expectedInputs: toBinary(ParameterMapSchema, expectedInputs),
+    expectedOutputs: toBinary(VariableMapSchema, expectedOutputs),
     limitsConcurrency: limitsConcurrency(sent),
     digest: digestOf(LaunchPlanSchema, plan),
   };

@@ -1,0 +1,45 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+
+import {
+  type LaunchPlanCreateRequest,
+  LaunchPlanCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { TypedInterface } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import { fieldBytes } from '../../kernel/field-bytes.js';
+import type { Version } from '../../kernel/identifier.js';
+import { assertLabels } from '../../kernel/labels.js';
+import { assertTimes, missing } from '../../kernel/rpc.js';
+import type { RegisterLaunchPlan } from '../commands.js';
+import { planOf } from './plan.js';
+
+/** The workflow of a launch plan. */
+export type PlannedWorkflow = { readonly id: Version; readonly interface: TypedInterface | undefined };
+
+const ID = 1;
+const SPEC = 2;
+const WORKFLOW_ID = 1;
+
+/** What names a request that may be large, and its workflow. @throws {Error} when it is no request. */
+export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
+  fromBinary(
+    LaunchPlanCreateRequestSchema,
+    Buffer.concat([fieldBytes(request, ID), fieldBytes(request, SPEC, WORKFLOW_ID)]),
+  );
+
+/**
+ * What a request registers under its id.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ */
+export const registrationOf = (
+  id: Version,
+  request: LaunchPlanCreateRequest,
+  workflow: PlannedWorkflow,
+): RegisterLaunchPlan => {
+  assertTimes(LaunchPlanCreateRequestSchema, request);
+  const { spec } = request;
+  if (spec === undefined) throw missing('spec');
+  assertLabels(spec.labels);
+  return planOf(id, { ...spec, workflowId: create(IdentifierSchema, workflow.id) }, workflow.interface);
+};
