@@ -3,14 +3,18 @@ import { once } from 'node:events';
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
-import { RpcError, type StatusCode } from '../kernel/rpc.js';
+import { type Call, RpcError, type StatusCode } from '../kernel/rpc.js';
 import type { Agent } from './directory.js';
 
 /** Calls one agent server, with messages as bytes. */
 export interface AgentClient {
   readonly agent: Agent;
-  /** @throws {RpcError} naming the agent, for any status but OK. */
-  ask(method: DescMethod, request: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Ends its call when the caller's is over.
+   *
+   * @throws {RpcError} naming the agent, for any status but OK.
+   */
+  ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
    * Passes requests on as they come, and answers as they come back; ends the call when nobody reads on.
    *
@@ -115,13 +119,17 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
 
   return {
     agent,
-    ask: (method, request) =>
+    ask: (method, request, call) =>
       new Promise<Buffer>((resolve, reject) => {
+        const gone = new RpcError('CANCELLED', 'the caller has gone');
         const options = { deadline: Date.now() + agent.timeout };
         const path = pathOf(agent, method);
-        client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, (error, answer) =>
-          error || !answer ? reject(error ? refusal(agent, error) : new Error('no answer')) : resolve(answer),
-        );
+        const answered = (error: ServiceError | null, answer?: Buffer): void => {
+          if (answer && !error) resolve(answer);
+          else reject(call.isCancelled() || !error ? gone : refusal(agent, error));
+        };
+        const asked = client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, answered);
+        call.whenOver?.(() => asked.cancel());
       }).then((answer) => understood(agent, method, answer)),
     exchange,
     close: () => client.close(),

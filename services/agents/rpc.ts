@@ -18,7 +18,7 @@ import {
   AsyncAgentService,
   SyncAgentService,
 } from '../../proto/gen/platformidl/service/agent_pb.js';
-import { type AnyRoute, missing, route, RpcError, type StreamRoute } from '../kernel/rpc.js';
+import { type AnyRoute, type Call, missing, route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 import type { AgentClient } from './agent-client.js';
 import { agentFor, type TaskCategory } from './directory.js';
 
@@ -67,7 +67,9 @@ const passOn = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   category: (request: MessageShape<Input>) => TaskCategory,
 ): AnyRoute =>
-  route(method, (request) => chosen(clients, () => category(request)).ask(method, toBinary(method.input, request)));
+  route(method, (request, call) =>
+    chosen(clients, () => category(request)).ask(method, toBinary(method.input, request), call),
+  );
 
 const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
   if (first?.part.case !== 'header') throw missing('header');
@@ -119,21 +121,23 @@ const logging = (clients: readonly AgentClient[]): StreamRoute => ({
   },
 });
 
-const listed = async (client: AgentClient): Promise<MessageShape<typeof ListAgentsResponseSchema>> =>
-  fromBinary(ListAgentsResponseSchema, await client.ask(listAgents, new Uint8Array()));
+const listed =
+  (call: Call) =>
+  async (client: AgentClient): Promise<MessageShape<typeof ListAgentsResponseSchema>> =>
+    fromBinary(ListAgentsResponseSchema, await client.ask(listAgents, new Uint8Array(), call));
 
 /** The agents of all servers. One that is down is said, not left out. */
 const listing = (clients: readonly AgentClient[]): AnyRoute =>
-  route(listAgents, async () => {
-    const pages = await Promise.all(configured(clients).map(listed));
+  route(listAgents, async (_request, call) => {
+    const pages = await Promise.all(configured(clients).map(listed(call)));
     return create(ListAgentsResponseSchema, { agents: pages.flatMap(({ agents }) => agents) });
   });
 
 const naming = (clients: readonly AgentClient[]): AnyRoute =>
-  route(getAgent, async ({ name }) => {
+  route(getAgent, async ({ name }, call) => {
     const servers = configured(clients);
     if (name === '') throw missing('name');
-    const pages = await Promise.all(servers.map(listed));
+    const pages = await Promise.all(servers.map(listed(call)));
     const agent = pages.flatMap(({ agents }) => agents).find((each) => each.name === name);
     if (agent === undefined) throw new RpcError('NOT_FOUND', `no agent is called ${name}`);
     return create(GetAgentResponseSchema, { agent });

@@ -16,6 +16,7 @@ export type OpenCall = Call & {
 export type Arrival = {
   readonly header: (name: string) => string | undefined;
   readonly isCancelled: () => boolean;
+  readonly whenOver?: (hear: () => void) => void;
   readonly makeRoom: (bytes: number) => Promise<void>;
 };
 
@@ -48,6 +49,7 @@ export const openCall = (arrival: Arrival, requestId: string, positions: Positio
     requestId,
     isCancelled: arrival.isCancelled,
     makeRoom: arrival.makeRoom,
+    ...(arrival.whenOver && { whenOver: arrival.whenOver }),
     position: undefined,
     unreadFields: new Map(),
     answeredAt: (position) => {

@@ -39,6 +39,10 @@ export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler 
       const arrival = {
         header: grpcCall.header,
         isCancelled: () => isGone(grpcCall),
+        whenOver: (hear: () => void) => {
+          if (isGone(grpcCall)) hear();
+          else grpcCall.stream.once('close', hear);
+        },
         makeRoom: async (bytes: number) => room().make(bytes * COMPOSING.bytes),
       };
       call = openCall(arrival, requestId, positions);

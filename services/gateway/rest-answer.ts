@@ -111,6 +111,10 @@ const open = ({ request, reply, room, isOver }: Opening, { positions }: Hosting)
   const arrival = {
     header: (name: string) => header(request, name),
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
+    whenOver: (hear: () => void) => {
+      if (reply.raw.destroyed) hear();
+      else reply.raw.once('close', hear);
+    },
     makeRoom: async (bytes: number) => room().make(bytes * factor),
   };
   return openCall(arrival, requestIdOf(header(request, 'x-request-id')), positions);

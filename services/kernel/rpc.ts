@@ -66,6 +66,8 @@ export interface Call {
   /** What that name stands for; there when the route has seen a good one. */
   readonly idempotency?: Idempotency;
   isCancelled(): boolean;
+  /** Hears when nobody waits for the answer any more: it has been given, its time is over, or the caller has gone. */
+  readonly whenOver?: (hear: () => void) => void;
   /**
    * Waits until the transport has room for so many bytes of an answer; asked before they are read from where they are.
    *

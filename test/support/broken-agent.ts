@@ -1,12 +1,14 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerHttp2Stream, constants } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** An agent server that is broken in a way of its own. */
 export type BrokenAgent = {
   readonly endpoint: string;
-  /** Resolves when an exchange has ended on its side: nobody waits for it any more. */
-  readonly exchanged: Promise<void>;
+  /** Resolves when so many calls of an RPC have ended on its side: nobody waits for them any more. */
+  readonly left: (rpc: string, calls?: number) => Promise<void>;
+  /** Resolves with the next call that reaches it. */
+  readonly begun: () => Promise<unknown>;
   readonly close: () => void;
 };
 
@@ -77,15 +79,20 @@ export const startBrokenAgent = async (breakage: Breakage): Promise<BrokenAgent>
     for (const socket of sockets) socket.destroy();
   };
   const server = createServer();
-  const exchanged = new Promise<void>((resolve) => {
-    server.on('session', (session) => {
-      session.on('error', () => undefined);
-      session.on('stream', (stream: ServerHttp2Stream, { ':path': path }) => {
-        stream.on('error', () => undefined);
-        if (path?.endsWith('/ExecuteTaskSync') === true) stream.once('close', resolve);
-        stream.resume();
-        WAYS[breakage](stream, die);
+  const calls = new EventEmitter();
+  const ended = new Map<string, number>();
+  server.on('session', (session) => {
+    session.on('error', () => undefined);
+    session.on('stream', (stream: ServerHttp2Stream, { ':path': path }) => {
+      const rpc = path?.split('/').at(-1) ?? '';
+      stream.on('error', () => undefined);
+      stream.once('close', () => {
+        ended.set(rpc, (ended.get(rpc) ?? 0) + 1);
+        calls.emit('ended');
       });
+      calls.emit('begun');
+      stream.resume();
+      WAYS[breakage](stream, die);
     });
   });
   server.on('connection', (socket: Socket) => {
@@ -97,7 +104,10 @@ export const startBrokenAgent = async (breakage: Breakage): Promise<BrokenAgent>
   const { port } = server.address() as AddressInfo;
   return {
     endpoint: `127.0.0.1:${port}`,
-    exchanged,
+    begun: () => once(calls, 'begun'),
+    left: async (rpc, count = 1) => {
+      while ((ended.get(rpc) ?? 0) < count) await once(calls, 'ended');
+    },
     close: () => {
       die();
       server.close();

@@ -135,7 +135,7 @@ describe('an agent', () => {
     const ended = statusOf(call);
     call.write(header('waited-for'));
     expect((await ended).code).toBe(status.DEADLINE_EXCEEDED);
-    await patient.exchanged;
+    await patient.left('ExecuteTaskSync');
   });
 
   it('is not waited with for who does not say what it is about', { timeout: BOUND_MS }, async () => {

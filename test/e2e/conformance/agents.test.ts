@@ -1,6 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { WireType } from '@bufbuild/protobuf/wire';
-import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type ExecuteTaskSyncRequestSchema } from '../../../proto/gen/platformidl/admin/agent_pb.js';
@@ -12,6 +12,7 @@ import {
 } from '../../../proto/gen/platformidl/service/agent_pb.js';
 import { freePort } from '../../support/command.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { type BrokenAgent, startBrokenAgent } from '../../support/broken-agent.js';
 import { type ExampleAgent, startExampleAgent } from '../../support/example-agent.js';
 import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
 import { restClient } from '../../support/rest-client.js';
@@ -34,10 +35,13 @@ describe('agents in the configuration', () => {
   let plane: ControlPlane;
   let client: GrpcClient;
   const agents: ExampleAgent[] = [];
+  let silent: BrokenAgent;
 
   beforeAll(async () => {
     agents.push(await startExampleAgent('old-sensors'), await startExampleAgent('new-sensors'));
+    silent = await startBrokenAgent('never answers');
     const configured = [
+      { name: 'silent', endpoint: silent.endpoint, timeout: '1h', task_types: ['prayer'] },
       { name: 'old-sensors', endpoint: agents[0]!.endpoint, task_types: ['sensor', 'query'] },
       { name: 'new-sensors', endpoint: agents[1]!.endpoint, task_types: [{ name: 'sensor', version: 2 }] },
       { name: 'gone', endpoint: `127.0.0.1:${await freePort()}`, timeout: '2s', task_types: ['letter'] },
@@ -47,7 +51,7 @@ describe('agents in the configuration', () => {
   });
   afterAll(async () => {
     client.close();
-    for (const agent of agents) agent.close();
+    for (const agent of [...agents, silent]) agent.close();
     await plane.close();
   });
 
@@ -75,6 +79,37 @@ describe('agents in the configuration', () => {
       call.end();
     });
   const decodeSync = (bytes: Buffer) => fromBinary(executeTaskSync.output, bytes);
+
+  it('are told when nobody waits for what they were asked', async () => {
+    const { grpc, http } = plane.server().ready;
+    const channel = new Client(grpc, credentials.createInsecure());
+    const request = Buffer.from(
+      toBinary(getTask.input, create(getTask.input, { taskCategory: { name: 'prayer', version: 1 } })),
+    );
+    const ask = (deadline?: number) => {
+      const path = '/flyteidl.service.AsyncAgentService/GetTask';
+      const options = deadline === undefined ? {} : { deadline };
+      return channel.makeUnaryRequest(path, asIs, asIs, request, new Metadata(), options, () => undefined);
+    };
+    const url = `${http}/api/v1/agent/task/prayer/1/AAAA`;
+    const begun = silent.begun();
+    const cancelled = ask();
+    await begun;
+    cancelled.cancel();
+    await silent.left('GetTask', 1);
+    ask(Date.now() + 300);
+    await silent.left('GetTask', 2);
+    const leaving = new AbortController();
+    const begunOverRest = silent.begun();
+    const left = fetch(url, { signal: leaving.signal }).catch(() => 'left');
+    await begunOverRest;
+    leaving.abort();
+    expect(await left).toBe('left');
+    await silent.left('GetTask', 3);
+    expect((await fetch(url, { headers: { 'grpc-timeout': '300m' } })).status).toBe(504);
+    await silent.left('GetTask', 4);
+    channel.close();
+  }, 60_000);
 
   it('create, look after and delete a task where its type is run, in the version that it has', async () => {
     const first = await client.call(createTask, { template: { type: 'sensor' }, outputPrefix: 'a' });
