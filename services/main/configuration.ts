@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { agents } from './agent-settings.js';
+import { contradictionsIn } from './contradictions.js';
 import { kafka } from './kafka-settings.js';
-import { isWhole, roles } from './roles.js';
+import { roles } from './roles.js';
 import {
   budgets,
   cors,
@@ -159,14 +160,9 @@ export const settings = z
       })
       .prefault({}),
   })
-  .refine(({ grpc_port: grpc, http_port: http }) => grpc === 0 || grpc !== http, {
-    path: ['http_port'],
-    error: 'must not be the port of gRPC too',
-  })
-  .refine(({ role, event_store: log }) => isWhole(role) || log !== EMBEDDED, {
-    path: ['role'],
-    error:
-      "an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)",
+  .superRefine((settingsGiven, context) => {
+    for (const { path, error } of contradictionsIn(settingsGiven))
+      context.addIssue({ code: 'custom', path: [...path], message: error });
   });
 
 /** The settings of a process, complete and valid. */
@@ -187,7 +183,7 @@ const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly stri
 };
 
 const EXPECTED: Readonly<Record<string, string>> = {
-  array: 'a list',
+  array: 'a list, such as [one, two]',
   object: 'a mapping',
   record: 'a mapping',
   string: 'text',

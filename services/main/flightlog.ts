@@ -132,11 +132,9 @@ withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'i
   .option('--insecure', 'serve without authentication, on this machine')
   .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
   .option('--tls-key <file>', 'its private key, in PEM')
-  .addOption(
-    new Option(
-      '--role <role...>',
-      'what this process does, repeatable: api, projector and reactor need --event-store; log is a log server (default all)',
-    ).choices(ROLES),
+  .option(
+    '--role <role...>',
+    `what this process does, repeatable or with commas: of ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
   )
   .addHelpText('after', settingsHelp([]))
   .action(async (options: Options) => {

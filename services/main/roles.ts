@@ -15,15 +15,24 @@ export type Duties = {
   readonly reactor: boolean;
 };
 
-const listed = (value: unknown): unknown => (typeof value === 'string' ? value.split(',') : value);
+const partsOf = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
+
+/** Commas stand for more elements, in an element too: a flag is repeatable, and a list then. */
+const listed = (value: unknown): unknown => {
+  if (typeof value === 'string') return partsOf(value);
+  if (!Array.isArray(value)) return value;
+  return value.flatMap((each: unknown): readonly unknown[] => (typeof each === 'string' ? partsOf(each) : [each]));
+};
+
+const role = z.enum(ROLES, {
+  error: ({ input }) => `must be one of ${ROLES.join(', ')}, not ${JSON.stringify(input)}`,
+});
 
 /** Roles as they are configured: one, a list, or several with commas between. */
 export const roles = z
-  .preprocess(
-    listed,
-    z.array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` })).min(1, { error: 'must not be empty' }),
-  )
-  .refine((given) => given.length === 1 || !given.some((role) => role === 'all' || role === 'log'), {
+  .preprocess(listed, z.array(role).min(1, { error: 'must not be empty' }))
+  .transform((given): readonly Role[] => [...new Set(given)])
+  .refine((given) => given.length === 1 || !given.some((each) => each === 'all' || each === 'log'), {
     error: 'all and log stand alone',
   });
 

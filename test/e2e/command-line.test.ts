@@ -122,11 +122,27 @@ describe('a configuration that is not valid ends in a line for each key, and not
       serve(),
       [
         'flightlog: grpc_port (from FLIGHTLOG_GRPC_PORT): must be a port, 0 to 65535',
-        'flightlog: projects (from FLIGHTLOG_PROJECTS): must be a list',
+        'flightlog: projects (from FLIGHTLOG_PROJECTS): must be a list, such as [one, two]',
         'flightlog: abort.timeout (from FLIGHTLOG_ABORT_TIMEOUT): must be a duration such as 90s, 10m or 1h30m, not "soon"',
       ],
       { FLIGHTLOG_GRPC_PORT: '-1', FLIGHTLOG_PROJECTS: 'one', FLIGHTLOG_ABORT_TIMEOUT: 'soon' },
     ));
+
+  it('from roles, whether they stand apart or have commas between', async () => {
+    const all = ['flightlog: role (from --role): all and log stand alone'];
+    await refuses(serve('--role', 'api,log'), all);
+    await refuses(serve('--role', 'api', 'log'), all);
+    await refuses(serve('--role', 'api', '--role', 'log'), all);
+    await refuses(serve(), ['flightlog: role (from FLIGHTLOG_ROLE): all and log stand alone'], {
+      FLIGHTLOG_ROLE: 'api, log',
+    });
+    await refuses(serve('--role', 'api,boss'), [
+      'flightlog: role.1 (from --role): must be one of all, api, projector, reactor, log, not "boss"',
+    ]);
+    await refuses(serve('--role', 'projector,reactor'), [
+      `flightlog: role (from --role): an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)`,
+    ]);
+  });
 
   it('from a variable that is no setting, or no YAML', async () => {
     await refuses(serve(), ['flightlog: FLIGHTLOG_PORT: is not a setting'], { FLIGHTLOG_PORT: '1' });

@@ -28,6 +28,7 @@ describe('the configuration', () => {
     expect(roles('api')).toEqual(['api']);
     expect(roles(['api', 'projector'])).toEqual(['api', 'projector']);
     expect(roles('projector,reactor')).toEqual(['projector', 'reactor']);
+    expect(roles(['api, projector', 'reactor', 'api'])).toEqual(['api', 'projector', 'reactor']);
     expect(given('role', 'log').role).toEqual(['log']);
     expect(configure([]).role).toEqual(['all']);
   });
@@ -49,12 +50,45 @@ describe('the configuration', () => {
     ['role', 'api', "an embedded log is one process's alone"],
     ['role', ['all', 'api'], 'all and log stand alone'],
     ['role', 'api,log', 'all and log stand alone'],
-    ['role.0', 'worker', 'must be one of all, api, projector, reactor, log'],
+    ['role.0', 'worker', 'must be one of all, api, projector, reactor, log, not "worker"'],
+    ['role.0', 7, 'must be one of all, api, projector, reactor, log, not 7'],
+    ['projects', 'one', 'must be a list, such as [one, two]'],
     ['role', [], 'must not be empty'],
     ['nope', 1, 'is not a setting'],
   ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
     const [path = '', element] = key.split('.0');
     const whole = element === undefined ? value : [value];
     expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
+  });
+
+  const together = (settings: Readonly<Record<string, unknown>>) =>
+    configure(Object.entries(settings).map(([key, value]) => ({ path: key.split('.'), value, origin: key })));
+
+  it.each([
+    [{ grpc_port: 7001, http_port: 7001 }, 'http_port', 'must not be the port of gRPC too'],
+    [{ grpc_port: 7001, eventstore_port: 7001 }, 'eventstore_port', 'must not be the port of gRPC or REST too'],
+    [
+      { http_port: 7001, eventstore_port: 7001, role: 'log' },
+      'eventstore_port',
+      'must not be the port of gRPC or REST',
+    ],
+    [
+      { role: 'log', event_store: 'esdb://log:2113' },
+      'event_store',
+      'a log server serves the log of its data directory',
+    ],
+    [{ role: 'log', eventstore_mode: 'off' }, 'eventstore_mode', 'a log server serves nothing but the EventStoreDB'],
+    [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
+    [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'is of no use without kafka.tls'],
+    [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'is of no use without kafka.sasl_username'],
+  ])('says that %j cannot all be meant', (settings, key, why) => {
+    expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
+  });
+
+  it('lets processes that serve no gRPC have its port for something else', () => {
+    const projector = { role: 'projector', event_store: 'esdb://log:2113' };
+    expect(together({ ...projector, grpc_port: 7001, http_port: 7001 }).http_port).toBe(7001);
+    expect(together({ role: 'log', eventstore_port: 81 }).eventstore_port).toBe(81);
+    expect(together({ grpc_port: 0, http_port: 0, eventstore_port: 0 }).grpc_port).toBe(0);
   });
 });

@@ -1,0 +1,80 @@
+import { dutiesOf, isWhole, type Role } from './roles.js';
+import { EMBEDDED } from './setting-kinds.js';
+
+/** What settings can say against each other. */
+type Settings = {
+  readonly role: readonly Role[];
+  readonly event_store: string;
+  readonly grpc_port: number;
+  readonly http_port: number;
+  readonly eventstore_port?: number | undefined;
+  readonly eventstore_mode: string;
+  readonly eventstore_format?: string | undefined;
+  readonly kafka: {
+    readonly tls: boolean;
+    readonly tls_ca: string;
+    readonly sasl_username: string;
+    readonly sasl_password: string;
+  };
+};
+
+type Contradiction = { readonly path: readonly string[]; readonly error: string };
+
+type Rule = Contradiction & { readonly applies: (settings: Settings) => boolean };
+
+/** What is not listened on is in nobody's way. */
+const grpcOf = ({ role, grpc_port: port }: Settings): number => (dutiesOf(role).api ? port : 0);
+
+const isLogServer = ({ role }: Settings): boolean => role.includes('log');
+
+/** What cannot be meant: one setting takes away what another asks for. */
+const RULES: readonly Rule[] = [
+  {
+    path: ['http_port'],
+    error: 'must not be the port of gRPC too',
+    applies: (settings) => grpcOf(settings) !== 0 && grpcOf(settings) === settings.http_port,
+  },
+  {
+    path: ['eventstore_port'],
+    error: 'must not be the port of gRPC or REST too',
+    applies: (settings) => {
+      const { eventstore_port: port = 0, http_port: http } = settings;
+      return port !== 0 && (port === grpcOf(settings) || port === http);
+    },
+  },
+  {
+    path: ['role'],
+    error:
+      "an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)",
+    applies: ({ role, event_store: log }) => !isWhole(role) && log === EMBEDDED,
+  },
+  {
+    path: ['event_store'],
+    error: 'a log server serves the log of its data directory, and no other: leave it out, or the role log',
+    applies: (settings) => isLogServer(settings) && settings.event_store !== EMBEDDED,
+  },
+  {
+    path: ['eventstore_mode'],
+    error: 'a log server serves nothing but the EventStoreDB protocol: leave it out, or the role log',
+    applies: (settings) => isLogServer(settings) && settings.eventstore_mode === 'off',
+  },
+  {
+    path: ['eventstore_format'],
+    error: 'a log server serves events as they are stored: leave it out, or the role log',
+    applies: (settings) => isLogServer(settings) && settings.eventstore_format === 'json',
+  },
+  {
+    path: ['kafka', 'tls_ca'],
+    error: 'is of no use without kafka.tls',
+    applies: ({ kafka }) => kafka.tls_ca !== '' && !kafka.tls,
+  },
+  {
+    path: ['kafka', 'sasl_password'],
+    error: 'is of no use without kafka.sasl_username',
+    applies: ({ kafka }) => kafka.sasl_password !== '' && kafka.sasl_username === '',
+  },
+];
+
+/** The settings that others contradict, by the path of the one to change. */
+export const contradictionsIn = (settings: Settings): readonly Contradiction[] =>
+  RULES.filter(({ applies }) => applies(settings));
