@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.js';
@@ -14,7 +14,15 @@ import type {
 import { type DocumentStatements, documentStatements } from './document-statements.js';
 import { faultOf, guarded } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
-import { checkTables, hasBookkeeping, makeBookkeeping, makeIndexes, makeTables, tableOf } from './tables.js';
+import {
+  checkFormat,
+  checkTables,
+  hasBookkeeping,
+  makeBookkeeping,
+  makeIndexes,
+  makeTables,
+  tableOf,
+} from './tables.js';
 import { writeStatements } from './write-statements.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
@@ -52,12 +60,38 @@ const whole = (db: Database): Database => {
   throw new StoreUnavailable('the views are being made');
 };
 
+/** @throws {DataDirectoryUnusable} when a newer release has written the file, which is closed then. */
+const known = (db: Database, path: string): void => {
+  try {
+    checkFormat(db, path);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/**
+ * Makes sure that views in a data directory, where there are any, are of a form that this release knows.
+ *
+ * @throws {DataDirectoryUnusable} when a newer release has written them, or they are damaged.
+ */
+export const checkViewsFile = (directory: string): Promise<void> =>
+  guarded(() => {
+    const path = join(directory, VIEWS_FILE);
+    if (!existsSync(path)) return;
+    const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    known(db, path);
+    db.close();
+  });
+
 // NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
 // together, and the log has them all.
 const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
   const isReadOnly = mode === 'read-only';
   if (!isReadOnly) mkdirSync(directory, { recursive: true });
-  const db = new DatabaseSync(join(directory, file), { readOnly: isReadOnly, timeout: 5_000 });
+  const path = join(directory, file);
+  const db = new DatabaseSync(path, { readOnly: isReadOnly, timeout: 5_000 });
+  known(db, path);
   db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
   if (isReadOnly) return whole(db);
   db.exec(

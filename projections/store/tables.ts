@@ -70,9 +70,22 @@ export const checkTables = (db: Database, collections: readonly Collection[]): v
   }
 };
 
+/** How a file of views is to be read; 0 is one from before this was said, which is the same. */
+const FORMAT = 1;
+
+/** @throws {DataDirectoryUnusable} when a newer release has written a file of views. */
+export const checkFormat = (db: Database, path: string): void => {
+  const { user_version: format } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (format <= FORMAT) return;
+  throw new DataDirectoryUnusable(
+    `views ${path} cannot be used: a newer release has written them (format ${format}; this release knows ${FORMAT}): start that one, or remove them, and they are folded from the log again`,
+  );
+};
+
 /** Makes what every file of views has. */
 export const makeBookkeeping = (db: Database): void =>
   db.exec(`
+    PRAGMA user_version = ${FORMAT};
     CREATE TABLE IF NOT EXISTS checkpoints (name TEXT PRIMARY KEY, log_id TEXT NOT NULL, position INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS parked (stream TEXT PRIMARY KEY, position INTEGER NOT NULL, reason TEXT NOT NULL);
   `);

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
 import type { ReadStore } from '../../projections/kernel/read-store.js';
+import { checkViewsFile } from '../../projections/store/sqlite-read-store.js';
 import { storedViews } from '../../projections/kernel/stored-views.js';
 import type { Timer, Views } from '../../projections/kernel/views.js';
 import type { Configuration } from './configuration.js';
 import type { Togetherness } from './coordination.js';
 import type { Foundation } from './foundation.js';
 import { models } from './models.js';
-import { openReadStore, untilReachable } from './read-stores.js';
+import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
 import { dutiesOf, isWhole } from './roles.js';
+import { forSetting } from './told.js';
 import { type RunningViews, startViews } from './views.js';
 
 /** The views as a process reads them. */
@@ -59,9 +61,10 @@ export const startProjecting = async (
   foundation: Foundation,
   logger: Logger,
 ): Promise<RunningViews | undefined> => {
-  const { source } = foundation;
+  const { source, log } = foundation;
   if (!dutiesOf(configuration.role).projector) return undefined;
-  if (source.views.kind === 'mongodb') await untilReachable(source, logger);
+  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
+  else await forSetting('data', () => checkViewsFile(source.directory));
   return startViews({ ...source, isShared: configuration.claims && !isAlone(configuration, foundation) }, logger);
 };
 
@@ -75,9 +78,9 @@ export const openCurrentViews = async (
   const head = await log.store.head();
   const own = await startProjecting(configuration, foundation, logger);
   const failed = own?.failed ?? never;
-  await Promise.race([untilReachable(source, logger), failed]);
-  const readStore = await openReadStore(source, 'serve');
   const { logId } = log.store;
+  await Promise.race([untilReachable(source, logId, logger), failed]);
+  const readStore = await forSetting(viewsKey(source.views), () => openReadStore(source, 'serve', logId));
   const views = own && isAlone(configuration, foundation) ? own : storedViews({ readStore, models, logId, timer });
   await catchUp(views, head, { failed, until: views === own ? Infinity : performance.now() + CATCH_UP_MS }, logger);
   return {

@@ -10,12 +10,13 @@ import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js
 import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from './configuration.js';
 import { eventTypes } from './event-types.js';
+import { foundAtBrokers } from './found-places.js';
 import { connectionOf, topicsOf } from './kafka-connection.js';
-import { logSource, openLog } from './log-source.js';
+import { openOwnLog } from './log-source.js';
 import { codecs } from './models.js';
 import { openPayloads } from './payloads.js';
 import { presentingWhole } from './readable.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 /** The flags of `export replay` and `export reconcile` that are no settings. */
 export type ExportFlags = {
@@ -58,17 +59,19 @@ const opened = async (configuration: Configuration) => {
   const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
   if (settings.brokers.length === 0) throw new CannotGoOn('no broker is named: --kafka HOST:PORT,…');
   const directory = resolve(data);
-  const log = await openLog(logSource({ directory, eventStore }));
-  const payloads = await openPayloads({ directory, location });
+  const log = await openOwnLog({ data, event_store: eventStore });
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
   const kafka = kafkaClient(connectionOf(settings));
   return { log, payloads, kafka, settings, topics: topicsOf(settings) };
 };
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-const toldOf = (error: unknown, brokers: readonly string[]): CannotGoOn => {
+const toldOf = async (error: unknown, settings: Configuration['kafka']): Promise<CannotGoOn> => {
+  const { brokers } = settings;
   const failure = failureOf(error, brokers);
-  const text = failure instanceof Error ? failure.message : String(failure);
+  const found = await foundAtBrokers(connectionOf(settings));
+  const text = found?.text ?? (failure instanceof Error ? failure.message : String(failure));
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
   const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
   return new CannotGoOn(told, { cause: error });
@@ -79,7 +82,7 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
   try {
     await work(parts);
   } catch (error) {
-    throw error instanceof CannotGoOn ? error : toldOf(error, parts.settings.brokers);
+    throw error instanceof CannotGoOn ? error : await toldOf(error, parts.settings);
   } finally {
     await parts.log.close();
     await parts.payloads.close();

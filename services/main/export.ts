@@ -88,7 +88,7 @@ export const startExport = async (
   worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message)));
   const failed = new Promise<never>((_, reject) => {
     worker.on('message', (message: ExportThreadMessage) => {
-      if ('refused' in message) reject(new CannotGoOn(message.refused));
+      if ('refused' in message) reject(new CannotGoOn(`kafka: ${message.refused}`));
     });
     worker.once('error', (cause) =>
       reject(new CannotGoOn(`the export to Kafka has failed: ${cause.message}`, { cause })),

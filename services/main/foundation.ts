@@ -5,10 +5,11 @@ import type { PayloadStore } from '../kernel/payload-store.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
-import { logSource, openWritableLog, type WritableLog } from './log-source.js';
+import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { isWhole } from './roles.js';
 import { isShared } from './shared-log.js';
+import { forSetting } from './told.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 /** What a process stands on, whatever it does. */
@@ -39,16 +40,20 @@ const warnOfFiles = (
 /**
  * Opens the data directory, alone or together with processes of other roles, the log and the payloads.
  *
- * @throws {Fault} when one of them cannot be used.
+ * @throws {CannotGoOn} when one of them cannot be used, naming the setting.
  */
 export const openFoundation = async (configuration: Configuration, logger: Logger): Promise<Foundation> => {
   const { payload_store: location, read_store: views, max_session_bytes: maxCachedBytes } = configuration;
   const directory = resolve(configuration.data);
-  const lock = await lockDataDirectory(directory, isWhole(configuration.role) ? 'alone' : 'together');
+  const together = isWhole(configuration.role) ? 'alone' : 'together';
+  const lock = await forSetting('data', () => lockDataDirectory(directory, together));
   warnOfFiles(configuration, logger, directory);
-  const log = await openWritableLog(configuration, { directory, derived: [VIEWS_FILE], logger });
+  const derived = [VIEWS_FILE];
+  const log = await forSetting(logKey(configuration), () =>
+    openWritableLog(configuration, { directory, derived, logger }),
+  );
   const source = { directory, location, source: log.source, views };
-  const payloads = await openPayloads(source);
+  const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
   return {
     directory,

@@ -5,10 +5,10 @@ import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import { categoryOf, streamName, type StreamName } from '../kernel/stream.js';
 import type { Configuration } from './configuration.js';
-import { logSource, openLog } from './log-source.js';
+import { openOwnLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { readable } from './readable.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = {
@@ -103,8 +103,8 @@ export const logCat = async (
   flags: LogCatFlags,
 ): Promise<void> => {
   const directory = resolve(data);
-  const log = await openLog(logSource({ directory, eventStore }));
-  const payloads = await openPayloads({ directory, location });
+  const log = await openOwnLog({ data, event_store: eventStore });
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
   const stream = streamOf(flags);
   const { from = 0n, limit = Number.POSITIVE_INFINITY } = flags;
   const cat: Cat = { log, payloads, stream, from, limit };

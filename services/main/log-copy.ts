@@ -8,7 +8,7 @@ import type { StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { openLogger } from './logger.js';
 import { type LogSource, openLog, openWritableLog } from './log-source.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };
@@ -186,8 +186,8 @@ const assertDifferent = ({ from, to }: LogCopyFlags): void => {
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertDifferent(flags);
   const started = performance.now();
-  const from = await openLog(sourceOf(flags.from));
-  const { store: to, close } = await openTarget(flags.to);
+  const from = await forSetting('--from', () => openLog(sourceOf(flags.from), openLogger('warn')));
+  const { store: to, close } = await forSetting('--to', () => openTarget(flags.to));
   const head = await from.head();
   const [copying, verifying] = [barFor('copy', head), barFor('verify', head)] as const;
   try {

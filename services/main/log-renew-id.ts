@@ -4,7 +4,8 @@ import { lockDataDirectory } from '../store/data-directory.js';
 import { renewLogId, type RenewedLogId } from '../store/log-identity.js';
 import { sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
-import { logSource } from './log-source.js';
+import { logKey, logSource } from './log-source.js';
+import { forSetting } from './told.js';
 
 const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
   await (await sqliteLogReader({ directory })).close(); // first: where there is no log, nothing is written
@@ -19,10 +20,13 @@ const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
 /**
  * Gives a copied or restored log its own identity, and prints the old and the new one as a JSON object.
  *
- * @throws {Fault} when the data directory is in use, or there is no log that can be used, or the event store refuses.
+ * @throws {CannotGoOn} when the data directory is in use, or there is no log that can be used, or the event store refuses.
  */
-export const renewId = async ({ data, event_store: eventStore }: Configuration): Promise<void> => {
+export const renewId = async (configuration: Configuration): Promise<void> => {
+  const { data, event_store: eventStore } = configuration;
   const source = logSource({ directory: resolve(data), eventStore });
-  const renewed = await (source.kind === 'eventstore' ? renewEventstoreId(source) : renewEmbedded(source.directory));
+  const renewed = await forSetting(logKey(configuration), () =>
+    source.kind === 'eventstore' ? renewEventstoreId(source) : renewEmbedded(source.directory),
+  );
   process.stdout.write(`${JSON.stringify(renewed)}\n`);
 };

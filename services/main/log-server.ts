@@ -14,10 +14,15 @@ import { openLogger } from './logger.js';
 import { assertPortIsFree } from './ports.js';
 import { onStopSignals } from './stop-signals.js';
 import { tlsOf } from './tls-files.js';
-import { CannotGoOn, firstFailure } from './told.js';
+import { CannotGoOn, firstFailure, forSetting } from './told.js';
 import { startProbes } from './transports.js';
 
 const DRAIN_MS = 10_000;
+
+const openStore = async (directory: string) => {
+  const lock = await lockDataDirectory(directory);
+  return { lock, store: await sqliteEventStore({ directory: lock.directory }) };
+};
 
 /**
  * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else but health checks,
@@ -35,8 +40,7 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
       'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
-  const lock = await lockDataDirectory(resolve(configuration.data));
-  const store = await sqliteEventStore({ directory: lock.directory });
+  const { lock, store } = await forSetting('data', () => openStore(resolve(configuration.data)));
   const rules = await openRuleBook(store);
   const { host } = configuration;
   const server = await serveEventstore({

@@ -1,9 +1,14 @@
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EventLog, EventStore } from '../kernel/event-store.js';
+import { StoreUnavailable } from '../kernel/fault.js';
 import { assertLogIsThere } from '../store/log-presence.js';
 import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
 import type { Configuration } from './configuration.js';
+import { foundAtEventstore } from './found-places.js';
+import { openLogger } from './logger.js';
+import { forSetting } from './told.js';
 
 /** Where the log is, for a process that reads it or a thread of one. Can be sent to any thread. */
 export type LogSource =
@@ -34,19 +39,38 @@ export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
 /** Says that the event store cannot be reached, once for each time. */
-const troubleIn = (logger: Logger | undefined): ((error: unknown) => void) => {
+const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   let lastSaid = 0;
   return (error) => {
     if (Date.now() - lastSaid < 5_000) return;
     lastSaid = Date.now();
-    logger?.warn({ err: error }, 'the event store cannot be reached; it is tried again');
+    const why = error instanceof Error ? error.message : 'it takes calls and does not answer them';
+    logger.warn({ why }, 'the event store (event_store) cannot be reached; it is tried again');
+  };
+};
+
+/** What calls come to, more than once, where a server of gRPC has other services. */
+const OTHER_SERVICES = 'UNIMPLEMENTED';
+const ENOUGH_TIMES = 3;
+
+/** Looks who is there while nobody answers; waiting ends where somebody else is. */
+const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
+  let times = 0;
+  return async (error) => {
+    const found = await foundAtEventstore(url);
+    if (found?.isFinal === true) throw new StoreUnavailable(found.text, error);
+    if (error instanceof Error) times = error.message.includes(OTHER_SERVICES) ? times + 1 : 0;
+    if (times >= ENOUGH_TIMES) throw new StoreUnavailable('a server of gRPC answers that is no EventStoreDB', error);
+    say(found === undefined ? error : new Error(found.text));
   };
 };
 
 /** The client of an EventStoreDB is loaded only where one is used. */
 const openEventstore = async (url: string, logger?: Logger): Promise<EventStore> => {
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
-  return eventstoreEventStore({ url, onTrouble: troubleIn(logger) });
+  if (!logger) return eventstoreEventStore({ url });
+  const onTrouble = troubleIn(logger);
+  return eventstoreEventStore({ url, onTrouble, onWait: waitingFor(url, onTrouble) });
 };
 
 /**
@@ -84,4 +108,20 @@ export const openWritableLog = async (
   assertLogIsThere(directory, derived);
   const store = await sqliteEventStore({ directory });
   return { store, source: { ...source, woken: store.readerSource }, ended: store.ended };
+};
+
+/** The setting that says where the log is. */
+export const logKey = ({ event_store: eventStore }: Pick<Configuration, 'event_store'>): string =>
+  eventStore === EMBEDDED ? 'data' : 'event_store';
+
+/**
+ * Opens the log of a configuration, for a command that reads it; waits for an event store that cannot be reached, and
+ * says so.
+ *
+ * @throws {CannotGoOn} when it cannot be used, naming the setting.
+ */
+export const openOwnLog = (configuration: Pick<Configuration, 'data' | 'event_store'>): Promise<EventLog> => {
+  const { data, event_store: eventStore } = configuration;
+  const source = logSource({ directory: resolve(data), eventStore });
+  return forSetting(logKey(configuration), () => openLog(source, openLogger('warn')));
 };

@@ -3,8 +3,9 @@ import type { Configuration } from './configuration.js';
 import { openCoordination } from './coordination.js';
 import { togethernessOf } from './current-views.js';
 import type { Foundation } from './foundation.js';
-import { untilReachable } from './read-stores.js';
+import { untilReachable, viewsKey } from './read-stores.js';
 import { type ReactorServices, startReactors } from './reactors.js';
+import { forSetting } from './told.js';
 
 type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
   readonly configuration: Configuration;
@@ -14,8 +15,9 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
 /** Starts the reactors of a process, by itself or together with others. */
 export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<Reactor> => {
   const { log, sessions, source } = foundation;
-  if (source.views.kind === 'mongodb') await untilReachable(source, parts.logger);
-  const coordination = await openCoordination(source, togethernessOf(configuration, foundation));
+  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
+  const together = togethernessOf(configuration, foundation);
+  const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
   const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, ...parts });
   return {
     ended: reactors.ended,

@@ -4,11 +4,11 @@ import type { PayloadObjects } from '../kernel/payload-objects.js';
 import { payloadReferences } from '../store/payload-references.js';
 import { type Survey, surveyPayloads, sweepPayloads, type Swept } from '../store/sweep-payloads.js';
 import type { Configuration } from './configuration.js';
-import { logSource, openLog } from './log-source.js';
+import { openOwnLog } from './log-source.js';
 import { codecs } from './models.js';
 import { openPayloadObjects } from './payloads.js';
 import { progressBar } from './progress-bar.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 /** The flags of `payloads gc`. */
 export type GarbageFlags = {
@@ -77,11 +77,11 @@ export const collectGarbage = async (
   assertAge(flags.olderThan);
   const started = performance.now();
   const directory = resolve(data);
-  const log = await openLog(logSource({ directory, eventStore }));
+  const log = await openOwnLog({ data, event_store: eventStore });
   const bar = progressBar();
   let objects: PayloadObjects | undefined;
   try {
-    objects = await openPayloadObjects({ directory, location });
+    objects = await forSetting('payload_store', () => openPayloadObjects({ directory, location }));
     const counts = await swept(log, objects, flags, bar);
     bar.stop();
     const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));

@@ -7,9 +7,11 @@ import type { ReadStoreLocation } from '../../projections/store/mongo/location.j
 import type { MongoReadStoreOptions } from '../../projections/store/mongo/mongo-read-store.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { DataDirectoryUnusable, StoreUnavailable } from '../kernel/fault.js';
+import { DataDirectoryUnusable, ReadStoreUnusable, StoreUnavailable } from '../kernel/fault.js';
 import { failPoint } from '../store/fail-point.js';
+import { foundAtReadStore } from './found-places.js';
 import { models } from './models.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 /** Which views a process, or a thread of it, works with. */
 export type ReadStoreSource = { readonly directory: string; readonly views: ReadStoreLocation };
@@ -28,14 +30,17 @@ const openMongo = async (options: MongoReadStoreOptions): Promise<ReadStore> => 
 /**
  * Opens the views of a configuration to be read: on the thread that serves requests, or on one of its own.
  *
+ * @param logId the log that they have to be of, where they say so.
  * @throws {Fault} when they cannot be used.
  */
 export const openReadStore = async (
   { directory, views }: ReadStoreSource,
   use: 'serve' | 'alone',
+  logId?: string,
 ): Promise<ReadStore> => {
+  const ofLog = logId === undefined ? {} : { readOf: logId };
   if (views.kind === 'mongodb')
-    return openMongo({ location: views, ...(use === 'serve' && { connections: SERVING_CONNECTIONS }) });
+    return openMongo({ location: views, ...ofLog, ...(use === 'serve' && { connections: SERVING_CONNECTIONS }) });
   return use === 'serve' ? servingReadStore({ directory }) : sqliteReadStore({ directory, mode: 'read-only' });
 };
 
@@ -68,10 +73,20 @@ export const openFreshViews = async ({ directory, views }: ReadStoreSource, logI
   return freshMongoViews(views, logId);
 };
 
+/** The setting that says where the views are. */
+export const viewsKey = ({ kind }: ReadStoreLocation): string => (kind === 'sqlite' ? 'data' : 'read_store');
+
+/** Says who is there instead, where nobody answers; waiting ends where somebody else is. */
+const lookedAt = async (why: Error, { views }: ReadStoreSource): Promise<Error> => {
+  const found = views.kind === 'mongodb' ? await foundAtReadStore(views) : undefined;
+  if (found?.isFinal === true) throw new ReadStoreUnusable(found.text, why);
+  return found === undefined ? why : new Error(found.text);
+};
+
 /** What keeps it from being read that may pass: it cannot be reached, or whoever makes it has not. */
-const obstacle = async (source: ReadStoreSource): Promise<Error | undefined> => {
+const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error | undefined> => {
   try {
-    const store = await openReadStore(source, 'alone');
+    const store = await openReadStore(source, 'alone', logId);
     try {
       await store.prepare(models.map(({ collection }) => collection)); // holds what there is against what there should be
     } finally {
@@ -79,7 +94,8 @@ const obstacle = async (source: ReadStoreSource): Promise<Error | undefined> => 
     }
     return undefined;
   } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof DataDirectoryUnusable) return error;
+    if (error instanceof StoreUnavailable) return lookedAt(error, source);
+    if (error instanceof DataDirectoryUnusable) return error;
     throw error;
   }
 };
@@ -94,16 +110,16 @@ const WHERE_FROM =
  * Waits until there are views that can be read: until the server that has them can be reached, or, in a data directory,
  * until another process has made them.
  *
- * @throws {ReadStoreUnusable} when waiting does not help.
- * @throws {DataDirectoryUnusable} likewise.
+ * @throws {CannotGoOn} when waiting does not help, naming the setting.
  */
-export const untilReachable = async (source: ReadStoreSource, logger: Logger): Promise<void> => {
+export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
-  const text = isHere ? WHERE_FROM : 'the read store cannot be reached; it is tried again';
+  const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; it is tried again';
   for (let times = 0; ; times += 1) {
-    const why = await obstacle(source);
+    const why = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
     if (!why) return;
-    if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES) throw why;
+    if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES)
+      throw new CannotGoOn(`data: ${why.message}`, { cause: why });
     if (!isHere || times % 40 === 1) logger.warn({ why: why.message }, text);
     await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readStoreLocation } from '../../projections/store/mongo/location.js';
+import { eventstoreAddress } from '../store/eventstore/address.js';
 import { payloadLocation } from '../store/payload-location.js';
 import { parseQuantity } from '../compiler/quantity.js';
 import { assertLabels } from '../kernel/labels.js';
@@ -47,12 +48,12 @@ export const publicUrl = z
 /** The event store that is in the data directory. */
 export const EMBEDDED = 'embedded:';
 
-const EVENT_STORE = /^(?:embedded:$|(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?\s]+)/u;
-
 /** Where the log is. */
-export const eventStore = z
-  .string()
-  .regex(EVENT_STORE, { error: 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS' });
+export const eventStore = z.string({ error: 'must be embedded: or esdb://HOST:PORT' }).superRefine((text, context) => {
+  if (text === EMBEDDED) return;
+  const address = eventstoreAddress(text);
+  if (typeof address === 'string') context.addIssue({ code: 'custom', message: address });
+});
 
 /** Where payloads are kept. */
 export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {

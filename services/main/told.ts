@@ -6,6 +6,19 @@ export class CannotGoOn extends Error {}
 /** The configuration is not valid; the message has a line for each key. */
 export class InvalidConfiguration extends Error {}
 
+/**
+ * Does what a setting asks for. A fault of it is told with the key of the setting before it.
+ *
+ * @throws {CannotGoOn} in place of a fault.
+ */
+export const forSetting = async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Fault ? new CannotGoOn(`${key}: ${error.message}`, { cause: error }) : error;
+  }
+};
+
 /** What the person who started the process is told of its end: no stack, where the message says it all. */
 export const toldOf = (error: unknown): string => {
   const isTold = error instanceof CannotGoOn || error instanceof InvalidConfiguration || error instanceof Fault;

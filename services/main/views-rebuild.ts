@@ -4,14 +4,14 @@ import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../project
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
-import { logSource, openLog } from './log-source.js';
+import { logSource, openOwnLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads } from './payloads.js';
 import { progressBar } from './progress-bar.js';
-import { openFreshViews } from './read-stores.js';
+import { openFreshViews, viewsKey } from './read-stores.js';
 import type { RebuildThreadData } from './rebuild-thread.js';
 import { threadedShare } from './threaded-share.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn, forSetting } from './told.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 
@@ -19,7 +19,8 @@ const secondsSince = (start: number): number => Number(((performance.now() - sta
 
 /** A view that is not what the log makes of it is told in a line; anything else is a defect, and shows its stack. */
 const told = (error: unknown): unknown => {
-  if (!(error instanceof Error) || error instanceof Fault || error.name !== 'Error') return error;
+  if (!(error instanceof Error) || error instanceof Fault || error instanceof CannotGoOn || error.name !== 'Error')
+    return error;
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
   return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
 };
@@ -47,14 +48,14 @@ export const rebuildViews = async ({
 }: Configuration): Promise<void> => {
   const directory = resolve(data);
   const source = logSource({ directory, eventStore });
-  const log = await openLog(source); // first: where there is no log, nothing is written
+  const log = await openOwnLog({ data, event_store: eventStore }); // first: where there is no log, nothing is written
   // Nobody may have the views in the data directory open while they are switched; servers read on in a database.
-  const lock = views.kind === 'sqlite' ? await lockDataDirectory(directory) : undefined;
+  const lock = views.kind === 'sqlite' ? await forSetting('data', () => lockDataDirectory(directory)) : undefined;
   const started = performance.now();
-  const payloads = await openPayloads({ directory, location });
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
   const bar = progressBar();
   try {
-    const fresh = await openFreshViews({ directory, views }, log.logId);
+    const fresh = await forSetting(viewsKey(views), () => openFreshViews({ directory, views }, log.logId));
     const [partitions = [], ...shares] = sharesOf(SHARES[views.kind]);
     const others = othersOf(shares, { directory, location, source });
     let buildSeconds = 0;

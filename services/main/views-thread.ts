@@ -8,8 +8,9 @@ import { openCoordination, workerName } from './coordination.js';
 import { type LogSource, openLog } from './log-source.js';
 import { codecs, models } from './models.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
-import { openViews, type ReadStoreSource } from './read-stores.js';
+import { openViews, type ReadStoreSource, viewsKey } from './read-stores.js';
 import { systemTimers } from './system-timers.js';
+import { forSetting } from './told.js';
 
 /** What threads that work with the views are started with. */
 export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
@@ -40,10 +41,12 @@ const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(messa
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const readStore = await openViews(workerData as ProjectingThreadData, {
-  logId: log.logId,
-  onUnknown: ({ message }, times) => say({ unavailable: message, times }),
-});
+const readStore = await forSetting(viewsKey((workerData as ProjectingThreadData).views), () =>
+  openViews(workerData as ProjectingThreadData, {
+    logId: log.logId,
+    onUnknown: ({ message }, times) => say({ unavailable: message, times }),
+  }),
+);
 const projections = await runProjections({
   log,
   readStore,

@@ -75,7 +75,7 @@ describe('while a server runs', () => {
     expect(await flightlog([...command.split(' '), '--data', data, ...ports]).ended).toEqual({
       code: 1,
       stdout: '',
-      stderr: `flightlog: data directory ${data} is in use by process ${server.child.pid}\n`,
+      stderr: `flightlog: data: data directory ${data} is in use by process ${server.child.pid}\n`,
     });
   });
 

@@ -223,7 +223,7 @@ describe('where it may not listen, it says so, and nothing is written', () => {
 
 describe('what is not there or cannot be used', () => {
   it('is no log to print or to build views from', async () => {
-    const line = `flightlog: log ${join(data, 'log.db')} cannot be used: it is not there`;
+    const line = `flightlog: data: log ${join(data, 'log.db')} cannot be used: it is not there`;
     await refuses(['log', 'cat', '--data', data], [line]);
     await refuses(['views', 'rebuild', '--data', data], [line]);
   });
@@ -233,7 +233,7 @@ describe('what is not there or cannot be used', () => {
     const { code, stderr } = await run(['serve', '--insecure', '--grpc-port', '0', '--http-port', '0', '--data', path]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `flightlog: data directory ${path} cannot be used: it is a file\n`,
+      stderr: `flightlog: data: data directory ${path} cannot be used: it is a file\n`,
     });
   });
 
@@ -244,7 +244,7 @@ describe('what is not there or cannot be used', () => {
     const args = ['--insecure', '--grpc-port', '0', '--http-port', '0', '--data', directory];
     const { code, stderr } = await run(['serve', ...args]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^flightlog: log .*log\.db cannot be used: it is damaged: this is not a log.*\n$/u);
+    expect(stderr).toMatch(/^flightlog: data: log .*log\.db cannot be used: it is damaged: this is not a log.*\n$/u);
     expect(readdirSync(directory)).not.toContain('views.db');
   });
 });

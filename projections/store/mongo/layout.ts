@@ -48,6 +48,18 @@ export const readAbout = async (db: Db, shown: string): Promise<About | undefine
 };
 
 /**
+ * Makes sure that views are of a log.
+ *
+ * @throws {ReadStoreUnusable} when they are of another.
+ */
+export const assertOf = ({ logId: found }: About, logId: string, shown: string): void => {
+  if (found === logId) return;
+  throw new ReadStoreUnusable(
+    `the read store ${shown} has the views of another log (${found}; this one is ${logId}): name another database, or put this log's views in their place with flightlog views rebuild`,
+  );
+};
+
+/**
  * Takes a database for the views of a log, or makes sure that it is the one of this log.
  *
  * @throws {ReadStoreUnusable} when it has the views of another log, or a newer release has written it.
@@ -58,11 +70,9 @@ export const claim = async (db: Db, logId: string, shown: string): Promise<About
     { $setOnInsert: { format: FORMAT, logId, build: 0 } },
     { upsert: true },
   );
-  const about = await readAbout(db, shown);
-  if (about?.logId === logId) return about;
-  throw new ReadStoreUnusable(
-    `the read store ${shown} has the views of another log (${about?.logId}; this one is ${logId}): name another database, or put this log's views in their place with flightlog views rebuild`,
-  );
+  const about = (await readAbout(db, shown)) ?? { _id: 'views', format: FORMAT, logId, build: 0 };
+  assertOf(about, logId, shown);
+  return about;
 };
 
 const isCode = (error: unknown, ...codes: readonly number[]): boolean =>

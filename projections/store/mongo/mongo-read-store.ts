@@ -8,7 +8,7 @@ import { documentOf, type Row } from './documents.js';
 import { faultOf } from './driver-faults.js';
 import { explained, type Explained } from './explanations.js';
 import { loaded } from './large-documents.js';
-import { claim, dropCollections, makeCollections, makeIndexes, readAbout } from './layout.js';
+import { assertOf, claim, dropCollections, makeCollections, makeIndexes, readAbout } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
 import { type Asking, page, type Question } from './pages.js';
@@ -21,6 +21,8 @@ export type MongoReadStoreOptions = {
   readonly location: MongoLocation;
   /** The log that the views are of, for who writes them. */
   readonly logId?: string;
+  /** The log that the views have to be of where there are any, for who only reads them. */
+  readonly readOf?: string;
   /** How long a query may look for its page, in milliseconds; 2,000 by default. */
   readonly queryLimitMs?: number;
   /** The most connections that are used at a time. */
@@ -178,13 +180,14 @@ export const storeOf = (
  * of a newer release.
  */
 export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<MongoReadStore> => {
-  const { location, logId, connections } = options;
+  const { location, logId, readOf, connections } = options;
   const connection = await connect(location, connections);
   try {
     const { db, guarded } = connection;
     const about = await guarded(async () =>
       logId === undefined ? readAbout(db, location.shown) : claim(db, logId, location.shown),
     );
+    if (about && readOf !== undefined) assertOf(about, readOf, location.shown);
     return storeOf(connection, about?.build ?? 0, options);
   } catch (error) {
     await connection.close();

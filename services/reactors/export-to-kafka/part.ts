@@ -10,6 +10,8 @@ export type PartOptions = SessionOptions & {
   /** Hears of every failure that is tried again, and how many there were in a row. */
   readonly onFailure: (error: unknown, times: number) => void;
   readonly onTakenOver: (part: number) => void;
+  /** Says better what stands in the way of the first session: with an {@link ExportRefused}, if that will not pass. */
+  readonly explain?: (failure: unknown) => Promise<unknown>;
 };
 
 /** One part of an export at work. */
@@ -68,11 +70,16 @@ const runner = (part: number, options: PartOptions, state: State, signal: AbortS
     state.isStandby = false;
     await work(part, options, state, stopped);
   };
+  const explained = async (error: unknown): Promise<unknown> => {
+    const failure = failureOf(error, options.brokers);
+    const isKnown = state.hasBegun || failure instanceof ExportRefused || failure instanceof Fenced;
+    return isKnown ? failure : ((await options.explain?.(failure)) ?? failure);
+  };
   return async () => {
     const isStopping = (): boolean => signal.aborted;
     for (let failures = 0; !isStopping();) {
       const began = Date.now();
-      const failure = await once().catch((error: unknown) => failureOf(error, options.brokers));
+      const failure = await once().catch(explained);
       if (isStopping()) return;
       if (failure instanceof ExportRefused && !state.hasBegun) throw failure;
       if (failure instanceof Fenced) {

@@ -19,23 +19,42 @@ export const positionRecord = (part: number, { logId, position, parts, worker }:
   value: JSON.stringify({ logId, position: position.toString(), parts, worker }),
 });
 
-const parsed = (value: Buffer): ExportPosition => {
-  const { position, ...others } = JSON.parse(value.toString()) as Omit<ExportPosition, 'position'> & {
-    readonly position: string;
-  };
+/** How a record is to be read; one that does not say is of the first form. */
+const FORMAT = 1;
+
+type Stored = Omit<ExportPosition, 'position'> & { readonly position: string; readonly format?: number };
+
+const storedIn = (value: Buffer, topic: string): Stored => {
+  try {
+    return JSON.parse(value.toString()) as Stored;
+  } catch (error) {
+    throw new ExportRefused(
+      `topic ${topic} has something else than positions of an export: publish to other topics (kafka.topic_prefix)`,
+      { cause: error },
+    );
+  }
+};
+
+const parsed = (value: Buffer, topic: string): ExportPosition => {
+  const { position, format = FORMAT, ...others } = storedIn(value, topic);
+  if (format > FORMAT)
+    throw new ExportRefused(
+      `a newer release has written topic ${topic} (format ${format}; this release knows ${FORMAT}): start that one, or publish to other topics (kafka.topic_prefix)`,
+    );
   return { ...others, position: BigInt(position) };
 };
 
 /** Every part that has a position, with the last one. */
 export const readPositions = async (kafka: Kafka, prefix: string): Promise<ReadonlyMap<number, ExportPosition>> => {
   const positions = new Map<number, ExportPosition>();
+  const topic = positionsTopic(prefix);
   await readTopics(
     kafka,
-    [positionsTopic(prefix)],
+    [topic],
     ({ key, value }) => {
       if (key === null) return;
       if (value === null) positions.delete(Number(key.toString()));
-      else positions.set(Number(key.toString()), parsed(value));
+      else positions.set(Number(key.toString()), parsed(value, topic));
     },
     { groupPrefix: `${prefix}.export` },
   );

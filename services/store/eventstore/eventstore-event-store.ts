@@ -16,23 +16,56 @@ export type EventstoreOptions = {
   /** A connection string: `esdb://…`, `esdb+discover://…` or one of KurrentDB's. */
   readonly url: string;
   readonly onTrouble?: (error: unknown) => void;
+  /**
+   * Called while it is waited for at the start, with what went wrong, or with nothing while there is no answer. What it
+   * throws ends the waiting.
+   */
+  readonly onWait?: (error?: unknown) => Promise<void>;
 };
 
-const RETRY_MS = 1_000;
+type OnWait = NonNullable<EventstoreOptions['onWait']>;
+
+/** A call that has no answer for so long is a sign that nobody answers. */
+const SILENCE_MS = 3_000;
+const MAX_PAUSE_MS = 3_000;
 
 /** KurrentDB has the same protocol under another name. */
 const connectionString = (url: string): string => url.replace(/^kurrentdb/u, 'esdb');
 
-const connected = async (client: EventStoreDBClient, onTrouble: (error: unknown) => void): Promise<string> => {
-  for (;;) {
+const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
+  let timer: NodeJS.Timeout | undefined;
+  const refused = new Promise<never>((_, reject) => {
+    const look = (): void => void onWait().then(() => timer?.refresh(), reject);
+    timer = setTimeout(look, SILENCE_MS);
+  });
+  try {
+    return await Promise.race([work, refused]);
+  } finally {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+};
+
+const connected = async (client: EventStoreDBClient, onWait: OnWait): Promise<string> => {
+  for (let times = 0; ; times += 1) {
     try {
-      return await logIdentity(client);
+      return await unlessRefused(logIdentity(client), onWait);
     } catch (error) {
       const fault = finalFault(error);
       if (fault) throw fault;
-      onTrouble(error);
-      await pause(RETRY_MS);
+      await onWait(error);
+      await pause(Math.min(250 * 2 ** times, MAX_PAUSE_MS));
     }
+  }
+};
+
+/** @throws {StoreUnavailable} when the connection string cannot be used, its files included. */
+const clientOf = (url: string): EventStoreDBClient => {
+  try {
+    return EventStoreDBClient.connectionString(connectionString(url));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StoreUnavailable(`the connection string cannot be used: ${why}`, error);
   }
 };
 
@@ -47,16 +80,22 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
 /**
  * The log in an EventStoreDB or KurrentDB. Waits for it as long as it cannot be reached.
  *
- * @throws {StoreUnavailable} when it refuses: wrong credentials, say.
- * @throws {TypeError} when the connection string is none.
+ * @throws {StoreUnavailable} when it refuses: wrong credentials, say; or when the connection string is none.
  */
 export const eventstoreEventStore = async ({
   url,
   onTrouble = () => undefined,
+  onWait = (error) => {
+    onTrouble(error);
+    return Promise.resolve();
+  },
 }: EventstoreOptions): Promise<EventStore> => {
-  const open = (): EventStoreDBClient => EventStoreDBClient.connectionString(connectionString(url));
+  const open = (): EventStoreDBClient => clientOf(url);
   const client = open();
-  const logId = await connected(client, onTrouble);
+  const logId = await connected(client, onWait).catch((error: unknown) => {
+    void client.dispose();
+    throw error;
+  });
   const appends = appender(appendClient(open));
   const feed = liveFeed(client, onTrouble);
   const subscriptions = new Set<Subscription>();
@@ -101,7 +140,7 @@ export const eventstoreEventStore = async ({
  * @throws {StoreUnavailable} when it cannot be reached, or refuses.
  */
 export const renewEventstoreId = async ({ url }: EventstoreOptions): Promise<{ before: string; after: string }> => {
-  const client = EventStoreDBClient.connectionString(connectionString(url));
+  const client = clientOf(url);
   try {
     return await throwing(renewIdentity(client));
   } finally {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
-import { RevisionConflict } from '../../kernel/fault.js';
+import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { finalFault, isNotFound } from './eventstore-fault.js';
 
 /** The one stream that belongs to the log and not to what it records. */
@@ -9,13 +9,25 @@ const IDENTITY_STREAM = 'flightlog-identity';
 /** Whether an event is none of the log's: the server's own, or the log's name. */
 export const isForeign = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
 
+/** How the streams of the log are to be read; an identity that does not say is of the first. */
+const FORMAT = 1;
+
+type Identity = { readonly logId?: string; readonly format?: number };
+
+const readable = ({ logId, format = FORMAT }: Identity): string | undefined => {
+  if (format <= FORMAT) return logId;
+  throw new StoreUnavailable(
+    `a newer release has written the log in the event store (format ${format}; this release knows ${FORMAT}): start that one`,
+  );
+};
+
 const recordedId = async (client: EventStoreDBClient): Promise<string | undefined> => {
   try {
     // To its end: the client waits for a read that is left when it is closed.
     let logId: string | undefined;
     const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1 } as const;
     for await (const { event } of client.readStream(IDENTITY_STREAM, last)) {
-      logId = (event?.data as { readonly logId?: string } | undefined)?.logId;
+      logId = readable((event?.data ?? {}) as Identity);
     }
     return logId;
   } catch (error) {

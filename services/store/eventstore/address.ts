@@ -1,0 +1,89 @@
+/** Where an event store is, as its connection string says it. */
+export type EventstoreAddress = {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly tls: boolean;
+  /** The file of the authority that its certificates are of. */
+  readonly authority?: string;
+};
+
+const URL_FORM =
+  /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/(?:[^:/?@]+:[^@/?]+@)?(?<hosts>[^@/?\s]+)\/?(?:\?(?<query>\S*))?$/u;
+
+const USUAL_PORT = 2113;
+
+/** What a connection string may say, and of what form it is. */
+const PARAMETERS: Readonly<Record<string, RegExp>> = {
+  connectionName: /./u,
+  defaultDeadline: /^-?\d+$/u,
+  discoveryInterval: /^\d+$/u,
+  gossipTimeout: /^\d+$/u,
+  keepAliveInterval: /^-?\d+$/u,
+  keepAliveTimeout: /^\d+$/u,
+  maxDiscoverAttempts: /^-?\d+$/u,
+  nodePreference: /^(?:leader|follower|read_?only_?replica|random)$/iu,
+  throwOnAppendFailure: /^(?:true|false)$/u,
+  tls: /^(?:true|false)$/u,
+  tlsCAFile: /./u,
+  // The library says itself that false has no effect.
+  tlsVerifyCert: /^true$/u,
+  userCertFile: /./u,
+  userKeyFile: /./u,
+};
+
+/** The library takes names in any case. */
+const PARAMETER_NAMES = new Map(Object.keys(PARAMETERS).map((name) => [name.toLowerCase(), name]));
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+type Parameters = ReadonlyMap<string, string>;
+
+const parametersOf = (query: string): Parameters | string => {
+  const found = new Map<string, string>();
+  for (const pair of query.split('&').filter(Boolean)) {
+    const [given = '', text = ''] = pair.split('=');
+    const value = decoded(text);
+    const name = PARAMETER_NAMES.get(given.toLowerCase());
+    if (name === undefined)
+      return `has an unknown parameter ${JSON.stringify(given)}; there are ${Object.keys(PARAMETERS).join(', ')}`;
+    if (value === undefined || PARAMETERS[name]?.test(value) !== true)
+      return `has a ${name} that is none: ${JSON.stringify(text)}`;
+    found.set(name, value);
+  }
+  return found;
+};
+
+const hostOf = (text: string): EventstoreAddress['hosts'][number] | string => {
+  const [, host = '', port = String(USUAL_PORT)] = /^([^:]+)(?::([^:]*))?$/u.exec(text) ?? [];
+  const isPort = /^\d{1,5}$/u.test(port) && Number(port) > 0 && Number(port) <= 65_535;
+  return host !== '' && isPort ? { host, port: Number(port) } : `names no HOST:PORT: ${JSON.stringify(text)}`;
+};
+
+/**
+ * Reads where an event store is: a connection string of an EventStoreDB or KurrentDB.
+ *
+ * @returns the address, or what is wrong with the text, in which credentials are not repeated.
+ */
+export const eventstoreAddress = (text: string): EventstoreAddress | string => {
+  const { hosts: named, query = '' } = URL_FORM.exec(text)?.groups ?? {};
+  if (named === undefined) return 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS';
+  const hosts: EventstoreAddress['hosts'][number][] = [];
+  for (const each of named.split(',')) {
+    const host = hostOf(each);
+    if (typeof host === 'string') return host;
+    hosts.push(host);
+  }
+  const parameters = parametersOf(query);
+  if (typeof parameters === 'string') return parameters;
+  const authority = parameters.get('tlsCAFile');
+  return {
+    hosts,
+    tls: parameters.get('tls') !== 'false',
+    ...(authority !== undefined && { authority }),
+  };
+};

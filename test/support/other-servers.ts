@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** A server of something else than what is looked for. */
+export type OtherServer = { readonly address: string; readonly close: () => Promise<void> };
+
+const listening = async (server: Server): Promise<OtherServer> => {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  return {
+    address: `127.0.0.1:${typeof bound === 'object' && bound ? bound.port : 0}`,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+/** Takes connections, and never says anything. */
+export const silentServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.resume()));
+
+/** Says one line to whoever comes, as servers of many protocols do. */
+export const greetingServer = (line: string): Promise<OtherServer> =>
+  listening(createServer((socket) => socket.resume().write(`${line}\r\n`)));
+
+/** Ends every connection. */
+export const closingServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.destroy()));
+
+export const httpServer = (): Promise<OtherServer> =>
+  listening(createHttpServer((_, response) => response.end('a page')));
+
+/** HTTP/2, and not gRPC. */
+export const http2Server = (): Promise<OtherServer> =>
+  listening(createHttp2Server((_, response) => response.end('a page')));

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+
+import { eventstoreAddress } from '../../../services/store/eventstore/address.js';
+
+describe('the address of an event store', () => {
+  it.each([
+    ['esdb://log', [{ host: 'log', port: 2113 }], true],
+    ['esdb://log:2114?tls=false', [{ host: 'log', port: 2114 }], false],
+    ['kurrentdb://user:secret@log:1/?tls=false&nodePreference=follower', [{ host: 'log', port: 1 }], false],
+    ['esdb+discover://logs.example.com', [{ host: 'logs.example.com', port: 2113 }], true],
+    [
+      'esdb://a:1,b:2,c?keepAliveInterval=500',
+      [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 2 },
+        { host: 'c', port: 2113 },
+      ],
+      true,
+    ],
+  ])('is read: %s', (text, hosts, tls) => {
+    expect(eventstoreAddress(text)).toEqual({ hosts, tls });
+  });
+
+  it('may name the file of its authority', () => {
+    expect(eventstoreAddress('esdb://log?tlsCAFile=%2Fetc%2Fca.pem')).toMatchObject({ authority: '/etc/ca.pem' });
+  });
+
+  it.each([
+    ['http://log:2113', 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS'],
+    ['esdb://', 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS'],
+    ['esdb://log:port', 'names no HOST:PORT: "log:port"'],
+    ['esdb://log:0', 'names no HOST:PORT: "log:0"'],
+    ['esdb://log:65536', 'names no HOST:PORT: "log:65536"'],
+    ['esdb://a,,b', 'names no HOST:PORT: ""'],
+    ['esdb://log?tls=maybe', 'has a tls that is none: "maybe"'],
+    ['esdb://log?tlsVerifyCert=false', 'has a tlsVerifyCert that is none: "false"'],
+    ['esdb://log?keepAliveTimeout=soon', 'has a keepAliveTimeout that is none: "soon"'],
+    ['esdb://log?tlsCAFile=%E0%A4%A', 'has a tlsCAFile that is none: "%E0%A4%A"'],
+  ])('is refused for what it is: %s', (text, why) => {
+    expect(eventstoreAddress(text)).toBe(why);
+  });
+
+  it('is refused for a parameter that the library would leave out, without repeating credentials', () => {
+    const why = eventstoreAddress('esdb://user:secret@log?tsl=false');
+    expect(why).toMatch(/^has an unknown parameter "tsl"; there are connectionName, .*, userKeyFile$/u);
+    expect(why).not.toContain('secret');
+  });
+});
