@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Folders that are remembered as durable, so that most writes sync one folder only. */
 const MAX_KNOWN_FOLDERS = 10_000;
+
+/** A half-written file that nobody has written to for so long is of a process that is gone. */
+const LEFT_MS = 3_600_000;
 
 /** Files that are there whole and durably, or not at all. */
 export type DurableFiles = {
@@ -30,7 +33,13 @@ const sync = async (path: string): Promise<void> => {
   }
 };
 
-/** Writes below a root that this process alone writes to; half-written files of an earlier one are removed first. */
+/** Removes a file that a process has left half-written; another process may do the same. */
+const removeLeft = async (path: string): Promise<void> => {
+  const found = await stat(path).catch(() => undefined);
+  if (found && found.mtimeMs < Date.now() - LEFT_MS) await rm(path, { force: true });
+};
+
+/** Writes below a root, beside other processes or not; what one that is gone has left half-written is removed first. */
 export const durableFiles = (root: string): DurableFiles => {
   const known = new Set<string>();
   const temporary = join(root, '.partial');
@@ -46,8 +55,8 @@ export const durableFiles = (root: string): DurableFiles => {
   };
 
   const prepare = async (): Promise<void> => {
-    await rm(temporary, { recursive: true, force: true });
     await mkdir(temporary, { recursive: true });
+    for (const name of await readdir(temporary)) await removeLeft(join(temporary, name));
   };
 
   const writeBeside = async (path: string, bytes: Bytes): Promise<void> => {

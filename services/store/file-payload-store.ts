@@ -51,7 +51,7 @@ const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
 
 /**
  * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread
- * pool; only one process may write, any number may read.
+ * pool; any number of processes may write and read.
  */
 export const filePayloadStore = ({ directory }: { readonly directory: string }): PayloadStore => {
   const root = join(resolve(directory), 'payloads');

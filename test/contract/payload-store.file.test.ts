@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,9 +41,20 @@ it('leaves no half-written file behind', async () => {
   await store.put('definitions/a', new Uint8Array(100_000));
   const partial = join(directory, 'payloads', '.partial');
   expect(readdirSync(partial)).toEqual([]);
-  writeFileSync(join(partial, 'of-an-earlier-process'), 'half');
+  const left = join(partial, 'of-a-process-that-is-gone');
+  writeFileSync(left, 'half');
+  await utimes(left, new Date(0), new Date(0));
   await filePayloadStore({ directory }).put('definitions/a', new Uint8Array(100_001));
   expect(readdirSync(partial)).toEqual([]);
+});
+
+it('leaves alone what another process is writing', async () => {
+  const directory = newDirectory();
+  const partial = join(directory, 'payloads', '.partial');
+  mkdirSync(partial, { recursive: true });
+  writeFileSync(join(partial, 'of-another'), 'half');
+  await filePayloadStore({ directory }).put('definitions/a', new Uint8Array(100_000));
+  expect(readdirSync(partial)).toEqual(['of-another']);
 });
 
 it('reads without writing anything', async () => {
