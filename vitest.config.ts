@@ -19,8 +19,11 @@ const kind = (name: string, testTimeout: number, setupFiles: readonly string[] =
 /** Ends the log servers that tests have with FLIGHTLOG_TEST_LOG=eventstore. */
 const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
 
-/** A kill costs as many starts as a control plane has processes: five of them on the cores that others have too. */
-const E2E_MS = process.env['FLIGHTLOG_TEST_ROLES'] === 'apart' ? 600_000 : 120_000;
+/**
+ * What speaks the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
+ * of them on the cores that others have too.
+ */
+const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;
 
 export default defineConfig({
   test: {
