@@ -13,7 +13,6 @@ import { withNeeds } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { launchHello, literal } from '../support/hello.js';
 import { HELLO_TASK, nodeReport, taskReport } from '../support/reports.js';
-import { overRest } from '../support/transports.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
@@ -108,8 +107,7 @@ it('shows the deepest that it takes, wherever it is shown', async () => {
   await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, customInfo: { more: 1 } }));
   const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(49) });
   expect((await plane.grpc.refused(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
-  const { ready } = plane.server();
-  for (const way of [plane.grpc, plane.rest, overRest(ready, 'octets')]) {
+  for (const way of [plane.grpc, plane.rest, plane.octets]) {
     const { fullInputs } = await way.call(AdminService.method.getNodeExecutionData, { id: nodeId });
     expect(fullInputs!.literals['deepest']).toEqual(deepest);
     const { closure } = await way.call(AdminService.method.getTaskExecution, { id: taskId });

@@ -10,6 +10,7 @@ import { register } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { modelOf } from '../support/independent-model.js';
+import { isOnMongodb } from '../support/mongo-server.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { timesInLog, watchRecorded } from '../support/recorded-events.js';
 import { type Member, startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
@@ -17,7 +18,7 @@ import { until } from '../support/until.js';
 import { differencesAt } from '../support/view-check.js';
 
 /** How often something is killed or cut under load; a longer run by this variable. */
-const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 10);
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 10));
 /** Events that must be acknowledged between two kills, so that each finds them at work. */
 const PROGRESS = 100;
 const LIMIT_MS = 120_000 + KILLS * 20_000;

@@ -12,13 +12,14 @@ import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { fixtureFolders } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { modelOf } from '../support/independent-model.js';
+import { isOnMongodb } from '../support/mongo-server.js';
 import { timesInLog, watchRecorded } from '../support/recorded-events.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
 import { viewDifferences } from '../support/view-check.js';
 
-/** How often the server is killed under load; a longer run by this variable. */
-const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 30);
+/** How often the server is killed under load; a longer run by this variable. What speaks MongoDB's protocol may be slow. */
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 30));
 const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;

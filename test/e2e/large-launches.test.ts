@@ -6,21 +6,19 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { helloRequest, literal } from '../support/hello.js';
-import { overRest, type Transport } from '../support/transports.js';
+import type { Transport } from '../support/transports.js';
 
 const { method } = AdminService;
 
 let plane: ControlPlane;
-let octets: Transport;
 beforeAll(async () => {
   plane = await startControlPlane();
-  octets = overRest(plane.server().ready, 'octets');
   await register(plane.grpc, withNeeds('01-hello'));
 });
 afterAll(() => plane.close());
 
 const transportOf = (way: string): Transport =>
-  way === 'rest-octets' ? octets : way === 'rest-json' ? plane.rest : plane.grpc;
+  way === 'rest-octets' ? plane.octets : way === 'rest-json' ? plane.rest : plane.grpc;
 
 /** Some seconds of decoding. */
 const manyLiterals = create(LiteralMapSchema, {

@@ -6,20 +6,18 @@ import { Resources_ResourceName as ResourceName } from '../../proto/gen/platform
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes } from '../support/fixtures.js';
-import { overRest, type Transport } from '../support/transports.js';
+import type { Transport } from '../support/transports.js';
 
 const { method } = AdminService;
 
 let plane: ControlPlane;
-let octets: Transport;
 beforeAll(async () => {
   plane = await startControlPlane();
-  octets = overRest(plane.server().ready, 'octets');
 });
 afterAll(() => plane.close());
 
 const transportOf = (way: string): Transport =>
-  way === 'rest-octets' ? octets : way === 'rest-json' ? plane.rest : plane.grpc;
+  way === 'rest-octets' ? plane.octets : way === 'rest-json' ? plane.rest : plane.grpc;
 
 const hello = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
 

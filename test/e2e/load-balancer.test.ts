@@ -12,6 +12,7 @@ import { type Behind, hasLoadBalancer, type LoadBalancer, startLoadBalancer } fr
 import { type LogServer, startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { overGrpc, overRest, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const CALLERS = 8;
@@ -96,12 +97,21 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     return { names, lost };
   };
 
+  /** How many requests of each part a member has had. */
+  const sentTo = (member: Member): readonly number[] =>
+    (['grpc', 'rest'] as const).map((part) => balancer.requests(part)[`api-${members.indexOf(member) + 1}`] ?? 0);
+
   it('loses no request of clients that try once more while both are restarted', async () => {
     let isOver = false;
     const working = Array.from({ length: CALLERS }, (_, caller) => launch(caller, () => isOver));
     for (const member of members) {
       expect(await member.server.stop()).toBe(0);
+      const before = sentTo(member);
       member.server = await serve(member);
+      await until(
+        () => Promise.resolve(sentTo(member)),
+        (now) => now.every((count, part) => count > before[part]!),
+      );
     }
     isOver = true;
     const done = await Promise.all(working);

@@ -13,9 +13,12 @@ import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
+import { until } from '../support/until.js';
 
 const NODES = 10_000;
 const AT_ONCE = 200;
+/** A read store that is slow has seen them all within this. */
+const VIEWS_MS = 100_000;
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
 const id = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
 
@@ -71,6 +74,8 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
       );
       expect(answers.every(({ code }) => code === 'OK')).toBe(true);
     }
+    // What the views still lacked would be written first by the process that is to be killed while it writes the end.
+    await until(phases, (counts) => counts.get(NodeExecution_Phase.RUNNING) === NODES, VIEWS_MS);
     client.close();
     await server.stop();
   });

@@ -17,7 +17,7 @@ import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { nodesOf, tasksOf } from '../support/lists.js';
 import type { ExecutionId } from '../support/reports.js';
-import { overGrpc, overRest, type Transport } from '../support/transports.js';
+import { overGrpc, type Transport } from '../support/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
@@ -61,7 +61,7 @@ describe('an answer', () => {
     'is the same message over gRPC, by either name, and over REST in JSON and in bytes: %s',
     async (_name, rpc, request) => {
       const { ready } = plane.server();
-      const ways = [plane.grpc, overGrpc(ready, 'platformidl'), plane.rest, overRest(ready, 'octets')];
+      const ways = [plane.grpc, overGrpc(ready, 'platformidl'), plane.rest, plane.octets];
       const answers: unknown[] = [];
       for (const way of ways) answers.push(await way.call<DescMessage, DescMessage>(rpc, request));
       for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0]);

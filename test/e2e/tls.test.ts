@@ -33,8 +33,12 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-const serving = async (args: readonly string[] = flags, env: Record<string, string> = {}): Promise<ServerProcess> => {
-  const server = await startServerProcess({ data, args, env });
+const serving = async (
+  args: readonly string[] = flags,
+  env: Record<string, string> = {},
+  directory = data,
+): Promise<ServerProcess> => {
+  const server = await startServerProcess({ data: directory, args, env });
   servers.push(server);
   return server;
 };
@@ -147,7 +151,8 @@ describe('the EventStoreDB protocol', () => {
 
   it('carries the log of a control plane over TLS', async () => {
     const log = await startLogServer(join(data, 'log'), flags);
-    const server = await serving(['--event-store', clientUrl(log.address)], projects);
+    // Views belong to one log, and what is in the other directory has another.
+    const server = await serving(['--event-store', clientUrl(log.address)], projects, join(data, 'on-another-log'));
     expect(await overEventstore(clientUrl(log.address))).toBe(2); // the project, and the name of the log
     expect(await server.stop()).toBe(0);
     servers.pop();

@@ -13,20 +13,22 @@ const later = (one: string | undefined, other: string | undefined): string | und
   return place(one) < place(other) ? other : one;
 };
 
+/** What a client remembers: the last position that it was answered at, whichever way. */
+export type Client = { seen?: string | undefined };
+
 /**
  * One way to several processes, or to the one that there is. Of several, each request goes to the next. It names the
- * position that this client was answered at, so that it sees through any of them what it was told through another, and
+ * position that its client was answered at, so that it sees through any of them what it was told through another, and
  * is asked again while a process has not come so far.
  */
-export const byTurns = (ways: readonly Transport[]): Transport => {
+export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
   const [first] = ways;
   if (first === undefined) throw new Error('no process to ask');
   if (ways.length === 1) return first;
   let turn = 0;
-  let seen: string | undefined;
   const send: Transport['send'] = async (rpc, request, headers = {}) => {
     const way = ways[(turn += 1) % ways.length] ?? first;
-    const position = seen;
+    const position = client.seen;
     const asked = { ...(position !== undefined && { 'flightlog-min-position': position }), ...headers };
     const deadline = performance.now() + PATIENCE_MS;
     let answer = await way.send(rpc, request, asked);
@@ -34,7 +36,7 @@ export const byTurns = (ways: readonly Transport[]): Transport => {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       answer = await way.send(rpc, request, asked);
     }
-    seen = later(seen, answer.position);
+    client.seen = later(client.seen, answer.position);
     return answer;
   };
   return transport(first.name, first.callersPackage, send, () => {

@@ -9,9 +9,9 @@ import { runEngine } from '../../services/engine/engine.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import type { FixtureFolder } from './fixtures.js';
 import { kafkaBrokers } from './kafka-server.js';
-import { byTurns } from './by-turns.js';
+import { byTurns, type Client } from './by-turns.js';
 import { areApart, type Processes, reconciled, startApart } from './processes-apart.js';
-import { type ServerProcess, startServerProcess } from './server-process.js';
+import { type Ready, type ServerProcess, startServerProcess } from './server-process.js';
 import { logDirectory } from './test-log.js';
 import { overGrpc, overRest, type Transport } from './transports.js';
 
@@ -19,6 +19,8 @@ export type Transports = { readonly grpc: Transport; readonly rest: Transport };
 
 /** A control plane of its own for one test file: a process with its data, the ways to it, and its log. */
 export type ControlPlane = Transports & {
+  /** REST with the bytes of messages as bodies. */
+  readonly octets: Transport;
   readonly server: () => ServerProcess;
   readonly directory: string;
   /** The position of the last event: what changes nothing leaves it where it is. */
@@ -78,11 +80,18 @@ export const startControlPlane = async (
   directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-')),
 ): Promise<ControlPlane> => {
   const server = await startProcesses(directory, { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...env });
-  const grpc = byTurns(server.apis.map(({ ready }) => overGrpc(ready)));
+  const client: Client = {};
+  const waysBy = (open: (ready: Ready) => Transport): Transport =>
+    byTurns(
+      server.apis.map(({ ready }) => open(ready)),
+      client,
+    );
+  const grpc = waysBy((ready) => overGrpc(ready));
   const head = (): Promise<bigint> => reading(directory, (log) => log.head());
   return {
     grpc,
-    rest: byTurns(server.apis.map(({ ready }) => overRest(ready))),
+    rest: waysBy((ready) => overRest(ready)),
+    octets: waysBy((ready) => overRest(ready, 'octets')),
     server: () => server,
     directory,
     head,

@@ -24,7 +24,7 @@ const databaseUrl = (name: string): string => {
 export const newMongoLocation = (): MongoLocation => locationOf(databaseUrl(randomUUID().slice(0, 18)));
 
 /** Whether the views of servers under test are in a MongoDB, and not in their data directories. */
-const isOnMongodb = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb';
+export const isOnMongodb = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb';
 
 /** The databases of data directories, by the directory. */
 const databases = new Map<string, string>();

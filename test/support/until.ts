@@ -4,13 +4,14 @@ const LIMIT_MS = 30_000;
 /**
  * Reads again and again until what is read is as wanted, and answers it.
  *
- * @throws {Error} with what was read last, when that takes half a minute.
+ * @throws {Error} with what was read last, when that takes half a minute, or the limit.
  */
 export const until = async <Result>(
   read: () => Promise<Result>,
   isWanted: (result: Result) => boolean,
+  limitMs = LIMIT_MS,
 ): Promise<Result> => {
-  const deadline = performance.now() + LIMIT_MS;
+  const deadline = performance.now() + limitMs;
   for (;;) {
     const result = await read();
     if (isWanted(result)) return result;
