@@ -14,7 +14,12 @@ const fail = (): never => {
   throw new Error('a page of a list waits for no stream');
 };
 /** Nothing was written by this process, so there is nothing to wait for. */
-const fresh: Freshness = { unseen: fail, acknowledgedUnder: () => undefined, waitForPrefix: () => Promise.resolve() };
+const fresh: Freshness = {
+  unseen: fail,
+  recorded: fail,
+  acknowledgedUnder: () => undefined,
+  waitForPrefix: () => Promise.resolve(),
+};
 
 /** Milliseconds of the server alone for one page, sorted: from the bytes of the request to those of the answer, warm. */
 export const pagesAtServer = async (directory: string, request: Uint8Array, pages: number): Promise<number[]> => {

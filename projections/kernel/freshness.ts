@@ -1,3 +1,4 @@
+import type { EventLog } from '../../services/kernel/event-store.js';
 import { type Call, RpcError } from '../../services/kernel/rpc.js';
 import type { Acknowledged } from '../../services/kernel/sessions.js';
 import type { StreamName } from '../../services/kernel/stream.js';
@@ -31,6 +32,12 @@ export interface Freshness {
   unseen(call: Call, stream: StreamName): Promise<Unseen>;
 
   /**
+   * For a Get that finds nothing: how to come by what the view lacks of all that anybody has recorded in the stream;
+   * `undefined` when nothing ever was. The view may have come to it meanwhile.
+   */
+  recorded(stream: StreamName): Promise<Unseen | undefined>;
+
+  /**
    * For a Get of what several streams feed: one of those whose names begin so that this process has acknowledged;
    * `undefined` when there is none.
    */
@@ -55,13 +62,34 @@ const minPositionSeen = async (views: Views, call: Call, stream?: StreamName): P
 
 const nothing: Unseen = () => Promise.resolve([]);
 
+const foldedBy =
+  (events: UnseenEvents, stream: StreamName): Unseen =>
+  ({ name: collection }, wanted) =>
+    events.fold({ stream, collection, ...wanted });
+
+/** The position of the last event of a stream; `undefined` when it has none. */
+export type LastIn = (stream: StreamName) => Promise<bigint | undefined>;
+
+/** The last events of a log's streams. */
+export const lastIn =
+  (log: Pick<EventLog, 'readStream'>): LastIn =>
+  async (stream) => {
+    for await (const [last] of log.readStream(stream, { direction: 'backwards', limit: 1 })) return last?.position;
+    return undefined;
+  };
+
 /** Reads of one's own writes: decision 26. */
-export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents): Freshness => ({
+export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents, last: LastIn): Freshness => ({
   unseen: async (call, stream) => {
     await minPositionSeen(views, call, stream);
     const isSeen = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, stream);
     call.answeredAt(views.position(stream));
-    return isSeen ? nothing : ({ name: collection }, wanted) => events.fold({ stream, collection, ...wanted });
+    return isSeen ? nothing : foldedBy(events, stream);
+  },
+  recorded: async (stream) => {
+    const position = await last(stream);
+    if (position === undefined) return undefined;
+    return position <= views.position(stream) ? nothing : foldedBy(events, stream);
   },
   acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),
   waitForPrefix: async (call, prefix) => {
@@ -71,30 +99,47 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
   },
 });
 
-/**
- * To be asked of a stream whose document is not in the views: one that they have set aside is not known to be absent.
- *
- * @throws {RpcError} UNAVAILABLE when the stream is set aside.
- */
-export const assertTaken = async (store: Pick<ReadStore, 'parked'>, stream: StreamName): Promise<void> => {
+/** What a Get looks into. */
+export type Looked = { readonly store: ReadStore; readonly freshness: Freshness };
+
+/** @throws {RpcError} UNAVAILABLE when the views have set a stream aside: what it says is not known to be absent. */
+const assertTaken = async (store: ReadStore, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
     throw new RpcError('UNAVAILABLE', `the views have set ${stream} aside: an event of it cannot be read`);
 };
 
 /**
- * The document of a key, with every event of one of its streams that this process has acknowledged.
+ * Looks for what a stream feeds: with every event of it that this process has acknowledged, and when there is nothing,
+ * with all that are recorded.
  *
- * @throws {RpcError} UNAVAILABLE when there is none, and the views have set the stream aside.
+ * @throws {RpcError} UNAVAILABLE when there is nothing, and the views have set the stream aside.
+ * @throws {StoreUnavailable} when there is nothing in the views, and what they lack cannot be read.
  */
-export const latestDocument = async (
-  { store, freshness: fresh }: { readonly store: ReadStore; readonly freshness: Freshness },
+export const soughtIn = async <Found>(
+  { store, freshness: fresh }: Looked,
+  call: Call,
+  stream: StreamName,
+  look: (unseen: Unseen) => Promise<Found | undefined>,
+): Promise<Found | undefined> => {
+  const found = await look(await fresh.unseen(call, stream));
+  if (found !== undefined) return found;
+  await assertTaken(store, stream);
+  const recorded = await fresh.recorded(stream);
+  return recorded && look(recorded);
+};
+
+/**
+ * The document of a key, as {@link soughtIn} finds it.
+ *
+ * @throws {RpcError} UNAVAILABLE when there is none that can be read, and it may be recorded.
+ */
+export const latestDocument = (
+  reads: Looked,
   call: Call,
   collection: Collection,
   { stream, key }: { readonly stream: StreamName; readonly key: string },
-): Promise<StoredDocument | undefined> => {
-  const unseen = await fresh.unseen(call, stream);
-  const [document] = await unseen(collection, { key });
-  const latest = document ?? (await store.get(collection, key));
-  if (latest === undefined) await assertTaken(store, stream);
-  return latest;
-};
+): Promise<StoredDocument | undefined> =>
+  soughtIn(reads, call, stream, async (unseen) => {
+    const [document] = await unseen(collection, { key });
+    return document ?? reads.store.get(collection, key);
+  });

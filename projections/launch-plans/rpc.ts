@@ -14,7 +14,7 @@ import { absent, type SentIdentifier, versionOf, withResourceType } from '../../
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
-import { assertTaken, type Freshness, latestDocument } from '../kernel/freshness.js';
+import { soughtIn, type Freshness, latestDocument } from '../kernel/freshness.js';
 import type { Entities } from '../kernel/columns.js';
 import { listMessage } from '../kernel/list-message.js';
 import type { ListPage } from '../kernel/list-query.js';
@@ -58,7 +58,7 @@ const activeIn = (
 };
 
 const foundActive = async (
-  { store, freshness }: LaunchPlanReads,
+  reads: LaunchPlanReads,
   id: NamedEntityIdentifier | undefined,
   call: Call,
 ): Promise<Uint8Array> => {
@@ -66,17 +66,17 @@ const foundActive = async (
   const empty = PARTS.find((part) => id[part] === '');
   if (empty !== undefined) throw missing(empty);
   const stream = launchPlanStream(id);
-  const unseen = await freshness.unseen(call, stream);
-  const changed = await unseen(launchPlanCollection, { under: stream });
   const where = PARTS.map((field): Condition => ({ field, is: '=', value: id[field] }));
-  const { elements } = await store.find(launchPlanCollection, {
-    where: [...where, ACTIVE],
-    orderBy: { field: 'recorded', direction: 'descending' },
-    limit: 1,
+  const active = await soughtIn(reads, call, stream, async (unseen) => {
+    const changed = await unseen(launchPlanCollection, { under: stream });
+    const { elements } = await reads.store.find(launchPlanCollection, {
+      where: [...where, ACTIVE],
+      orderBy: { field: 'recorded', direction: 'descending' },
+      limit: 1,
+    });
+    return activeIn(changed, elements[0], stream);
   });
-  const active = activeIn(changed, elements[0], stream);
   if (active !== undefined) return active;
-  await assertTaken(store, stream);
   const text = PARTS.map((part) => id[part]).join(':');
   throw new RpcError('NOT_FOUND', `No active launch plan could be found: ${text}`);
 };

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import { assertTaken, type Freshness, type Unseen } from '../kernel/freshness.js';
+import { soughtIn, type Freshness, type Unseen } from '../kernel/freshness.js';
 import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
 import {
   absentRun,
@@ -67,7 +67,7 @@ const attemptText = ({ node, taskId: { project, domain, name, version }, retryAt
  * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the identifier; NOT_FOUND.
  */
 export const foundTask = async (
-  { store, freshness }: Reads,
+  reads: Reads,
   sent: TaskExecutionIdentifier | undefined,
   call: Call,
 ): Promise<StoredDocument> => {
@@ -75,17 +75,20 @@ export const foundTask = async (
   const node = nodeIdOf(sent.nodeExecutionId, 'node_execution_id');
   const named = sent.taskId && taskIdOf(sent.taskId);
   const stream = executionStream(node.executionId);
-  const unseen = await freshness.unseen(call, stream);
+  const { store } = reads;
   const { retryAttempt } = sent;
-  const taskId = named ?? (await onlyTask(store, unseen, node, retryAttempt));
+  let taskId = named;
+  const document = await soughtIn(reads, call, stream, async (unseen) => {
+    taskId = named ?? (await onlyTask(store, unseen, node, retryAttempt));
+    if (taskId === undefined) return undefined;
+    const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
+    const [changed] = await unseen(taskExecutionCollection, { key });
+    return changed ?? store.get(taskExecutionCollection, key);
+  });
+  if (document !== undefined) return document;
   if (taskId === undefined) {
     const why = `the node has not exactly one task at attempt ${retryAttempt}`;
     throw new RpcError('INVALID_ARGUMENT', `missing task_id: ${why}`);
   }
-  const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
-  const [changed] = await unseen(taskExecutionCollection, { key });
-  const document = changed ?? (await store.get(taskExecutionCollection, key));
-  if (document !== undefined) return document;
-  await assertTaken(store, stream);
   throw absentRun('task execution', attemptText({ node, taskId, retryAttempt }));
 };

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
-import { freshness } from '../../projections/kernel/freshness.js';
+import { freshness, lastIn } from '../../projections/kernel/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { registerConfiguredProjects } from '../project/configured.js';
@@ -83,7 +83,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const { readStore, views } = current;
   const found = await readStore.count(executionsView.collection);
   const unseen = unseenFolder(source);
-  const fresh = freshness(sessions.acknowledged, views, unseen);
+  const fresh = freshness(sessions.acknowledged, views, unseen, lastIn(store));
   const executions = executionAggregate({ payloads });
   const registrations = largeRegistrations({
     ...source,

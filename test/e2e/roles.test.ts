@@ -1,3 +1,6 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -6,10 +9,12 @@ import {
   WorkflowExecutionGetRequestSchema,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { helloRequest, launchHello } from '../support/hello.js';
+import { PLACE, registerTask } from '../support/registrations.js';
 import { type Parts, startParts } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
@@ -132,6 +137,21 @@ describe('a control plane of processes with a role each', () => {
       const id = await launchHello(first(), 'meanwhile');
       const { closure } = await first().call(method.getExecution, { id });
       expect(closure?.phase).toBe(Phase.QUEUED);
+      // What the views lack is not taken for absent by a process that was not told of it either.
+      expect((await other().call(method.getExecution, { id })).closure?.phase).toBe(Phase.QUEUED);
+      expect((await other().refused(method.getExecution, { id: idOf('nobody') })).code).toBe('NOT_FOUND');
+      await registerTask(first(), { name: 'large' }, ({ spec }) => {
+        const { target } = spec!.template!;
+        if (target.case === 'container') target.value.args.push('x'.repeat(100_000));
+      });
+      const task = { resourceType: ResourceType.TASK, ...PLACE, name: 'large', version: 'v1' };
+      const payloads = join(parts.directory, 'data', 'payloads');
+      renameSync(payloads, `${payloads}-elsewhere`);
+      writeFileSync(payloads, 'in its place');
+      expect((await other().refused(method.getTask, { id: task })).code).toBe('UNAVAILABLE');
+      rmSync(payloads);
+      renameSync(`${payloads}-elsewhere`, payloads);
+      expect((await other().refused(method.getTask, { id: task })).code).toBe('OK');
       await parts.part('projector-2').start();
       const seen = () => other().refused(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');

@@ -67,6 +67,7 @@ export const documentsAfter = <Document>(
 
 const alwaysFresh: Freshness = {
   unseen: () => Promise.resolve(() => Promise.resolve([])),
+  recorded: () => Promise.resolve(undefined),
   acknowledgedUnder: () => undefined,
   waitForPrefix: () => Promise.resolve(),
 };

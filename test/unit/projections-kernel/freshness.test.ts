@@ -8,7 +8,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 const stream = streamName('execution', ['p', 'd', 'n']);
 
 /** Views over a clock that a test moves on. */
-const fixture = (acknowledged: bigint | undefined, minPosition?: bigint) => {
+const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorded = acknowledged) => {
   const timers = new Set<{ atMs: number; run: () => void }>();
   let nowMs = 0;
   const views = progressViews((afterMs, run) => {
@@ -35,6 +35,7 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint) => {
     { ofStream: () => acknowledged, ofPrefix: () => acknowledged, streamUnder: () => stream },
     views,
     unseen,
+    () => Promise.resolve(recorded),
   );
   const pass = async (ms: number) => {
     for (let i = 0; i < 5; i += 1) await Promise.resolve();
@@ -102,6 +103,19 @@ describe('a read', () => {
     await pass(1_999);
     views.advance(9n);
     await later;
+  });
+
+  it('of what nobody has recorded is not folded, and of what only others have is, while the view lacks it', async () => {
+    const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
+    const { views, fresh, folded } = fixture(undefined, undefined, 7n);
+    expect(await fixture(undefined).fresh.recorded(stream)).toBeUndefined();
+    await (
+      await fresh.recorded(stream)
+    )?.(collection, { key: 'k' });
+    expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
+    views.advance(7n);
+    expect(await (await fresh.recorded(stream))?.(collection, { key: 'k' })).toEqual([]);
+    expect(folded).toHaveLength(1);
   });
 });
 
