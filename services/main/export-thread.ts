@@ -10,8 +10,8 @@ import { foundAtBrokers } from './found-places.js';
 import type { LogSource } from './log-source.js';
 import { openLog } from './log-source.js';
 import { codecs } from './models.js';
-import { openPayloads, type PayloadSource } from './payloads.js';
-import { presentingWhole } from './readable.js';
+import { messagesApart } from './messages-apart.js';
+import type { PayloadSource } from './payloads.js';
 
 /** What the thread that publishes the log is started with. */
 export type ExportThreadData = PayloadSource & {
@@ -38,14 +38,12 @@ const say = (message: ExportThreadMessage): void => parentPort?.postMessage(mess
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const log = await openLog(source);
-const payloads = await openPayloads({ directory, location });
 const egress = exportToKafka({
   connection,
   log,
   topics,
-  format,
   parts,
-  presenting: presentingWhole(payloads),
+  messages: messagesApart({ directory, location, source, format }),
   categories: [...codecs.keys()],
   worker: `${hostname()}/${process.pid}/${randomUUID()}`,
   standbyMs: STANDBY_MS,
@@ -66,7 +64,6 @@ parentPort?.once('message', () => {
     clearInterval(reports);
     await egress.close();
     await log.close();
-    await payloads.close();
     process.exit(0);
   })();
 });

@@ -8,9 +8,10 @@ import type { EventStore } from '../../services/kernel/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
 import { eventTypes } from '../../services/main/event-types.js';
 import { codecs } from '../../services/main/models.js';
-import { presentingWhole } from '../../services/main/readable.js';
+import { messagesApart } from '../../services/main/messages-apart.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
+import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
 import { entityOf } from '../../services/reactors/export-to-kafka/subject.js';
 import {
   type ExportOptions,
@@ -27,6 +28,10 @@ type Given = { readonly directory: string; readonly store: EventStore; readonly 
 const brokers = (kafkaBrokers ?? '').split(',');
 const running = new Set<ExportToKafka>();
 
+/** As a server makes them, on a thread of their own. */
+const messagesFrom = (directory: string, format: ExportFormat) =>
+  messagesApart({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
+
 const exporting = (
   { directory, store, prefix }: Given,
   options: Partial<ExportOptions> = {},
@@ -36,8 +41,7 @@ const exporting = (
     connection: { brokers },
     log: store,
     topics: { prefix, partitions: 3, replicationFactor: -1 },
-    format: 'json',
-    presenting: presentingWhole(filePayloadStore({ directory })),
+    messages: messagesFrom(directory, 'json'),
     categories: [...codecs.keys()],
     parts: 1,
     worker: 'a worker',
@@ -138,7 +142,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('publishes in the protobuf format when it is asked to', async () => {
     const log = await given();
     await report(log.store, 1, 1);
-    exporting(log, { format: 'protobuf' });
+    exporting(log, { messages: messagesFrom(log.directory, 'protobuf') });
     const topic = `${log.prefix}.execution.v1`;
     const messages = await until(
       async () => (await consume(log.prefix)).filter((each) => each.topic === topic),

@@ -1,3 +1,4 @@
+import type { Message } from 'kafkajs';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { dataRefOf, described } from './cloud-event.js';
 import type { Encoding, Presenting } from './encoding.js';
@@ -19,10 +20,19 @@ export type Outgoing = {
   readonly category: string;
   readonly key: Buffer;
   readonly value: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly id: string;
+  readonly type: string;
+  readonly contentType: string;
   readonly position: bigint;
   readonly recordedAtMs: number;
 };
+
+/** As the client takes it. */
+export const recordOf = ({ key, value, id, type, contentType }: Outgoing): Message => ({
+  key,
+  value,
+  headers: { 'content-type': contentType, ce_id: id, ce_type: type },
+});
 
 /** What a record has beside its key and value, in bytes, at most: headers, lengths, and the batch around it. */
 const RECORD_BYTES = 512;
@@ -55,7 +65,9 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
       category,
       key,
       value,
-      headers: { 'content-type': encoding.contentType, ce_id: id, ce_type: type },
+      id,
+      type,
+      contentType: encoding.contentType,
       position: event.position,
       recordedAtMs: about.metadata.recordedAtMs,
     });

@@ -32,7 +32,7 @@ const openQueue = (maxBytes: number) => {
   let bytes = 0;
   return {
     isEmpty: () => messages.length === 0,
-    isFull: () => bytes > 2 * maxBytes,
+    isFull: () => bytes > maxBytes,
     oldestMs: () => messages[0]?.recordedAtMs,
     add: (more: readonly Outgoing[]): void => {
       messages.push(...more);

@@ -4,7 +4,7 @@ import { categoryOf } from '../../kernel/stream.js';
 import { batches } from './batches.js';
 import type { Presenting } from './encoding.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageMaker, messagesOf } from './message.js';
+import { type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 import { isSelected, type Selection } from './selection.js';
 import { openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
@@ -56,8 +56,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
     for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
       const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
       const messages = await messagesOf(wanted, messageOf);
-      for (const batch of batches(messages, BATCH_BYTES))
-        await producer.send({ topic, messages: batch.map(({ key, value, headers }) => ({ key, value, headers })) });
+      for (const batch of batches(messages, BATCH_BYTES)) await producer.send({ topic, messages: batch.map(recordOf) });
       count += messages.length;
       onProgress(position, count);
       if (position >= selection.to) break;

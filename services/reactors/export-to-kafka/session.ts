@@ -1,11 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/event-store.js';
-import type { RecordedEvent } from '../../kernel/event.js';
-import { categoryOf } from '../../kernel/stream.js';
-import type { Presenting } from './encoding.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
-import { partOf } from './part-of.js';
+import type { MessageSource, Wanted } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
 import { isAnyFilled } from './topic-reader.js';
@@ -17,8 +13,8 @@ export type SessionOptions = {
   readonly kafka: Kafka;
   readonly log: EventLog;
   readonly topics: TopicSettings;
-  readonly format: ExportFormat;
-  readonly presenting: Presenting;
+  /** The events of the log as messages. */
+  readonly messages: MessageSource;
   /** The categories of streams that are published; the rest of the log is left out. */
   readonly categories: readonly string[];
   /** Into how many parts the log is divided. */
@@ -111,25 +107,18 @@ const pumpOf = (held: Held): Pump =>
     idleMs: IDLE_MS,
   });
 
-/** Makes messages of the events of a part. */
-const maker = ({ part, limits, options }: Held): ((events: readonly RecordedEvent[]) => Promise<Outgoing[]>) => {
-  const { log, format, presenting, topics, categories, parts } = options;
-  const wanted = new Map(categories.map((category) => [category, limits.get(topicOf(topics.prefix, category))]));
-  const maxBytes = (category: string): number => wanted.get(category) ?? MAX_BATCH_BYTES;
-  const messageOf = messageMaker({ logId: log.logId, format, presenting, maxBytes });
-  const isOurs = ({ stream }: RecordedEvent): boolean =>
-    wanted.has(categoryOf(stream)) && (parts === 1 || partOf(stream, parts) === part);
-  return (events) => messagesOf(events.filter(isOurs), messageOf);
+const wantedOf = ({ part, from, limits, options: { topics, categories, parts } }: Held): Wanted => {
+  const limitOf = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
+  return { after: from, part, parts, maxBytes: new Map(categories.map((each) => [each, limitOf(each)])) };
 };
 
 const sessionOf = (held: Held): Session => {
   const pump = pumpOf(held);
-  const messagesOf = maker(held);
   return {
     oldestMs: () => pump.oldestMs(),
     follow: async (stopped) => {
-      const subscription = held.options.log.subscribe({ after: held.from }, async ({ events, position }) =>
-        pump.add(await messagesOf(events), position),
+      const subscription = held.options.messages.follow(wantedOf(held), (messages, position) =>
+        pump.add(messages, position),
       );
       try {
         await Promise.race([subscription.ended, pump.failed, stopped]);

@@ -1,6 +1,6 @@
 import type { Kafka, Message, Producer, TopicMessages, Transaction } from 'kafkajs';
 import { batches } from './batches.js';
-import type { Outgoing } from './message.js';
+import { type Outgoing, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 
 /** Publishes in transactions. */
@@ -24,11 +24,10 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 
 const byTopic = (messages: readonly Outgoing[], topicOf: WriterOptions['topicOf']): TopicMessages[] => {
   const topics = new Map<string, Message[]>();
-  for (const { category, key, value, headers } of messages) {
-    const message = { key, value, headers };
-    const others = topics.get(category);
-    if (others) others.push(message);
-    else topics.set(category, [message]);
+  for (const message of messages) {
+    const others = topics.get(message.category);
+    if (others) others.push(recordOf(message));
+    else topics.set(message.category, [recordOf(message)]);
   }
   return [...topics].map(([category, each]) => ({ topic: topicOf(category), messages: each }));
 };

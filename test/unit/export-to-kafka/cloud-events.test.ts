@@ -8,7 +8,12 @@ import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js'
 import { streamName } from '../../../services/kernel/stream.js';
 import { eventTypes } from '../../../services/main/event-types.js';
 import { presentingWhole } from '../../../services/main/readable.js';
-import { type ExportFormat, messageMaker, sizeOf } from '../../../services/reactors/export-to-kafka/message.js';
+import {
+  type ExportFormat,
+  messageMaker,
+  recordOf,
+  sizeOf,
+} from '../../../services/reactors/export-to-kafka/message.js';
 import { entityOf } from '../../../services/reactors/export-to-kafka/subject.js';
 import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
 
@@ -21,8 +26,10 @@ const presenting = presentingWhole({
   close: () => Promise.resolve(),
 });
 
-const made = async (event: RecordedEvent, format: ExportFormat = 'json', maxBytes = 900_000) =>
-  await messageMaker({ logId: LOG, format, presenting, maxBytes: () => maxBytes })(event);
+const made = async (event: RecordedEvent, format: ExportFormat = 'json', maxBytes = 900_000) => {
+  const message = await messageMaker({ logId: LOG, format, presenting, maxBytes: () => maxBytes })(event);
+  return { ...message, headers: recordOf(message).headers ?? {} };
+};
 
 const recorded = (event: NewEvent, more: Partial<RecordedEvent> = {}): RecordedEvent => ({
   ...event,
