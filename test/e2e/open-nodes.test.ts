@@ -11,12 +11,14 @@ import { streamName } from '../../services/kernel/stream.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { allPages } from '../support/lists.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
 const NODES = 10_000;
 const AT_ONCE = 200;
+const PAGE = 1_000;
 /** A read store that is slow has seen them all within this. */
 const VIEWS_MS = 100_000;
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
@@ -33,10 +35,13 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
   };
 
   const phases = async (): Promise<Map<NodeExecution_Phase, number>> => {
-    const request = { workflowExecutionId: id, limit: 2 * NODES };
-    const { nodeExecutions } = await client.call(AdminService.method.listNodeExecutions, request);
+    const nodes = await allPages(async (token) => {
+      const request = { workflowExecutionId: id, limit: PAGE, token };
+      const page = await client.call(AdminService.method.listNodeExecutions, request);
+      return { elements: page.nodeExecutions, token: page.token };
+    });
     const counts = new Map<NodeExecution_Phase, number>();
-    for (const { closure } of nodeExecutions) counts.set(closure!.phase, (counts.get(closure!.phase) ?? 0) + 1);
+    for (const { closure } of nodes) counts.set(closure!.phase, (counts.get(closure!.phase) ?? 0) + 1);
     return counts;
   };
 

@@ -1,3 +1,4 @@
+import { isOnMongodb } from './mongo-server.js';
 import { type Answer, type Transport, transport } from './transports.js';
 
 const PAUSE_MS = 50;
@@ -19,12 +20,13 @@ export type Client = { seen?: string | undefined };
 /**
  * One way to several processes, or to the one that there is. Of several, each request goes to the next. It names the
  * position that its client was answered at, so that it sees through any of them what it was told through another, and
- * is asked again while a process has not come so far.
+ * is asked again while a process has not come so far. So it does of one whose views are in what speaks MongoDB's
+ * protocol: that may be slower than a list waits for it.
  */
 export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
   const [first] = ways;
   if (first === undefined) throw new Error('no process to ask');
-  if (ways.length === 1) return first;
+  if (ways.length === 1 && !isOnMongodb) return first;
   let turn = 0;
   const send: Transport['send'] = async (rpc, request, headers = {}) => {
     const way = ways[(turn += 1) % ways.length] ?? first;
