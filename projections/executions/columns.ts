@@ -50,7 +50,7 @@ export const originFields: readonly string[] = [
 /** The stored executions, and the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
-  version: 3,
+  version: 4,
   fields: {
     recorded: 'integer',
     project: 'text',
@@ -99,6 +99,7 @@ export const executionCollection: Collection = {
   ],
   carried: { [[...ACTIVE, 'duration_class', 'created_at'].join('.')]: ['duration'] },
   values: { phase: enumNames(WorkflowExecution_Phase), state: enumValues(ExecutionState) },
+  searched: [{ field: 'name', scope: SCOPE, sort: 'created_at' }],
 };
 
 /** What filters and sorts of executions may name. */

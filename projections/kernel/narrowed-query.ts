@@ -1,5 +1,6 @@
 import type { FilterTerm } from './filter.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from './read-store.js';
+import { partsBound, searchOf } from './text-parts.js';
 
 /** A query of which some conditions come from filters. */
 export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
@@ -104,6 +105,13 @@ const followBound = async (
   return [{ field: follows.field, is: condition.is, value: condition.value - extreme }];
 };
 
+/** What a search for a text says of its parts, where an index of them has the order. */
+const searchBound = (collection: Collection, query: Query, { condition, column }: FilterTerm): readonly Condition[] => {
+  const bound = column && partsBound(condition);
+  if (!bound) return [];
+  return searchOf(collection, { ...query, where: [...query.where, bound] }) ? [bound] : [];
+};
+
 const spread = async (finder: Finder, collection: Collection, query: Query): Promise<Query> => {
   for (const condition of query.where.filter((each) => isSpreadable(each, query))) {
     const { field } = condition;
@@ -131,6 +139,7 @@ export const narrowed = async (
   const bounds = await Promise.all(
     terms.map(async (term) => [
       ...classBound(term, filtered),
+      ...searchBound(collection, filtered, term),
       ...(await followBound(finder, collection, filtered, term)),
     ]),
   );

@@ -30,6 +30,18 @@ export type Collection = {
    * change. The values that there are just now would miss a document that takes on another before it is looked for.
    */
   readonly values?: Readonly<Record<string, readonly FieldValue[]>>;
+  /** The texts that are searched. */
+  readonly searched?: readonly Searched[];
+};
+
+/** A text that is searched: the documents in which some text stands there, in an order. */
+export type Searched = {
+  /** The field of text. */
+  readonly field: string;
+  /** The fields that a query binds to one value each. */
+  readonly scope: readonly string[];
+  /** The order, a field of whole numbers or of text that no document has empty. Like the others it never changes. */
+  readonly sort: string;
 };
 
 /** A document as it is stored. */
@@ -53,6 +65,8 @@ export type Condition =
   | { readonly field: string; readonly is: 'in' | 'not in'; readonly values: readonly FieldValue[] }
   /** Substring, case counts. */
   | { readonly field: string; readonly is: 'contains'; readonly value: string }
+  /** All of these stand in it, texts of three characters or more: what an index of a searched field can find. */
+  | { readonly field: string; readonly is: 'has parts'; readonly parts: readonly string[] }
   /** `%` stands for any text, `_` for one character, and a backslash takes the next character as it is; case counts. */
   | { readonly field: string; readonly is: 'like' | 'not like'; readonly pattern: string }
   /** The field holds the key of a document of another collection for which all hold. */

@@ -28,7 +28,13 @@ export const versionIndexes: Collection['indexes'] = [
   [...SCOPE, 'name'],
 ];
 
-/** Clients look for texts in names and versions, of which an index can have no order. */
+/** Clients look for texts in the names of a project and domain, and in the versions of a name. */
+export const versionSearched: NonNullable<Collection['searched']> = [
+  { field: 'name', scope: SCOPE, sort: 'recorded' },
+  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded' },
+];
+
+/** Shorter texts, and those that are looked for elsewhere, are walked for over the indexes. */
 export const versionCarried: NonNullable<Collection['carried']> = {
   [[...SCOPE, 'recorded'].join('.')]: ['name', 'version'],
   [[...SCOPE, 'name', 'recorded'].join('.')]: ['version'],

@@ -2,14 +2,20 @@ import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_p
 import type { Columns } from '../kernel/columns.js';
 import { enumValues } from '../kernel/enum-name.js';
 import type { Collection } from '../kernel/read-store.js';
-import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+import {
+  versionCarried,
+  versionColumns,
+  versionFields,
+  versionIndexes,
+  versionSearched,
+} from '../kernel/version-columns.js';
 
 const SCOPE = ['project', 'domain'];
 
 /** The registered launch plans; the active ones are looked for by name and all together. */
 export const launchPlanCollection: Collection = {
   name: 'launch-plans',
-  version: 2,
+  version: 3,
   fields: {
     ...versionFields,
     state: 'integer',
@@ -30,6 +36,7 @@ export const launchPlanCollection: Collection = {
     [...SCOPE, 'workflow_name', 'workflow_version', 'recorded'],
   ],
   carried: versionCarried,
+  searched: versionSearched,
   values: { state: enumValues(LaunchPlanState) },
 };
 

@@ -8,7 +8,7 @@ const SCOPE = ['resource_type', 'project', 'domain'];
 /** The names of what is registered. */
 export const namedEntityCollection: Collection = {
   name: 'named-entities',
-  version: 2,
+  version: 3,
   fields: {
     resource_type: 'integer',
     project: 'text',
@@ -30,6 +30,7 @@ export const namedEntityCollection: Collection = {
     [...SCOPE, 'generated', 'description'],
   ],
   values: { state: enumValues(NamedEntityState) },
+  searched: [{ field: 'name', scope: SCOPE, sort: 'name' }],
 };
 
 const named = {

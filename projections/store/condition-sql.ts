@@ -3,7 +3,7 @@ import type { Condition, FieldValue } from '../kernel/read-store.js';
 import { columnOf, tableOf } from './tables.js';
 
 /** SQL and what is bound to its question marks. */
-export type Sql = { readonly text: string; readonly values: readonly FieldValue[] };
+export type Sql = { readonly text: string; readonly values: readonly (FieldValue | bigint)[] };
 
 const SIGNS = /[*?[]/u;
 
@@ -54,6 +54,11 @@ const matched = (column: string, is: 'like' | 'not like', pattern: string): Sql 
   values: [globOf(pattern)],
 });
 
+const containing = (column: string, parts: readonly string[]): Sql => ({
+  text: parts.map(() => `instr(${column}, ?) > 0`).join(' AND '),
+  values: parts,
+});
+
 /**
  * The SQL of a condition. `table` qualifies its column where a table within the condition might hide it; without it the
  * columns are those of the innermost table.
@@ -64,6 +69,7 @@ export const conditionSql = (condition: Condition, column = columnOf(condition.f
   if ('where' in condition) return hasPair(outer, condition);
   if ('pattern' in condition) return matched(column, condition.is, condition.pattern);
   if ('values' in condition) return among(column, condition.is, condition.values);
-  if (condition.is === 'contains') return { text: `instr(${column}, ?) > 0`, values: [condition.value] };
+  if ('parts' in condition) return containing(column, condition.parts);
+  if (condition.is === 'contains') return containing(column, [condition.value]);
   return compared(column, condition.is, condition.value);
 };

@@ -11,8 +11,11 @@ type Cell = FieldValue | bigint | Uint8Array;
 export type DocumentStatements = {
   get(key: string): StoredDocument | undefined;
   getMany(keys: readonly string[]): StoredDocument[];
-  /** Stores a document that has seen more than what is stored; `before` is what is there, so far as is known. */
-  put(document: StoredDocument, before?: Before): void;
+  /**
+   * Stores a document that has seen more than what is stored; `before` is what is there, so far as is known. Answers
+   * whether there was none.
+   */
+  put(document: StoredDocument, before?: Before): boolean;
 };
 
 /** Integers come as bigints, because a position may be above 2^53; those of fields are not. */
@@ -81,8 +84,11 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
     return changes === 1;
   };
 
-  const put = (document: StoredDocument, before: Before): boolean =>
-    before === 'nothing' ? insert(document) : document.position <= before.position || change(document, before);
+  /** `undefined` where something else is there. */
+  const put = (document: StoredDocument, before: Before): 'added' | 'known' | undefined => {
+    if (before === 'nothing') return insert(document) ? 'added' : undefined;
+    return document.position <= before.position || change(document, before) ? 'known' : undefined;
+  };
 
   const stored = (key: string): Before => {
     const row = find.get(storedText(key)) as Cell[] | undefined;
@@ -93,7 +99,8 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
 
   // Nobody else writes within the transaction: what is found now is there.
   return (document, before) => {
-    if (before === undefined || !put(document, before)) put(document, stored(document.key));
+    const done = before === undefined ? undefined : put(document, before);
+    return (done ?? put(document, stored(document.key))) === 'added';
   };
 };
 

@@ -10,7 +10,11 @@ export const COUNT_KEY = 'count_key(rowid)';
 export const COUNT_DOCUMENT = 'count_document(position)';
 
 /** What has been counted since it was last asked. */
-export type RowCounts = { readonly take: () => { readonly keys: number; readonly documents: number } };
+export type RowCounts = {
+  readonly take: () => { readonly keys: number; readonly documents: number };
+  /** Adds entries that queries cannot count by themselves. */
+  readonly add: (keys: number) => void;
+};
 
 /** Makes the functions that queries count with. */
 export const rowCounts = (db: InstanceType<typeof DatabaseSync>): RowCounts => {
@@ -25,6 +29,9 @@ export const rowCounts = (db: InstanceType<typeof DatabaseSync>): RowCounts => {
     return 1;
   });
   return {
+    add: (more) => {
+      keys += more;
+    },
     take: () => {
       const counted = { keys, documents };
       keys = 0;

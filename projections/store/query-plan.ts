@@ -1,10 +1,13 @@
 import type { Collection, Condition, Query } from '../kernel/read-store.js';
+import { type Search, searchOf } from '../kernel/text-parts.js';
 
 /** How a query is answered: over an index that has its order, or by sorting all that fits. */
 export type Plan = {
   readonly index: readonly string[] | undefined;
   /** Conditions that come in several alternatives, each of which the index has in order. */
   readonly alternatives: readonly (readonly Condition[])[];
+  /** The search that finds what the query asks for in its order, where there is one. */
+  readonly search?: Search;
   /** True when rows that do not fit are walked over, so that the query needs a limit of time. */
   readonly walks: boolean;
 };
@@ -57,7 +60,8 @@ export const planOf = (collection: Collection, query: Query): Plan => {
   const isNarrow = (where: readonly Condition[]): boolean =>
     where.every(isServed) && where.filter((each) => each.is === '=').length < index.length;
   const isFar = (query.offset ?? 0) > MAX_SKIP;
-  return { index, alternatives, walks: isFar || !alternatives.every(isNarrow) };
+  const search = searchOf(collection, query);
+  return { index, alternatives, ...(search && { search }), walks: isFar || !alternatives.every(isNarrow) };
 };
 
 /** Chooses an index that has the values of a field in order, whatever it goes on with. */

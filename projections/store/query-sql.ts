@@ -78,6 +78,19 @@ export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
   };
 };
 
+/** The value of the order that comes so many entries after the first, over an index that has the query's order. */
+export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
+  const column = columnOf(query.orderBy.field);
+  const direction = directionOf(query);
+  const isServed = (each: Condition): boolean => isIn(run.plan.index, each) && each.is === '=';
+  const [part = { text: 'TRUE', values: [] }] = partsAfter(query);
+  const { text, values } = fromWhere({ ...run, isCounted: false }, query.where.filter(isServed), part, false);
+  return {
+    text: `SELECT ${column} AS sort ${text} ORDER BY sort ${direction}, key ${direction} LIMIT 1 OFFSET ?`,
+    values: [...values, offset],
+  };
+};
+
 /** The next value of the field that a query sorts by, if there is one. */
 export const nextValueSql = (run: Run, query: Query): Sql => {
   const column = columnOf(query.orderBy.field);

@@ -5,6 +5,7 @@ import { distinctValues, type FoundValues } from './distinct-values.js';
 import { rowCounts } from './examined-rows.js';
 import { planOf } from './query-plan.js';
 import { pageSql, partsAfter, type Run } from './query-sql.js';
+import { searchedRows } from './search-pages.js';
 import { originalText, originalValue, storedQuery } from './stored-text.js';
 import { tightened } from './tightened-query.js';
 import { timeLimit } from './time-limit.js';
@@ -41,27 +42,39 @@ const statements = (db: Database): ((text: string) => Statement) => {
 
 const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is === 'in' && each.values.length === 0);
 
+function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: Run, query: Query): Generator<PageRow> {
+  let missing = query.limit;
+  for (const part of partsAfter(query)) {
+    if (missing === 0) return;
+    for (const row of rowsOf(pageSql(run, { ...query, limit: missing }, part))) {
+      missing -= 1;
+      yield row;
+    }
+  }
+}
+
 /** Answers queries over one connection, each within so many milliseconds. */
 export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const statement = statements(db);
-  const withinTime = timeLimit(db, limitMs);
+  const { within: withinTime, assertInTime } = timeLimit(db, limitMs);
   const counts = rowCounts(db);
   const rowsOf = ({ text, values }: Sql): Iterable<PageRow> =>
     statement(text).iterate(...values) as Iterable<unknown> as Iterable<PageRow>;
 
+  const all = ({ text, values }: Sql): readonly unknown[] => statement(text).all(...values);
+  const reader = { all, count: counts.add, assertInTime };
+
   const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
 
-  // One more than is wanted says whether there are more.
-  const eachRow = (run: Run, query: Query, take: (row: PageRow) => void): boolean => {
-    let missing = query.limit + 1;
-    for (const part of partsAfter(query)) {
-      for (const row of rowsOf(pageSql(run, { ...query, limit: missing }, part))) {
-        missing -= 1;
-        if (missing > 0) take(row);
-      }
-      if (missing === 0) return true;
+  // One more than is wanted says whether there are more. Whatever is read is read to its end.
+  const eachRow = (run: Run, asked: Query, take: (row: PageRow) => void): boolean => {
+    const query = { ...asked, limit: asked.limit + 1 };
+    let missing = query.limit;
+    for (const row of searchedRows<PageRow>(reader, run, query) ?? indexedRows(rowsOf, run, query)) {
+      missing -= 1;
+      if (missing > 0) take(row);
     }
-    return false;
+    return missing === 0;
   };
 
   const page = (

@@ -14,6 +14,7 @@ import type {
 import { type DocumentStatements, documentStatements } from './document-statements.js';
 import { faultOf, guarded } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
+import { emptyTables, makeSearchTables, searchKeeper } from './search-tables.js';
 import {
   checkFormat,
   checkTables,
@@ -101,11 +102,6 @@ const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteR
   return db;
 };
 
-const allTables = (db: Database): readonly string[] =>
-  (db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all() as { name: string }[]).map(
-    ({ name }) => name,
-  );
-
 const countIn = (db: Database, collection: Collection): number =>
   (db.prepare(`SELECT count(*) AS documents FROM ${tableOf(collection)}`).get() as { documents: number }).documents;
 
@@ -130,6 +126,9 @@ const inTransaction = (db: Database, work: () => void): void => {
 export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStore => {
   const db = opened(options);
   let prepared: readonly Collection[] = [];
+  const isGrowing = options.isGrowing === true;
+  // A growing file makes at the end what is searched.
+  const keepSearched = isGrowing ? undefined : searchKeeper(db);
   const documents = new Map<string, DocumentStatements>();
   const statementsOf = (collection: Collection): DocumentStatements => {
     const table = tableOf(collection);
@@ -145,29 +144,35 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
       for (const { name, from, to } of checkpoints)
         if (!bookkeeping.move(name, from, to))
           throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
-      for (const { collection, document, before } of changed) statementsOf(collection).put(document, before);
+      const added = changed.filter(({ collection, document, before }) =>
+        statementsOf(collection).put(document, before),
+      );
+      keepSearched?.(added.map(({ collection, document: { fields } }) => ({ collection, fields })));
       for (const stream of parked) bookkeeping.park(stream);
       for (const stream of resumed) bookkeeping.resume(stream);
       options.beforeCommit?.();
     });
   };
 
+  const finish = (collections: readonly Collection[]): void => {
+    makeIndexes(db, collections);
+    inTransaction(db, () => makeSearchTables(db, collections));
+  };
+
   const prepare = (collections: readonly Collection[]): void => {
     prepared = collections;
     if (options.mode === 'read-only') checkTables(db, collections);
     else makeTables(db, collections);
-    if (options.mode === 'read-write' && options.isGrowing !== true) makeIndexes(db, collections);
+    if (options.mode === 'read-write' && !isGrowing) finish(collections);
   };
 
   const clear = (): void => {
-    inTransaction(db, () => {
-      for (const table of allTables(db)) db.exec(`DELETE FROM "${table}"`);
-    });
+    inTransaction(db, () => emptyTables(db));
   };
 
   return {
     prepare: (collections) => guarded(() => prepare(collections)),
-    finish: () => guarded(() => makeIndexes(db, prepared)),
+    finish: () => guarded(() => finish(prepared)),
     get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
     getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
     find: (collection, query) => guarded(() => queries.find(collection, query)),

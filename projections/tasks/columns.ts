@@ -1,14 +1,21 @@
 import type { Columns } from '../kernel/columns.js';
 import type { Collection } from '../kernel/read-store.js';
-import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+import {
+  versionCarried,
+  versionColumns,
+  versionFields,
+  versionIndexes,
+  versionSearched,
+} from '../kernel/version-columns.js';
 
 /** The registered tasks. */
 export const taskCollection: Collection = {
   name: 'tasks',
-  version: 2,
+  version: 3,
   fields: { ...versionFields, type: 'text', short_description: 'text' },
   indexes: versionIndexes,
   carried: versionCarried,
+  searched: versionSearched,
 };
 
 /** What filters and sorts of tasks may name. */

@@ -1,14 +1,21 @@
 import type { Columns } from '../kernel/columns.js';
 import type { Collection } from '../kernel/read-store.js';
-import { versionCarried, versionColumns, versionFields, versionIndexes } from '../kernel/version-columns.js';
+import {
+  versionCarried,
+  versionColumns,
+  versionFields,
+  versionIndexes,
+  versionSearched,
+} from '../kernel/version-columns.js';
 
 /** The registered workflows. */
 export const workflowCollection: Collection = {
   name: 'workflows',
-  version: 2,
+  version: 3,
   fields: { ...versionFields, short_description: 'text' },
   indexes: versionIndexes,
   carried: versionCarried,
+  searched: versionSearched,
 };
 
 /** What filters and sorts of workflows may name. */

@@ -6,7 +6,7 @@ import { type Listed, listNames, listPage, type ListRequest } from '../../projec
 import type { Collection, Query } from '../../projections/kernel/read-store.js';
 import { servingReadStore } from '../../projections/store/serving-read-store.js';
 import type { SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
-import { ASKED, type AskedList, executions, FEW } from '../support/asked-lists.js';
+import { ABSENT, ASKED, type AskedList, executions, FEW, SOME } from '../support/asked-lists.js';
 import { storeOfMany } from '../support/many-documents.js';
 
 const LIMIT = 25;
@@ -20,7 +20,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
   let directory: string;
   beforeAll(async () => {
     ({ store, directory } = await storeOfMany(count, new Uint8Array(ANSWER_BYTES)));
-  }, 180_000);
+  }, 600_000);
   afterAll(async () => {
     await store.close();
     rmSync(directory, { recursive: true });
@@ -63,14 +63,15 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     expect(documents).toBeLessThanOrEqual(2 * LIMIT);
   };
 
-  it.each(ASKED)('costs what it shows: %s', async (_, list, requestOf) => {
+  it.each(ASKED)('costs what it shows: %s', async (name, list, requestOf) => {
     const first = await page(list, requestOf(count));
-    expect(first.elements).toBeGreaterThan(0);
+    expect(first.elements === 0).toBe(ABSENT.has(name));
     expectCheap(first);
   });
 
   it.runIf(count > 500 * LIMIT).each(ASKED)('costs no more as the 500th: %s', async (name, list, requestOf) => {
-    const { token, elements } = await page(list, { ...requestOf(count), token: String(498 * LIMIT) });
+    const before = SOME.has(name) ? 58 : 498; // of what one of twenty has there are not so many pages
+    const { token, elements } = await page(list, { ...requestOf(count), token: String(before * LIMIT) });
     if (FEW.has(name)) return;
     expect(elements).toBe(LIMIT);
     const fiveHundredth = await page(list, { ...requestOf(count), token });

@@ -72,9 +72,39 @@ const projects: AskedList = {
 };
 const idsOf = (list: AskedList): AskedList => ({ ...list, order: 'name', direction: 'ascending', isOfNames: true });
 
+const plansOfName: AskedList = { ...plans, scope: tasksOfName.scope };
+
 const CREATED = { key: 'created_at', direction: 0 };
 const BY_NAME = { key: 'name', direction: 1 };
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
+
+/** Texts that one, one of twenty, one of two and none of the documents have, and some that look like another. */
+const SEARCHED = ['oddity', 'nightly', 'stable', '37-odd', 'stab_e', 'nobody', 'table-night'] as const;
+
+/** Where nothing fits. */
+const isAbsent = (text: string): boolean => text === 'nobody' || text === 'table-night';
+
+const SEARCHES = (
+  [
+    ['executions', 'name', executions, CREATED],
+    ['executions, the oldest first,', 'name', executions, { key: 'created_at', direction: 1 }],
+    ['workflows', 'name', workflows, CREATED],
+    ['versions of a task', 'version', tasksOfName, CREATED],
+    ['versions of a launch plan', 'version', plansOfName, CREATED],
+    ['names', 'name', names, BY_NAME],
+  ] as const
+).flatMap(([what, field, list, sortBy]) =>
+  SEARCHED.map(
+    (text) =>
+      [`${what} with the ${field} …${text}…`, list, () => ({ filters: `contains(${field},${text})`, sortBy })] as const,
+  ),
+);
+
+const searchesFor = (isWanted: (text: string) => boolean): readonly string[] =>
+  SEARCHES.map(([name]) => name).filter((name) => isWanted(name.split('…')[1] ?? ''));
+
+/** Nothing fits. */
+export const ABSENT: ReadonlySet<string> = new Set(searchesFor(isAbsent));
 
 /** What the command line, the Python SDK and the web console ask for; `count` is how many documents there are. */
 export const ASKED: readonly (readonly [string, AskedList, (count: number) => Partial<ListRequest>])[] = [
@@ -143,7 +173,7 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
   ['an attempt of a node', attempts, () => ({ filters: 'eq(retry_attempt,2)' })],
   ['workflows, the newest', workflows, () => ({ sortBy: CREATED })],
   ['workflows with a text in the name', workflows, () => ({ filters: 'contains(name,flow)', sortBy: CREATED })],
-  ['a workflow of a name', workflows, () => ({ filters: 'eq(name,workflow-0000007)', sortBy: CREATED })],
+  ['a workflow of a name', workflows, () => ({ filters: 'eq(name,workflow-0000009)', sortBy: CREATED })],
   ['names of tasks', idsOf(tasks), () => ({})],
   ['names of workflows', idsOf(workflows), () => ({})],
   ['names of launch plans', idsOf(plans), () => ({})],
@@ -153,10 +183,15 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
   ['names with a text', names, () => ({ filters: 'contains(name,flow)+eq(state,0)', sortBy: BY_NAME })],
   ['projects', projects, () => ({})],
   ['a project of an id', projects, () => ({ filters: 'eq(identifier,project-0000042)', sortBy: CREATED })],
+  ...SEARCHES,
 ];
+
+/** One of twenty fits. */
+export const SOME: ReadonlySet<string> = new Set(searchesFor((text) => text === 'nightly'));
 
 /** So few fit that there is no such page. */
 export const FEW: ReadonlySet<string> = new Set([
+  ...searchesFor((text) => isAbsent(text) || text.includes('odd')),
   'some versions of a task',
   'a version of tasks',
   'attempts of a node',

@@ -22,6 +22,13 @@ const SECOND = 1_000_000;
 /** Of the first execution; each next one is a second later. */
 export const FIRST_AT = Date.UTC(2026, 0, 1) * 1_000;
 
+/** Words in texts that are searched: one has a rare one, of twenty one has another, of two one has a third. */
+const words = (index: number): string => {
+  if (index === 37) return '-oddity';
+  if (index % 20 === 7) return '-nightly';
+  return index % 2 === 0 ? '-stable' : '';
+};
+
 const digits = (index: number): string => String(index).padStart(7, '0');
 
 /** Executions that an engine takes within seconds, most of which last some minutes. */
@@ -32,7 +39,7 @@ const execution = (index: number): Fields => {
   const plan = { name: `plan-${index % 4}`, version: `v${Math.floor(index / 4) % 2}` };
   return {
     ...SCOPE,
-    name: `e${digits(index)}`,
+    name: `e${digits(index)}${words(index)}`,
     phase: PHASES[index % PHASES.length] ?? null,
     state: 0,
     mode: index % 3,
@@ -57,7 +64,7 @@ const execution = (index: number): Fields => {
 const version = (index: number): Fields => ({
   ...SCOPE,
   name: `name-${index % 2}`,
-  version: `v${Math.floor(index / 2)}`,
+  version: `v${Math.floor(index / 2)}${words(Math.floor(index / 2))}`,
   created_at: FIRST_AT + index * SECOND,
   updated_at: FIRST_AT + index * SECOND,
   recorded: index,
@@ -80,13 +87,16 @@ const node = (index: number): Fields => ({
 });
 
 /** Two versions of each of many names. */
-const workflow = (index: number): Fields => ({ ...version(index), name: `workflow-${digits(Math.floor(index / 2))}` });
+const workflow = (index: number): Fields => {
+  const at = Math.floor(index / 2);
+  return { ...version(index), name: `workflow-${digits(at)}${words(at)}` };
+};
 
 /** A name; every third is archived, and every fourth was made by the control plane. */
 const named = (index: number): Fields => ({
   ...SCOPE,
   resource_type: 2,
-  name: `${index % 4 === 3 ? '.flytegen.' : ''}workflow-${digits(index)}`,
+  name: `${index % 4 === 3 ? '.flytegen.' : ''}workflow-${digits(index)}${words(index)}`,
   state: index % 3 === 2 ? 1 : 0,
   description: '',
   generated: index % 4 === 3 ? 1 : 0,

@@ -88,7 +88,7 @@ const putDocuments = async ({ db, build, session }: Place, { collection, documen
   const rows = db.collection<Written>(name);
   const seen = await seenOf(rows, [...documents.keys()].map(storedText), session);
   const taken = [...documents.values()].flatMap((document) => {
-    const row = writtenOf(collection.fields, document);
+    const row = writtenOf(collection, document);
     const before = seen.get(row._id);
     return before && before.position >= document.position ? [] : [{ ...divided(name, row), before }];
   });

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import type { Collection, Condition, FieldType, FieldValue } from '../../kernel/read-store.js';
-import { type Build, collectionName, pathOf } from './names.js';
+import { askedParts, LONG, partNumbers, type Search } from '../../kernel/text-parts.js';
+import { type Build, collectionName, pathOf, searchPath } from './names.js';
 import { containing, like } from './regular-expressions.js';
 
 /** What the value of one field must be. */
@@ -9,7 +10,7 @@ type Operators = Readonly<Record<string, unknown>>;
 /** A condition that looks at a document of another collection. */
 export type KeyOf = Extract<Condition, { is: 'key of' }>;
 
-type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' }>;
+type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' | 'has parts' }>;
 
 const NEVER: Operators = { $in: [] };
 
@@ -71,7 +72,7 @@ export const joined = (filters: readonly Document[]): Document => {
 };
 
 const pair = (condition: Condition): Document =>
-  'where' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
+  'where' in condition || 'parts' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
 
 /** Whether a condition looks at another collection. */
 export const isKeyOf = (condition: Condition): condition is KeyOf => condition.is === 'key of';
@@ -82,10 +83,17 @@ export const filterOf = (fields: Collection['fields'], where: readonly Condition
     where.flatMap((condition) => {
       if (isKeyOf(condition)) return [];
       const path = pathOf(condition.field);
+      if ('parts' in condition) return condition.parts.map((part) => ({ [path]: { $regex: containing(part) } }));
       if ('where' in condition) return [{ [path]: { $elemMatch: joined(condition.where.map(pair)) } }];
       return [{ [path]: operatorsOf(condition, fields[condition.field] ?? 'text') }];
     }),
   );
+
+/** The filter that a search comes to: what has all the parts, or is too long to say. */
+export const searchFilter = (searches: Collection['searched'] = [], { searched, scope, parts }: Search): Document => {
+  const [long, ...numbers] = partNumbers(scope, [LONG, ...askedParts(parts)]);
+  return joined(numbers.map((number) => ({ [searchPath(searches.indexOf(searched))]: { $in: [number, long] } })));
+};
 
 /** The stages of a pipeline that leave out the documents for which the documents of another collection do not fit. */
 export const lookups = (where: readonly Condition[], build: Build): readonly Document[] =>

@@ -6,6 +6,7 @@ import {
   pairsText,
   type StoredDocument,
 } from '../../kernel/read-store.js';
+import { keptParts, partNumbers } from '../../kernel/text-parts.js';
 import { originalText, originalValue, storedText } from '../stored-text.js';
 
 type Pair = { readonly key: string; readonly value: string };
@@ -21,6 +22,8 @@ export type Row = {
   readonly _id: string;
   readonly position: bigint;
   readonly f: Readonly<Record<string, Cell>>;
+  /** The parts of each text that is searched, as numbers. */
+  readonly s?: Readonly<Record<number, readonly number[]>>;
   /** What a list shows. */
   readonly element: Binary;
   /** What Get answers, where that is something else. */
@@ -57,8 +60,23 @@ export const valueOf = (cell: Cell | undefined): FieldValue => {
 /** The bytes of their own: what the driver gives is a part of all that came with it. */
 export const bytesOf = (binary: Binary): Uint8Array => new Uint8Array(binary.value());
 
+const storedValue = (value: FieldValue | undefined): FieldValue =>
+  typeof value === 'string' ? storedText(value) : (value ?? null);
+
+/** What is searched of a document; a number stands for a part in its scope. */
+const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<Written, 's'> => {
+  if (!searched) return {};
+  const numbers = searched.map(({ field, scope }) => {
+    const text = fields[field];
+    const values = scope.map((each) => storedValue(fields[each]));
+    return typeof text === 'string' ? partNumbers(values, keptParts(storedText(text))) : [];
+  });
+  return { s: Object.fromEntries(numbers.entries()) };
+};
+
 /** A document as it is written. */
-export const writtenOf = (fields: Collection['fields'], document: StoredDocument): Written => {
+export const writtenOf = (collection: Collection, document: StoredDocument): Written => {
+  const { fields } = collection;
   const { key, position, answer, element, state } = document;
   return {
     _id: storedText(key),
@@ -66,6 +84,7 @@ export const writtenOf = (fields: Collection['fields'], document: StoredDocument
     f: Object.fromEntries(
       Object.entries(fields).map(([field, type]) => [field, cellOf(type, document.fields[field] ?? null)]),
     ),
+    ...searchedOf(collection, document),
     element: element ?? answer,
     ...(element && { answer }),
     ...(state && { state }),

@@ -31,9 +31,9 @@ const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
 export const divided = (name: string, row: Written): { row: Written; parts: readonly Part<Uint8Array>[] } => {
   const large = lengthsOf(row);
   if (sumOf(large) <= PART_BYTES) return { row, parts: [] };
-  const { _id, position, f, element, answer, state } = row;
+  const { _id, position, f, s, element, answer, state } = row;
   const bytes = Buffer.concat([element, ...(answer ? [answer] : []), ...(state ? [state] : [])]);
-  const stored: Written = { _id, position, f, element: new Uint8Array(), large };
+  const stored: Written = { _id, position, f, ...(s && { s }), element: new Uint8Array(), large };
   const parts = idsOf(name, stored).map((id, at) => ({
     _id: id,
     bytes: bytes.subarray(at * PART_BYTES, (at + 1) * PART_BYTES),

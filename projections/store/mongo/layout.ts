@@ -1,7 +1,7 @@
 import { type Collection as MongoCollection, type Db, MongoServerError } from 'mongodb';
 import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
 import type { Collection } from '../../kernel/read-store.js';
-import { type Build, collectionName, indexName, ofBuild, pathOf } from './names.js';
+import { type Build, collectionName, indexName, ofBuild, pathOf, searchIndexName, searchPath } from './names.js';
 
 /** What a database of views says of itself. */
 export type About = {
@@ -132,9 +132,13 @@ export const makeIndexes = async (
       const paths = [...fields.map(pathOf), '_id', ...carried.map(pathOf)];
       return { name: indexName(fields), key: Object.fromEntries(paths.map((path) => [path, 1])) };
     });
-    if (specifications.length === 0) continue;
+    const searches = (collection.searched ?? []).map(({ sort }, at) => ({
+      name: searchIndexName(at),
+      key: { [searchPath(at)]: 1, [pathOf(sort)]: 1, _id: 1 } as const,
+    }));
+    if (specifications.length + searches.length === 0) continue;
     try {
-      await db.collection(collectionName(collection, build)).createIndexes(specifications);
+      await db.collection(collectionName(collection, build)).createIndexes([...specifications, ...searches]);
     } catch (error) {
       if (isCode(error, INDEX_OPTIONS_CONFLICT, INDEX_KEYS_CONFLICT)) throw notAsDeclared(collection, shown, error);
       throw error;

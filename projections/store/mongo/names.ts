@@ -20,5 +20,11 @@ export const isOfViews = (name: string): boolean =>
 /** Where a field stands in a document. */
 export const pathOf = (field: string): string => `f.${field}`;
 
+/** Where the parts of a searched text stand in a document, by the place that the text has among those of its collection. */
+export const searchPath = (at: number): string => `s.${at}`;
+
 /** The name of the index over these fields. */
 export const indexName = (fields: readonly string[]): string => fields.join('.');
+
+/** The name of the index of the parts of a searched text. */
+export const searchIndexName = (at: number): string => `search.${at}`;

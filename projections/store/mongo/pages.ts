@@ -4,10 +4,10 @@ import type { Collection, Found, Query } from '../../kernel/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { leavesOutEmpty, tightened } from '../tightened-query.js';
-import { filled, filterOf, isKeyOf, joined, lookups } from './conditions.js';
+import { filled, filterOf, isKeyOf, joined, lookups, searchFilter } from './conditions.js';
 import { type Cell, valueOf } from './documents.js';
 import { loaded, type Loadable } from './large-documents.js';
-import { type Build, collectionName, indexName, pathOf } from './names.js';
+import { type Build, collectionName, indexName, pathOf, searchIndexName } from './names.js';
 
 /** Where queries are asked, and until when, in milliseconds of `performance.now()`. */
 export type Asking = {
@@ -25,7 +25,8 @@ export type Question = {
   readonly projection: Document;
   readonly limit: number;
   readonly skip: number;
-  readonly index: readonly string[] | undefined;
+  /** The name of the index that serves it. */
+  readonly hint?: string;
 };
 
 type PageRow = Loadable & { readonly f?: Readonly<Record<string, Cell>> };
@@ -46,13 +47,13 @@ export const asked = <Row extends Document>(
   { db, build, until }: Asking,
   collection: Collection,
   where: Query['where'],
-  { filter, sort, projection, limit, skip, index }: Question,
+  { filter, sort, projection, limit, skip, hint }: Question,
 ): FindCursor<Row> | AggregationCursor<Row> => {
   const rows = db.collection(collectionName(collection, build));
   const options = {
     maxTimeMS: remainingMs(until),
     batchSize: Math.min(limit, MAX_ROWS),
-    ...(index && { hint: indexName(index) }),
+    ...(hint !== undefined && { hint }),
   };
   if (!where.some(isKeyOf)) return rows.find<Row>(filter, { ...options, sort, projection, limit, skip });
   const stages = [{ $match: filter }, { $sort: sort }, ...lookups(where, build)];
@@ -89,13 +90,17 @@ export const isImpossible = ({ where }: Query): boolean =>
 const questionsOf = (collection: Collection, query: Query): readonly Omit<Question, 'limit'>[] => {
   const path = pathOf(query.orderBy.field);
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
-  const own = filterOf(collection.fields, query.where);
+  const { index, search } = planOf(collection, query);
+  const fields = query.where.filter(({ is }) => !search || is !== 'has parts');
+  const own = [filterOf(collection.fields, fields), ...(search ? [searchFilter(collection.searched, search)] : [])];
+  const searches = collection.searched ?? [];
+  const hint = search ? searchIndexName(searches.indexOf(search.searched)) : index && indexName(index);
   return partsAfter(collection, query).map((part) => ({
-    filter: joined([own, part]),
+    filter: joined([...own, part]),
     sort: { [path]: direction, _id: direction },
     projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1 },
     skip: query.offset ?? 0,
-    index: planOf(collection, query).index,
+    ...(hint !== undefined && { hint }),
   }));
 };
 

@@ -6,7 +6,7 @@ import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
 import { filled, filterOf, joined } from './conditions.js';
 import { type Asking, asked, isImpossible, type Question } from './pages.js';
-import { pathOf } from './names.js';
+import { indexName, pathOf } from './names.js';
 
 type ValueRow = { readonly f: Readonly<Record<string, FieldValue>> };
 
@@ -16,7 +16,7 @@ const valuesAfter = ({ fields }: Collection, { orderBy, after }: Query): Documen
   return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: after.value } };
 };
 
-const nextQuestion = (collection: Collection, index: Question['index'], query: Query): Question => {
+const nextQuestion = (collection: Collection, index: readonly string[] | undefined, query: Query): Question => {
   const path = pathOf(query.orderBy.field);
   return {
     filter: joined([filterOf(collection.fields, query.where), valuesAfter(collection, query)]),
@@ -24,7 +24,7 @@ const nextQuestion = (collection: Collection, index: Question['index'], query: Q
     projection: { _id: 0, [path]: 1 },
     limit: 1,
     skip: 0,
-    index,
+    ...(index && { hint: indexName(index) }),
   };
 };
 

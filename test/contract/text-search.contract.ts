@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { narrowed } from '../../projections/kernel/narrowed-query.js';
+import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+
+const books: Collection = {
+  name: 'books',
+  version: 1,
+  fields: { project: 'text', title: 'text', state: 'integer', at: 'integer' },
+  indexes: [
+    ['project', 'at'],
+    ['project', 'state', 'at'],
+    ['project', 'title'],
+  ],
+  searched: [{ field: 'title', scope: ['project'], sort: 'at' }],
+};
+
+const authors: Collection = {
+  name: 'authors',
+  version: 1,
+  fields: { project: 'text', title: 'text', state: 'integer', name: 'text' },
+  indexes: [
+    ['project', 'name'],
+    ['project', 'state', 'name'],
+  ],
+  searched: [{ field: 'title', scope: ['project'], sort: 'name' }],
+};
+
+type Book = { readonly title: string; readonly state: number; readonly at: number };
+
+/** Few characters, so that texts have parts in common; among them those that queries and stores take for signs. */
+const characters = fc.constantFrom(
+  'a',
+  'a',
+  'b',
+  'b',
+  'c',
+  'A',
+  '"',
+  "'",
+  '%',
+  '_',
+  '\\',
+  'é',
+  '😀',
+  '\0',
+  '\u0001',
+  ' ',
+);
+const texts = (minLength: number, maxLength: number) => fc.string({ unit: characters, minLength, maxLength });
+const titles = fc.oneof(texts(0, 12), texts(0, 12), texts(1_000, 1_040));
+const shelf = fc.array(fc.record({ title: titles, state: fc.nat(1), at: fc.nat(9) }), { maxLength: 30 });
+
+const documentOf = (project: string, { title, state, at }: Book, i: number): StoredDocument => ({
+  key: `${project}/${String(i).padStart(2, '0')}`,
+  position: 1n,
+  fields: { project, title, state, at, name: `n${at}` },
+  answer: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
+});
+
+const text = (value: Uint8Array): string => new TextDecoder().decode(value);
+
+/** What every read store finds where texts are searched. `open` makes an empty one; `settle` is called after writes. */
+export const textSearchContract = (
+  name: string,
+  open: () => Promise<{ store: ReadStore; settle?: () => Promise<ReadStore> }>,
+  { runs = 150 }: { readonly runs?: number } = {},
+): void => {
+  describe(name, () => {
+    let store: ReadStore;
+    let reader: ReadStore;
+    let settle: (() => Promise<ReadStore>) | undefined;
+    let count = 0;
+    beforeAll(async () => {
+      ({ store, settle } = await open());
+      reader = store;
+      await store.prepare([books, authors]);
+    });
+    afterAll(async () => {
+      if (reader !== store) await reader.close();
+      await store.close();
+    });
+
+    const put = async (documents: readonly StoredDocument[]): Promise<void> => {
+      count += 1;
+      const both = [books, authors].flatMap((collection) => documents.map((document) => ({ collection, document })));
+      const checkpoint = { name: `put ${count}`, from: undefined, to: { logId: 'l', position: 1n } };
+      await store.write({ documents: both, checkpoints: [checkpoint] });
+    };
+
+    const find = async (
+      collection: Collection,
+      condition: Condition,
+      { where, ...page }: Query,
+    ): Promise<{ keys: string[]; query: Query }> => {
+      const terms = [{ condition, column: { field: condition.field, kind: 'text' } as const }];
+      const query = await narrowed(reader, collection, { ...page, where, terms });
+      const keys: string[] = [];
+      for (let next = query; ;) {
+        const found = await reader.find(collection, next);
+        keys.push(...found.elements.map(text));
+        if (!found.next) return { keys, query };
+        expect(found.elements).toHaveLength(page.limit);
+        const { offset: _, ...rest } = next;
+        next = { ...rest, after: found.next };
+      }
+    };
+
+    const inOrder = (documents: readonly StoredDocument[], isUp: boolean): readonly StoredDocument[] =>
+      documents.toSorted((a, b) => {
+        const [x, y] = [Number(a.fields['at']), Number(b.fields['at'])];
+        const order = x - y || (a.key < b.key ? -1 : 1);
+        return isUp ? order : -order;
+      });
+
+    const cases = fc.record({
+      first: shelf,
+      later: shelf,
+      wanted: fc.oneof(texts(1, 8), texts(3, 4)),
+      isUp: fc.boolean(),
+      limit: fc.integer({ min: 1, max: 7 }),
+      offset: fc.nat(4),
+      state: fc.option(fc.nat(1)),
+      least: fc.option(fc.nat(9)),
+      isByName: fc.boolean(),
+    });
+
+    it('finds what has the text, in order and page by page, whatever the text', async () => {
+      const property = fc.asyncProperty(cases, async ({ first, later, wanted, isUp, limit, offset, ...more }) => {
+        count += 1;
+        const project = `project ${count}`;
+        const documents = [...first, ...later].map((book, i) => documentOf(project, book, i));
+        await put(documents.slice(0, first.length));
+        await put(documents.slice(first.length).toReversed());
+        await put(
+          documents.map((each) => ({ ...each, key: `x${each.key}`, fields: { ...each.fields, project: 'x' } })),
+        );
+        if (settle) reader = await settle();
+        const [collection, field] = more.isByName ? [authors, 'name'] : [books, 'at'];
+        const where: Condition[] = [{ field: 'project', is: '=', value: project }];
+        if (more.state !== null) where.push({ field: 'state', is: '=', value: more.state });
+        if (more.least !== null)
+          where.push({ field, is: isUp ? '>=' : '<', value: more.isByName ? `n${more.least}` : more.least });
+        const fits = ({ fields }: StoredDocument): boolean =>
+          String(fields['title']).includes(wanted) &&
+          (more.state === null || fields['state'] === more.state) &&
+          (more.least === null || (isUp ? Number(fields['at']) >= more.least : Number(fields['at']) < more.least));
+        const expected = inOrder(documents, isUp)
+          .filter(fits)
+          .map(({ key }) => key);
+        const orderBy = { field, direction: isUp ? 'ascending' : 'descending' } as const;
+        const page: Query = { where, orderBy, limit, ...(offset && { offset }) };
+        const contains: Condition = { field: 'title', is: 'contains', value: wanted };
+        const { keys, query } = await find(collection, contains, page);
+        expect(keys).toEqual(expected.slice(offset));
+        expect(query.where.some(({ is }) => is === 'has parts')).toBe(Array.from(wanted).length >= 3);
+      });
+      await fc.assert(property, { numRuns: runs });
+    });
+
+    it('finds what fits a pattern by the texts in it', async () => {
+      const book = (title: string, at: number): Book => ({ title, state: 0, at });
+      const found = ['train_model', 'train-model', 'pretrain.models', 'train model train'];
+      const others = ['train', 'model train', 'trainmodel', 'TRAIN_MODEL'];
+      await put([...found, ...others].map((title, i) => documentOf('patterns', book(title, i), i)));
+      if (settle) reader = await settle();
+      const where: Condition[] = [{ field: 'project', is: '=', value: 'patterns' }];
+      const like: Condition = { field: 'title', is: 'like', pattern: '%train_mo%' };
+      const page: Query = { where, orderBy: { field: 'at', direction: 'ascending' }, limit: 2 };
+      const { keys, query } = await find(books, like, page);
+      expect(keys).toEqual(found.map((_, i) => `patterns/0${i}`));
+      expect(query.where).toContainEqual({ field: 'title', is: 'has parts', parts: ['train'] });
+    });
+
+    it('finds no document twice that is written again, and none that is cleared', async () => {
+      const documents = ['once more', 'once only'].map((title, i) =>
+        documentOf('twice', { title, state: 0, at: i }, i),
+      );
+      await put(documents);
+      await put(documents.map((document) => ({ ...document, position: 2n })));
+      if (settle) reader = await settle();
+      const where: Condition[] = [{ field: 'project', is: '=', value: 'twice' }];
+      const page = { where, orderBy: { field: 'at', direction: 'ascending' }, limit: 10 } as const;
+      const contains: Condition = { field: 'title', is: 'contains', value: 'once' };
+      expect((await find(books, contains, page)).keys).toEqual(['twice/00', 'twice/01']);
+      if (settle) return;
+      await store.clear();
+      expect((await find(books, contains, page)).keys).toEqual([]);
+      await put(documents.slice(1));
+      expect((await find(books, contains, page)).keys).toEqual(['twice/01']);
+    });
+  });
+};
