@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { runEngine } from '../../services/engine/engine.js';
 import type { EngineSummary } from '../../services/engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
@@ -29,6 +30,8 @@ const AHEAD = { executions: 30, events: 12 };
 export type Setting = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where the views are, when that is not the data directory. */
+  readonly location?: MongoLocation;
   /** Waits until what leaves the control plane has left it, and holds it against the log. */
   readonly settled?: (parts: Parts, head: bigint) => Promise<void>;
 };

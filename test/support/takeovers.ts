@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { MongoClient } from 'mongodb';
+
+import type { MongoLocation } from '../../projections/store/mongo/location.js';
+import { CLAIM_MS } from '../../services/kernel/claims.js';
+
+/** A claim of the views that changed hands, by the clock of the store that it is in, in milliseconds since 1970. */
+export type Takeover = {
+  readonly claim: string;
+  /** When the claim of the one before ran out, or would have. */
+  readonly expiredMs: number;
+  readonly takenMs: number;
+  /** Whether it was given back. */
+  readonly isReleased: boolean;
+};
+
+/** Hears of every claim that changes hands from now on. */
+export type TakeoverWatch = {
+  readonly all: () => readonly Takeover[];
+  readonly close: () => Promise<void>;
+};
+
+const OF_VIEWS = /^views \d+$/u;
+
+// What is recorded of a claim is when it was taken, and not when somebody looked: other work on the machine adds nothing.
+const RECORD = `
+  CREATE TABLE IF NOT EXISTS released (name TEXT PRIMARY KEY, owner TEXT, until INTEGER);
+  CREATE TABLE IF NOT EXISTS takeovers (name TEXT, expired INTEGER, taken INTEGER, is_released INTEGER);
+  CREATE TRIGGER IF NOT EXISTS ran_out AFTER UPDATE ON claims WHEN old.owner <> new.owner BEGIN
+    INSERT INTO takeovers VALUES (new.name, old.until, new.until - ${CLAIM_MS}, 0);
+  END;
+  CREATE TRIGGER IF NOT EXISTS given_back AFTER DELETE ON claims BEGIN
+    INSERT OR REPLACE INTO released VALUES (old.name, old.owner, old.until);
+  END;
+  CREATE TRIGGER IF NOT EXISTS taken_up AFTER INSERT ON claims BEGIN
+    INSERT INTO takeovers SELECT name, until, new.until - ${CLAIM_MS}, 1 FROM released
+      WHERE name = new.name AND owner <> new.owner;
+    DELETE FROM released WHERE name = new.name;
+  END`;
+
+type Recorded = {
+  readonly name: string;
+  readonly expired: number;
+  readonly taken: number;
+  readonly is_released: number;
+};
+
+/** In the data directory that processes share. */
+const watchFile = (directory: string): TakeoverWatch => {
+  const db = new DatabaseSync(join(directory, 'claims.db'), { timeout: 10_000 });
+  db.exec(RECORD);
+  const select = db.prepare('SELECT name, expired, taken, is_released FROM takeovers ORDER BY rowid');
+  return {
+    all: () =>
+      (select.all() as Recorded[])
+        .filter(({ name }) => OF_VIEWS.test(name))
+        .map(({ name: claim, expired: expiredMs, taken: takenMs, is_released: isReleased }) => ({
+          ...{ claim, expiredMs, takenMs },
+          isReleased: isReleased === 1,
+        })),
+    close: () => {
+      db.close();
+      return Promise.resolve();
+    },
+  };
+};
+
+const LOOK_EVERY_MS = 50;
+
+type Row = { readonly _id: string; readonly owner: string; readonly until: Date };
+
+/** A database has no triggers: it is looked at, far more often than a claim is renewed. */
+const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
+  const client = new MongoClient(url);
+  const claims = client.db(database).collection<Row>('claims');
+  const last = new Map<string, Row>();
+  const found: Takeover[] = [];
+  const see = (row: Row, present: ReadonlySet<string>): void => {
+    const before = last.get(row._id);
+    const expiredMs = before?.until.getTime();
+    if (before && before.owner !== row.owner && expiredMs !== undefined) {
+      const takenMs = row.until.getTime() - CLAIM_MS;
+      // Between two looks it may have been given back and taken: nobody takes it before it has run out otherwise.
+      const isReleased = !present.has(row._id) || takenMs < expiredMs;
+      found.push({ claim: row._id, expiredMs, takenMs, isReleased });
+    }
+    last.set(row._id, row);
+  };
+  let present: ReadonlySet<string> = new Set();
+  const look = async (): Promise<void> => {
+    const rows = await claims.find({ _id: OF_VIEWS }).toArray();
+    for (const row of rows) see(row, present);
+    present = new Set(rows.map(({ _id }) => _id));
+  };
+  const state = { isClosed: false };
+  const looking = (async () => {
+    while (!state.isClosed) {
+      await look();
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  })();
+  return {
+    all: () => found,
+    close: async () => {
+      state.isClosed = true;
+      await looking;
+      await client.close();
+    },
+  };
+};
+
+/** Watches the claims of processes that share views, in their data directory or a database. */
+export const watchTakeovers = (directory: string, location?: MongoLocation): TakeoverWatch =>
+  location ? watchDatabase(location) : watchFile(directory);
