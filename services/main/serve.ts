@@ -3,7 +3,7 @@ import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
 import { dutiesOf } from './roles.js';
 import { type Running, startServer } from './server.js';
-import { onStopSignals } from './stop-signals.js';
+import { onStopSignals, unlessStopped } from './stop-signals.js';
 import { startWorker, type Working } from './worker.js';
 
 type Started = Working & Partial<Running>;
@@ -24,10 +24,11 @@ export const serve = async (configuration: Configuration): Promise<void> => {
   assertAllowed(configuration);
   const { role, log_level: level } = configuration;
   const logger = openLogger(level);
-  const running: Started = dutiesOf(role).api
-    ? await startServer(configuration, logger)
-    : await startWorker(configuration, logger);
   const stopped = onStopSignals();
+  const starting: Promise<Started> = dutiesOf(role).api
+    ? startServer(configuration, logger)
+    : startWorker(configuration, logger);
+  const running = await unlessStopped(starting, stopped);
   announce(role, running);
   await Promise.race([stopped, running.failed]);
   logger.info('stopping');

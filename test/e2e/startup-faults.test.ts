@@ -178,6 +178,25 @@ describe('where nobody is, it is waited for, which the log says, and taken up on
   });
 });
 
+describe('a process that waits', () => {
+  it.each(['all', 'projector'])(
+    'ends at once with 0 when it is told to stop: %s',
+    { timeout: LIMIT_MS },
+    async (role) => {
+      const address = `127.0.0.1:${await freePort()}`;
+      const args = ['--event-store', `esdb://${address}?tls=false`, '--role', role];
+      const waiting = serve(args, join(folder, `stopped-${role}`), 'warn');
+      await until(
+        () => Promise.resolve(waiting.stderr()),
+        (log) => log.includes(`${address} cannot be reached`),
+      );
+      waiting.child.kill('SIGTERM');
+      const { code, stdout } = await waiting.ended;
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    },
+  );
+});
+
 describe('what a newer release has written is not touched, and the process ends saying what it is', () => {
   const edited = async (file: string, sql: string): Promise<string> => {
     const data = join(folder, `newer-${(count += 1)}`);
