@@ -44,21 +44,26 @@ const parsed = (value: Buffer, topic: string): ExportPosition => {
   return { ...others, position: BigInt(position) };
 };
 
-/** Every part that has a position, with the last one. */
+/**
+ * Every part that has a position, with the last one.
+ *
+ * @throws {ExportRefused} when the topic has something else, or a newer release has written it.
+ */
 export const readPositions = async (kafka: Kafka, prefix: string): Promise<ReadonlyMap<number, ExportPosition>> => {
-  const positions = new Map<number, ExportPosition>();
+  const last = new Map<string, Buffer>();
   const topic = positionsTopic(prefix);
   await readTopics(
     kafka,
     [topic],
     ({ key, value }) => {
       if (key === null) return;
-      if (value === null) positions.delete(Number(key.toString()));
-      else positions.set(Number(key.toString()), parsed(value, topic));
+      if (value === null) last.delete(key.toString());
+      else last.set(key.toString(), value);
     },
     { groupPrefix: `${prefix}.export` },
   );
-  return positions;
+  // Once all are read: the client would try again and again what fails on the way.
+  return new Map([...last].map(([part, value]) => [Number(part), parsed(value, topic)]));
 };
 
 /**

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import { MongoClient } from 'mongodb';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { type Ended, flightlog, type Running } from '../support/command.js';
+import { readiness } from '../support/health.js';
+import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { startProxy } from '../support/proxy.js';
+import { startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
+
+const LIMIT_MS = 120_000;
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-startup-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let count = 0;
+const newData = (): string => join(folder, `data-${(count += 1)}`);
+
+const serve = (args: readonly string[], env: Readonly<Record<string, string>> = {}, level = 'fatal'): Running =>
+  flightlog(
+    [
+      ...['serve', '--insecure', '--data', newData(), '--log-level', level],
+      ...['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'],
+      ...args,
+    ],
+    { env },
+  );
+
+/** It ends with one line. */
+const expectRefused = ({ code, stderr }: Ended, line: string | RegExp): void => {
+  const told = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: told });
+};
+
+describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends the start, naming read_store', () => {
+  const location = newMongoLocation();
+  const client = new MongoClient(location.url);
+  afterAll(async () => {
+    await client.close();
+    await dropDatabase(location);
+  });
+
+  const about = async (fields: Readonly<Record<string, unknown>>): Promise<void> => {
+    const views = { _id: 'views' as never, logId: 'theirs', build: 0, ...fields };
+    await client.db(location.database).collection('flightlog').replaceOne({ _id: views._id }, views, { upsert: true });
+  };
+  const withUrl = (change: (url: URL) => void): string => {
+    const url = new URL(location.url);
+    change(url);
+    return url.href;
+  };
+  const started = (url: string): Promise<Ended> => serve(['--event-store', 'embedded:', '--read-store', url]).ended;
+
+  it.for<[string, () => string, RegExp]>([
+    [
+      'that has other credentials',
+      () => withUrl((url) => Object.assign(url, { username: 'nobody', password: 'wrong-secret' })),
+      /^flightlog: read_store: the read store mongodb:\/\/[^@]+ refuses: .*\n$/u,
+    ],
+    [
+      'that is asked for TLS and has none',
+      () => withUrl((url) => url.searchParams.set('tls', 'true')),
+      /^flightlog: read_store: \S+ does not speak TLS: take tls=true out of the address\n$/u,
+    ],
+    [
+      'that is Kafka',
+      () => `mongodb://${kafkaBrokers ?? ''}/views?serverSelectionTimeoutMS=500`,
+      /^flightlog: read_store: \S+ speaks Kafka\n$/u,
+    ],
+  ])('one %s', { timeout: LIMIT_MS }, async ([what, url, line], { skip }) => {
+    if (what.endsWith('Kafka') && kafkaBrokers === undefined) skip('there is no Kafka');
+    expectRefused(await started(url()), line);
+  });
+
+  it(
+    'one with the views of another log, for who writes them and who reads them',
+    async () => {
+      await about({ format: 1 });
+      const line =
+        /^flightlog: read_store: the read store \S+ has the views of another log \(theirs; this one is \S+\): name another/u;
+      expectRefused(await started(location.url), line);
+      const log = await startServerProcess({ data: newData(), args: ['--role', 'log'] });
+      const shared = ['--event-store', `esdb://${log.ready.eventstore}?tls=false`, '--read-store', location.url];
+      for (const role of ['api', 'projector', 'reactor'])
+        expectRefused(await serve([...shared, '--role', role]).ended, line);
+      await log.stop();
+    },
+    2 * LIMIT_MS,
+  );
+
+  it(
+    'one with the views of a newer release',
+    async () => {
+      await about({ format: 99 });
+      expectRefused(
+        await started(location.url),
+        /^flightlog: read_store: a newer release has written the views in \S+ \(format 99, this one knows 1\): start that one\n$/u,
+      );
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'and one that is not there is waited for, and taken up once it is',
+    async () => {
+      const own = newMongoLocation();
+      const proxy = await startProxy(new URL(own.url).host);
+      proxy.shut();
+      const url = `mongodb://${proxy.address}/${own.database}?directConnection=true&serverSelectionTimeoutMS=500`;
+      const server = serve(['--event-store', 'embedded:', '--read-store', url], {}, 'warn');
+      await until(
+        () => Promise.resolve(server.stderr()),
+        (log) => log.includes('the read store (read_store) cannot be reached; it is tried again'),
+      );
+      expect(server.stderr()).toContain(`${proxy.address} ends connections without an answer`);
+      expect(server.stdout()).toBe('');
+      proxy.open();
+      await server.said('"ready":true');
+      server.child.kill('SIGTERM');
+      expect((await server.ended).code).toBe(0);
+      await proxy.close();
+      await dropDatabase(own);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe.skipIf(kafkaBrokers === undefined)('topics that cannot be published to end the start, naming kafka', () => {
+  const kafka = new Kafka({ brokers: (kafkaBrokers ?? '').split(','), logLevel: logLevel.NOTHING });
+
+  const madeTopic = async (topic: string, policy: string, record?: unknown): Promise<void> => {
+    const admin = kafka.admin();
+    await admin.connect();
+    const configEntries = [{ name: 'cleanup.policy', value: policy }];
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
+    await admin.disconnect();
+    if (record === undefined) return;
+    const producer = kafka.producer();
+    await producer.connect();
+    const value = typeof record === 'string' ? record : JSON.stringify(record);
+    await producer.send({ topic, messages: [{ key: '0', value }] });
+    await producer.disconnect();
+  };
+  const started = (prefix: string): Promise<Ended> =>
+    serve(['--event-store', 'embedded:', '--kafka', kafkaBrokers ?? ''], {
+      FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix,
+      FLIGHTLOG_KAFKA_TOPIC_PARTITIONS: '1',
+    }).ended;
+  const position = { logId: randomUUID(), position: '7', parts: 1, worker: 'theirs' };
+  const REFUSED = 'flightlog: cannot go on: kafka: ';
+
+  it.for<[string, string, string, unknown, (prefix: string) => string]>([
+    [
+      'that keep the last event of each key alone',
+      'execution.v1',
+      'compact',
+      undefined,
+      (prefix) =>
+        `topic ${prefix}.execution.v1 exists with other settings: cleanup.policy compact instead of delete; change the topic`,
+    ],
+    [
+      'of another log',
+      'export.positions.v1',
+      'compact',
+      position,
+      (prefix) => `the topics ${prefix}.* have the events of another log, ${position.logId}, and this one is `,
+    ],
+    [
+      'of a newer release',
+      'export.positions.v1',
+      'compact',
+      { ...position, format: 99 },
+      (prefix) =>
+        `a newer release has written topic ${prefix}.export.positions.v1 (format 99; this release knows 1): start that one`,
+    ],
+    [
+      'that have something else in them',
+      'export.positions.v1',
+      'compact',
+      'no position',
+      (prefix) =>
+        `topic ${prefix}.export.positions.v1 has something else than positions of an export: publish to other`,
+    ],
+  ])('those %s', { timeout: LIMIT_MS }, async ([, name, policy, record, line]) => {
+    const prefix = newPrefix();
+    await madeTopic(`${prefix}.${name}`, policy, record);
+    const { code, stderr } = await started(prefix);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(`${REFUSED}${line(prefix)}`) as string,
+    });
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it(
+    'but brokers that are not there are waited for, which health checks say, and taken up once they are',
+    async () => {
+      const proxy = await startProxy((kafkaBrokers ?? '').split(',')[0] ?? '');
+      proxy.shut();
+      const server = await startServerProcess({
+        data: newData(),
+        args: ['--event-store', 'embedded:', '--kafka', proxy.address],
+        env: { FLIGHTLOG_KAFKA_TOPIC_PREFIX: newPrefix(), FLIGHTLOG_KAFKA_TOPIC_PARTITIONS: '1' },
+      });
+      const checked = await until(
+        () => readiness(server.ready.http),
+        ({ checks }) => checks['export']?.state === 'degraded',
+      );
+      expect(checked.ready).toBe(true);
+      expect(checked.checks['export']?.why).toBe(`${proxy.address} ends connections without an answer`);
+      proxy.open();
+      await until(
+        () => readiness(server.ready.http),
+        ({ checks }) => checks['export']?.state === 'well',
+      );
+      expect(await server.stop()).toBe(0);
+      await proxy.close();
+    },
+    LIMIT_MS,
+  );
+});
