@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 
-import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type ExecutionEvent, executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/payload-store.js';
@@ -12,15 +12,18 @@ import type { StoredDocument } from '../kernel/read-store.js';
 const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise<ExecutionEvent | undefined> =>
   eventAt(past, executionCodec, key as StreamName, revision);
 
-/** What the execution runs with: the first event of its stream has it. */
-export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+/**
+ * What the execution runs with: the first event of its stream has it. The bytes of a map, which may be large: literals
+ * are small messages, and tens of megabytes of them take seconds to decode.
+ */
+export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<Uint8Array | undefined> =>
   unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     let revision = 0n;
     let event = await eventOf(past, document, revision);
     // Attempts that were kept from creating the execution come before the one that did.
     while (event?.type === 'ExecutionVoided') event = await eventOf(past, document, (revision += 1n));
     if (event?.type !== 'ExecutionCreated' || event.data.inputs === undefined) return undefined;
-    return fromBinary(LiteralMapSchema, await bytesOf(event.data.inputs, past.payloads));
+    return bytesOf(event.data.inputs, past.payloads);
   });
 
 /** What the engine sent as outputs; unset when it sent a location, because engines' storage cannot be read from here. */

@@ -1,8 +1,9 @@
-import { create } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 
 import type { ResourceListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { encodedField } from '../../services/kernel/field-bytes.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { type Freshness, latestDocument } from '../kernel/freshness.js';
 import type { Entities } from '../kernel/columns.js';
@@ -78,12 +79,15 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
     const document = await found(reads, id, call);
     const past = pastFor(reads.past, call);
     const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
-    return create(WorkflowExecutionGetDataResponseSchema, {
+    const data = create(WorkflowExecutionGetDataResponseSchema, {
       // Nothing is signed, so these name nothing; clients expect the messages all the same.
       inputs: {},
       outputs: {},
-      ...(fullInputs && { fullInputs }),
       ...(fullOutputs && { fullOutputs }),
     });
+    const { number } = WorkflowExecutionGetDataResponseSchema.field.fullInputs;
+    if (fullInputs) data.$unknown = [encodedField(number, fullInputs)];
+    // As bytes, in which the inputs are a field like any other.
+    return toBinary(WorkflowExecutionGetDataResponseSchema, data);
   }),
 ];
