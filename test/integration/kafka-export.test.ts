@@ -248,6 +248,19 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
 
+  it('says which event it does not know, publishes nothing after it, and keeps trying', async () => {
+    const log = await given();
+    await log.store.append(executionStream('e0'), 'any', [newEvent('ExecutionForgotten', new Uint8Array())]);
+    await report(log.store, 1, 1);
+    const egress = exporting(log);
+    const said = (told: readonly string[]) => told.filter((each) => each.includes('ExecutionForgotten is unknown'));
+    await until(
+      () => Promise.resolve(egress.told),
+      (told) => said(told).length > 1,
+    );
+    expect(eventsIn(await consume(log.prefix))).toEqual([]);
+  });
+
   it('says which topic cannot be made, and why', async () => {
     const log = await given();
     const egress = exporting(log, { topics: { prefix: log.prefix, partitions: 3, replicationFactor: 7 } });
