@@ -42,6 +42,8 @@ export type Searched = {
   readonly scope: readonly string[];
   /** The order, a field of whole numbers or of text that no document has empty. Like the others it never changes. */
   readonly sort: string;
+  /** No two documents have one place in the order. */
+  readonly isUnique?: true;
 };
 
 /** A document as it is stored. */

@@ -30,8 +30,8 @@ export const versionIndexes: Collection['indexes'] = [
 
 /** Clients look for texts in the names of a project and domain, and in the versions of a name. */
 export const versionSearched: NonNullable<Collection['searched']> = [
-  { field: 'name', scope: SCOPE, sort: 'recorded' },
-  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded' },
+  { field: 'name', scope: SCOPE, sort: 'recorded', isUnique: true },
+  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded', isUnique: true },
 ];
 
 /** Shorter texts, and those that are looked for elsewhere, are walked for over the indexes. */

@@ -50,9 +50,15 @@ const scopePart = (scope: readonly FieldValue[]): string => {
 
 const quoted = (part: string): string => `"${part.replaceAll('"', '""')}"`;
 
-/** What a table in the order of numbers is asked for: it finds what has all texts, or is too long to say. */
-export const matchOf = ({ scope, parts }: Search): string =>
-  `scope : ${quoted(scopePart(scope))} AND text : ((${parts.map(quoted).join(' AND ')}) OR ${quoted(LONG_SIGN)})`;
+/**
+ * What a table in the order of numbers is asked for: it finds what has all texts, or is too long to say. Where several
+ * documents share a place, only the parts of three are known: of two rows that were written apart, a part that both
+ * have stands where the later has it.
+ */
+export const matchOf = ({ scope, parts, searched }: Search): string => {
+  const texts = (searched.isUnique ? parts : askedParts(parts)).map(quoted).join(' AND ');
+  return `${quoted(scopePart(scope))} AND ((${texts}) OR ${quoted(LONG_SIGN)})`;
+};
 
 /** The numbers of the parts of a search, and of what stands for those of long texts. */
 export const numbersOf = ({ scope, parts }: Search): { readonly parts: readonly number[]; readonly long: number } => ({
@@ -65,7 +71,7 @@ const wellFormed = (text: string): string => Buffer.from(text).toString();
 /** Adds documents to a table; what stands in their fields stands there as in the file. */
 type Adding = (documents: readonly Fields[]) => void;
 
-// One row for all documents of one place in the order: rows that do not ascend are written out one by one.
+// One row for all documents of a batch at one place: rows that do not ascend are written out one by one.
 const addNumbered = (db: Database, { name, searched }: SearchTable): Adding => {
   const insert = db.prepare(`INSERT INTO ${name} (rowid, scope, text) VALUES (?, ?, ?)`);
   return (documents) => {
@@ -143,7 +149,9 @@ export const searchKeeper = (db: Database): ((added: readonly Added[]) => void) 
   };
 };
 
-const NUMBERED = `fts5(scope, text, content='', columnsize=0, tokenize='trigram case_sensitive 1')`;
+const numbered = ({ isUnique }: Searched): string =>
+  `fts5(scope, text, content='', columnsize=0, detail=${isUnique ? 'full' : 'none'}, tokenize='trigram case_sensitive 1')`;
+
 const LETTERED = '(part INTEGER NOT NULL, sort TEXT NOT NULL, PRIMARY KEY (part, sort)) WITHOUT ROWID';
 
 const isThere = (db: Database, { name }: SearchTable): boolean =>
@@ -171,7 +179,7 @@ export const makeSearchTables = (db: Database, collections: readonly Collection[
       if (isThere(db, table)) continue;
       db.exec(
         table.isNumbered
-          ? `CREATE VIRTUAL TABLE ${table.name} USING ${NUMBERED}`
+          ? `CREATE VIRTUAL TABLE ${table.name} USING ${numbered(table.searched)}`
           : `CREATE TABLE ${table.name} ${LETTERED}`,
       );
       fill(db, collection, table);

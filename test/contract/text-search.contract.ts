@@ -15,6 +15,13 @@ const books: Collection = {
   searched: [{ field: 'title', scope: ['project'], sort: 'at' }],
 };
 
+const films: Collection = {
+  ...books,
+  name: 'films',
+  indexes: [['project', 'at']],
+  searched: [{ field: 'title', scope: ['project'], sort: 'at', isUnique: true }],
+};
+
 const authors: Collection = {
   name: 'authors',
   version: 1,
@@ -58,6 +65,14 @@ const documentOf = (project: string, { title, state, at }: Book, i: number): Sto
   answer: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
 });
 
+/** Others of the same places in the order, in another scope. */
+const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocument[] =>
+  books.map((book, i) => {
+    const title = Array.from(book.title).reverse().join('');
+    const { fields, ...document } = documentOf(`x${project}`, { ...book, title }, i);
+    return { ...document, fields: { ...fields, project: 'x' } };
+  });
+
 const text = (value: Uint8Array): string => new TextDecoder().decode(value);
 
 /** What every read store finds where texts are searched. `open` makes an empty one; `settle` is called after writes. */
@@ -74,16 +89,16 @@ export const textSearchContract = (
     beforeAll(async () => {
       ({ store, settle } = await open());
       reader = store;
-      await store.prepare([books, authors]);
+      await store.prepare([books, films, authors]);
     });
     afterAll(async () => {
       if (reader !== store) await reader.close();
       await store.close();
     });
 
-    const put = async (documents: readonly StoredDocument[]): Promise<void> => {
+    const put = async (documents: readonly StoredDocument[], into = [books, authors]): Promise<void> => {
       count += 1;
-      const both = [books, authors].flatMap((collection) => documents.map((document) => ({ collection, document })));
+      const both = into.flatMap((collection) => documents.map((document) => ({ collection, document })));
       const checkpoint = { name: `put ${count}`, from: undefined, to: { logId: 'l', position: 1n } };
       await store.write({ documents: both, checkpoints: [checkpoint] });
     };
@@ -132,9 +147,7 @@ export const textSearchContract = (
         const documents = [...first, ...later].map((book, i) => documentOf(project, book, i));
         await put(documents.slice(0, first.length));
         await put(documents.slice(first.length).toReversed());
-        await put(
-          documents.map((each) => ({ ...each, key: `x${each.key}`, fields: { ...each.fields, project: 'x' } })),
-        );
+        await put(elsewhere(project, first));
         if (settle) reader = await settle();
         const [collection, field] = more.isByName ? [authors, 'name'] : [books, 'at'];
         const where: Condition[] = [{ field: 'project', is: '=', value: project }];
@@ -156,6 +169,34 @@ export const textSearchContract = (
         expect(query.where.some(({ is }) => is === 'has parts')).toBe(Array.from(wanted).length >= 3);
       });
       await fc.assert(property, { numRuns: runs });
+    });
+
+    it('finds what has the text, be it long, where each document has a place of its own', async () => {
+      const property = fc.asyncProperty(fc.array(texts(0, 12), { maxLength: 20 }), texts(3, 8), async (all, wanted) => {
+        count += 1;
+        const project = `films ${count}`;
+        const documents = all.map((title, i) => documentOf(project, { title, state: 0, at: 100 * count + i }, i));
+        for (const document of documents.toReversed()) await put([document], [films]);
+        if (settle) reader = await settle();
+        const where: Condition[] = [{ field: 'project', is: '=', value: project }];
+        const page: Query = { where, orderBy: { field: 'at', direction: 'ascending' }, limit: 3 };
+        const { keys } = await find(films, { field: 'title', is: 'contains', value: wanted }, page);
+        const fits = documents.filter(({ fields }) => String(fields['title']).includes(wanted));
+        expect(keys).toEqual(fits.map(({ key }) => key));
+      });
+      await fc.assert(property, { numRuns: runs / 5 });
+    });
+
+    it('finds each of those that share a place in the order and were written apart', async () => {
+      for (const [i, title] of ['qwerty', 'zzzzzzwertzz'].entries())
+        await put([documentOf('shared', { title, state: 0, at: 777 }, i)]);
+      if (settle) reader = await settle();
+      const where: Condition[] = [{ field: 'project', is: '=', value: 'shared' }];
+      const page: Query = { where, orderBy: { field: 'at', direction: 'ascending' }, limit: 10 };
+      const keysOf = async (value: string): Promise<string[]> =>
+        (await find(books, { field: 'title', is: 'contains', value }, page)).keys;
+      expect(await keysOf('qwerty')).toEqual(['shared/00']);
+      expect(await keysOf('wert')).toEqual(['shared/00', 'shared/01']);
     });
 
     it('finds what fits a pattern by the texts in it', async () => {
