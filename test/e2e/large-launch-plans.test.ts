@@ -95,6 +95,16 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
     expect(changed).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('different') as string });
   });
 
+  it.skipIf(way === 'rest-json')('is registered once under a key, which stands for no other', async () => {
+    const bytes = (length: number) => toBinary(LaunchPlanCreateRequestSchema, planOf(`keyed-${way}`, listOf(length)));
+    const send = (length: number) =>
+      transportOf(way).send('CreateLaunchPlan', bytes(length), { 'idempotency-key': `key-${way}` });
+    expect((await send(FEWER)).code).toBe('OK');
+    expect((await plane.unchanged(() => send(FEWER))).code).toBe('OK');
+    const other = await plane.unchanged(() => send(FEWER + 1));
+    expect([other.code, other.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining('idempotency-key')]);
+  });
+
   it.each<readonly [string, (request: LaunchPlanCreateRequest) => void, string, string]>([
     ['without a workflow', ({ spec }) => delete spec!.workflowId, 'INVALID_ARGUMENT', 'missing id'],
     ['of an unknown workflow', ({ spec }) => (spec!.workflowId!.version = 'v0'), 'NOT_FOUND', 'v0'],
