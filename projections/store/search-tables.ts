@@ -32,7 +32,7 @@ const BETWEEN = '\u0001';
 const FILLED_AT_ONCE = 20_000;
 
 /** The tables of a collection's searched texts. */
-export const searchTablesOf = (collection: Collection): readonly SearchTable[] =>
+const searchTablesOf = (collection: Collection): readonly SearchTable[] =>
   (collection.searched ?? []).map((searched) => searchTableOf(collection, searched));
 
 /** The table of one searched text. */
