@@ -21,7 +21,7 @@ import { differencesAt } from '../support/view-check.js';
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 10));
 /** Events that must be acknowledged between two kills, so that each finds them at work. */
 const PROGRESS = 100;
-const LIMIT_MS = 120_000 + KILLS * 20_000;
+const LIMIT_MS = 120_000 + Math.max(KILLS, 10) * 20_000;
 const LAUNCHES = 24;
 const ENDED = new Set([4, 6, 7, 8]);
 const FOLDERS = ['01-hello', '02-diamond', '03-branches', '04-nested', '11-failures'];

@@ -23,7 +23,7 @@ const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 3
 const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
-const LIMIT_MS = 120_000 + KILLS * 15_000;
+const LIMIT_MS = 120_000 + Math.max(KILLS, 30) * 15_000;
 const ENDED = new Set([4, 6, 7, 8]);
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LARGE = 'x'.repeat(100_000);
