@@ -105,6 +105,8 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
 
     client.close();
     await start();
+    // On the log of an event store a process is ready before its views have come to the end of it.
+    await until(phases, (counts) => counts.get(NodeExecution_Phase.ABORTED) === NODES, VIEWS_MS);
     expect(await phases()).toEqual(new Map([[NodeExecution_Phase.ABORTED, NODES]]));
     expect(await eventsOfStream()).toBe(before + 1);
   });
