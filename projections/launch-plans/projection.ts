@@ -90,8 +90,6 @@ const workflowFields = ({ spec }: LaunchPlan): StoredDocument['fields'] => {
 const fieldsOf = ({ plan, recorded, digest }: LaunchPlanDocument): StoredDocument['fields'] => {
   const scheduleType = scheduleTypeOf(plan.spec);
   return {
-    ...idFields(plan),
-    ...workflowFields(plan),
     digest,
     state: plan.closure?.state ?? LaunchPlanState.INACTIVE,
     schedule_type: scheduleType,
@@ -99,6 +97,8 @@ const fieldsOf = ({ plan, recorded, digest }: LaunchPlanDocument): StoredDocumen
     created_at: microsOf(plan.closure?.createdAt),
     updated_at: microsOf(plan.closure?.updatedAt),
     recorded,
+    ...idFields(plan),
+    ...workflowFields(plan),
   };
 };
 
