@@ -46,6 +46,13 @@ type State = {
   isStandby: boolean;
 };
 
+/** A session that has just begun does not know yet what waits for it: until it does, nothing is said to have been done. */
+const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
+  if (isStandby) return undefined;
+  if (session === undefined) return downSinceMs;
+  return session.oldestMs() ?? (session.hasCaughtUp() ? undefined : downSinceMs);
+};
+
 const work = async (part: number, options: PartOptions, state: State, stopped: Promise<void>): Promise<void> => {
   const session = await openSession(part, options);
   state.session = session;
@@ -53,7 +60,7 @@ const work = async (part: number, options: PartOptions, state: State, stopped: P
   try {
     await session.follow(stopped);
   } finally {
-    state.downSinceMs = session.oldestMs() ?? Date.now();
+    state.downSinceMs = behindSinceMs(state) ?? Date.now();
     state.session = undefined;
     await session.close().catch(() => undefined);
   }
@@ -106,10 +113,7 @@ export const exportPart = (part: number, options: PartOptions): Part => {
   ended.catch(() => undefined); // whoever watches it later hears of it all the same
   return {
     ended,
-    behindSinceMs: () => {
-      if (state.isStandby) return undefined;
-      return state.session ? state.session.oldestMs() : state.downSinceMs;
-    },
+    behindSinceMs: () => behindSinceMs(state),
     close: async () => {
       stopping.abort();
       await ended.catch(() => undefined);

@@ -10,6 +10,8 @@ export interface Pump {
   add(messages: readonly Outgoing[], position: bigint): Promise<void>;
   /** When the oldest event was recorded that is not published, in milliseconds since 1970. */
   oldestMs(): number | undefined;
+  /** The position up to which it has been given messages. */
+  seen(): bigint;
   /** Rejects with what the batch has thrown that could not be published. */
   readonly failed: Promise<never>;
   /** Ends after the batch in hand; what waits is not published. */
@@ -92,6 +94,7 @@ export const openPump = ({ from, maxBytes, write, idleMs }: PumpOptions): Pump =
   return {
     failed,
     oldestMs: () => state.oldestMs ?? queue.oldestMs(),
+    seen: () => state.seen,
     add: async (messages, position) => {
       queue.add(messages);
       state.seen = position;

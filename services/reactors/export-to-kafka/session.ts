@@ -29,6 +29,8 @@ export interface Session {
   follow(stopped: Promise<void>): Promise<void>;
   /** When the oldest event was recorded that is not published, in milliseconds since 1970. */
   oldestMs(): number | undefined;
+  /** Whether all that was recorded before it began has come to it as messages. */
+  hasCaughtUp(): boolean;
   close(): Promise<void>;
 }
 
@@ -52,12 +54,14 @@ export const lastPosition = async (
   return positions.get(part);
 };
 
-const assertInLog = async (position: bigint, { log, topics }: SessionOptions): Promise<void> => {
+/** The head of a log that a position is in. */
+const headBeyond = async (position: bigint, { log, topics }: SessionOptions): Promise<bigint> => {
   const head = await log.head();
   if (position > head)
     throw new ExportRefused(
       `the topics ${topics.prefix}.* have the events up to position ${position}, and the log ends at ${head}: a restored log needs an identity of its own, \`flightlog log renew-id\``,
     );
+  return head;
 };
 
 /**
@@ -91,12 +95,14 @@ const openOwnWriter = (
 type Held = {
   readonly part: number;
   readonly from: bigint;
+  /** Where the log ended when it took hold of the part. */
+  readonly head: bigint;
   readonly writer: Writer;
   readonly limits: TopicLimits;
   readonly options: SessionOptions;
 };
 
-const recordOf = ({ part, options: { log, parts, worker } }: Omit<Held, 'from' | 'writer'>, position: bigint) =>
+const recordOf = ({ part, options: { log, parts, worker } }: Pick<Held, 'part' | 'options'>, position: bigint) =>
   positionRecord(part, { logId: log.logId, position, parts, worker });
 
 const pumpOf = (held: Held): Pump =>
@@ -116,6 +122,7 @@ const sessionOf = (held: Held): Session => {
   const pump = pumpOf(held);
   return {
     oldestMs: () => pump.oldestMs(),
+    hasCaughtUp: () => pump.seen() >= held.head,
     follow: async (stopped) => {
       const subscription = held.options.messages.follow(wantedOf(held), (messages, position) =>
         pump.add(messages, position),
@@ -134,14 +141,14 @@ const sessionOf = (held: Held): Session => {
   };
 };
 
-const begin = async (held: Omit<Held, 'from'>): Promise<Session> => {
+const begin = async (held: Omit<Held, 'from' | 'head'>): Promise<Session> => {
   const { part, options, writer } = held;
   const last = await lastPosition(part, options);
   if (!last) await assertUnused(options);
   const from = last?.position ?? 0n;
-  await assertInLog(from, options);
+  const head = await headBeyond(from, options);
   await writer.commit([], recordOf(held, from)); // says who works on it from now on
-  return sessionOf({ ...held, from });
+  return sessionOf({ ...held, from, head });
 };
 
 /**
