@@ -50,7 +50,7 @@ export const originFields: readonly string[] = [
 /** The stored executions, and the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
-  version: 4,
+  version: 5,
   fields: {
     recorded: 'integer',
     project: 'text',

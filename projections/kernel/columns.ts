@@ -22,8 +22,8 @@ export type Column = {
   /** The field holds pairs, and the column is this part of them. */
   readonly part?: 'key' | 'value';
   /**
-   * A coarse field beside this one: as `of` grows, so does it. Its few values are what a range of this column is looked
-   * up by in other orders.
+   * A coarse field beside this one, which has whole numbers: as `of` grows, so does it. Its few values are what a range
+   * of this column is looked up by in other orders.
    */
   readonly classes?: { readonly field: string; readonly of: (value: number) => number };
   /**

@@ -76,12 +76,18 @@ const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=',
 const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>
   SPREAD.has(condition.is) && condition.field !== orderBy.field;
 
+/** The whole number that is the first to fit a range. */
+const extremeOf = (is: Condition['is'], bound: number): number => {
+  if (is === '>') return Math.floor(bound) + 1;
+  return is === '<' ? Math.ceil(bound) - 1 : bound;
+};
+
 /** The bound of a range in the coarse field beside its own, whose few values are in the order of an index. */
 const classBound = ({ condition, column }: FilterTerm, { orderBy }: Query): readonly Condition[] => {
   if (!column?.classes || !isRange(condition) || condition.field === orderBy.field) return [];
   if (typeof condition.value !== 'number') return [];
   const { field, of } = column.classes;
-  return [{ field, is: isLower(condition) ? '>=' : '<=', value: of(condition.value) }];
+  return [{ field, is: isLower(condition) ? '>=' : '<=', value: of(extremeOf(condition.is, condition.value)) }];
 };
 
 /** What the range of a field that follows the sort says of the sort: a sum is bounded by the extremes of a part. */

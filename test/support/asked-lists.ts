@@ -133,6 +133,11 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
     'gt(duration,60)',
     'lt(duration,120)',
     'gt(duration,60)+lt(duration,300)',
+    // The web console's: below an hour, above it, two to three hours, and three to four.
+    'lt(duration,3600)',
+    'gt(duration,3600)',
+    'gte(duration,7200)+lte(duration,10800)',
+    'gte(duration,10800)+lt(duration,14400)',
   ].map((filters) => [`executions with ${filters}`, executions, () => ({ filters, sortBy: CREATED })] as const),
   [
     'executions started since',

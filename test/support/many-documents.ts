@@ -31,11 +31,17 @@ const words = (index: number): string => {
 
 const digits = (index: number): string => String(index).padStart(7, '0');
 
-/** Executions that an engine takes within seconds, most of which last some minutes. */
+/** Of every two, one takes some minutes at most, and the other some hours. */
+const durationOf = (index: number): number => {
+  const part = (index * 37) % 4_000;
+  return index % 2 === 0 ? part * 100_000 : 6_000 * SECOND + part * 2_400_000;
+};
+
+/** Executions that an engine takes within seconds. */
 const execution = (index: number): Fields => {
   const created = FIRST_AT + index * SECOND;
   const delay = ((index * 7) % 4) * SECOND;
-  const duration = ((index * 37) % 4_000) * (SECOND / 10);
+  const duration = durationOf(index);
   const plan = { name: `plan-${index % 4}`, version: `v${Math.floor(index / 4) % 2}` };
   return {
     ...SCOPE,

@@ -60,6 +60,8 @@ const FILTERS: readonly (readonly [string, (fields: StoredDocument['fields']) =>
   ['value_not_in(mode,1;2)', ({ mode }) => mode !== 1 && mode !== 2],
   ['eq(launch_plan.name,plan-1)', (fields) => fields['launch_plan_name'] === 'plan-1'],
   ['gt(duration,60)', ({ duration }) => Number(duration ?? 0) > 60 * SECOND],
+  ['lt(duration,60)', ({ duration }) => duration !== null && Number(duration) < 60 * SECOND],
+  ['lt(duration,30.0000005)', ({ duration }) => duration !== null && Number(duration) <= 30 * SECOND],
   [
     'lte(duration,100)+gte(duration,3)',
     ({ duration: d }) => d !== null && Number(d) <= 100 * SECOND && Number(d) >= 3 * SECOND,
