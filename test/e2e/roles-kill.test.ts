@@ -80,7 +80,7 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
   describe(`processes of all roles ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
-    const takenOver = () => watch?.all() ?? [];
+    const takenOver = async () => (await watch?.all()) ?? [];
     beforeAll(async () => {
       await load.start();
       if (claims) watch = watchTakeovers(join(load.parts().directory, 'data'), setting.location);
@@ -123,7 +123,7 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
           await load.progress();
         }
         expect(refusals(late)).toBeGreaterThan(refusedBefore);
-        expectTakenInTime(takenOver(), stops);
+        expectTakenInTime(await takenOver(), stops);
         await expectNothingStuck(load);
       },
       LIMIT_MS,
@@ -133,13 +133,13 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
       'have one told to stop: it gives its partitions back, and nobody waits for its claims to run out',
       async () => {
         const [going, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
-        const before = takenOver().length;
+        const before = (await takenOver()).length;
         expect(await going.stop()).toBe(0);
         await until(
           () => load.progress(1),
           () => kept(other) === PARTITIONS,
         );
-        const takeovers = takenOver().slice(before);
+        const takeovers = (await takenOver()).slice(before);
         expect(takeovers.map(({ isReleased }) => isReleased)).toEqual(Array<boolean>(PARTITIONS / 2).fill(true));
         expect(takeovers.filter(({ takenMs, expiredMs }) => takenMs >= expiredMs)).toEqual([]);
         await going.start();

@@ -17,7 +17,8 @@ export type Takeover = {
 
 /** Hears of every claim that changes hands from now on. */
 export type TakeoverWatch = {
-  readonly all: () => readonly Takeover[];
+  /** All until now. */
+  readonly all: () => Promise<readonly Takeover[]>;
   readonly close: () => Promise<void>;
 };
 
@@ -53,12 +54,14 @@ const watchFile = (directory: string): TakeoverWatch => {
   const select = db.prepare('SELECT name, expired, taken, is_released FROM takeovers ORDER BY rowid');
   return {
     all: () =>
-      (select.all() as Recorded[])
-        .filter(({ name }) => OF_VIEWS.test(name))
-        .map(({ name: claim, expired: expiredMs, taken: takenMs, is_released: isReleased }) => ({
-          ...{ claim, expiredMs, takenMs },
-          isReleased: isReleased === 1,
-        })),
+      Promise.resolve(
+        (select.all() as Recorded[])
+          .filter(({ name }) => OF_VIEWS.test(name))
+          .map(({ name: claim, expired: expiredMs, taken: takenMs, is_released: isReleased }) => ({
+            ...{ claim, expiredMs, takenMs },
+            isReleased: isReleased === 1,
+          })),
+      ),
     close: () => {
       db.close();
       return Promise.resolve();
@@ -93,15 +96,20 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     for (const row of rows) see(row, present);
     present = new Set(rows.map(({ _id }) => _id));
   };
-  const state = { isClosed: false };
+  const state = { isClosed: false, looks: Promise.resolve() };
+  // One after another: what an older look found never comes after what a newer one did.
+  const lookAgain = (): Promise<void> => (state.looks = state.looks.then(look));
   const looking = (async () => {
     while (!state.isClosed) {
-      await look();
+      await lookAgain();
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
   })();
   return {
-    all: () => found,
+    all: async () => {
+      await lookAgain();
+      return [...found];
+    },
     close: async () => {
       state.isClosed = true;
       await looking;
