@@ -64,7 +64,7 @@ export const reachedBy = async (
 };
 
 /** Above every position: what nobody keeps is not behind. */
-const BEYOND = 2n ** 63n - 1n;
+export const BEYOND = 2n ** 63n - 1n;
 
 /** The lowest of positions. */
 export const lowestOf = (positions: Iterable<bigint>): bigint => {

@@ -7,7 +7,7 @@ import {
   runPartitions,
   type Serially,
 } from './partition-run.js';
-import { type Partition, PARTITIONS, reachedBy } from './partitions.js';
+import { BEYOND, type Partition, PARTITIONS, reachedBy } from './partitions.js';
 import type { ParkedStream } from './read-store.js';
 
 /** What a runner works with. */
@@ -43,6 +43,17 @@ const whyStartOver = async ({ log, readStore, models }: RunnerOptions): Promise<
   return checkpoints.some(({ position }) => position > head) ? 'the views are ahead of the log' : undefined;
 };
 
+const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
+  readStore.prepare(models.map(({ collection }) => collection));
+
+/** Views that somebody has removed meanwhile are folded again into what a start makes for them, indexes too. */
+const assertThere = async (options: RunnerOptions, before: bigint): Promise<void> => {
+  const reached = await reachedBy(options.readStore, options);
+  if (reached.some(({ start }) => start !== undefined)) return;
+  if (before > 0n && before < BEYOND) options.onStartOver?.('the views are gone');
+  await prepare(options);
+};
+
 const oneAtATime = (): Serially => {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -73,8 +84,8 @@ const assertOurs = async (options: RunnerOptions): Promise<void> => {
  * @throws {Fault} when the log or the store cannot be read, or the checkpoint is none of this log.
  */
 export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
-  const { log, readStore, models } = options;
-  await readStore.prepare(models.map(({ collection }) => collection));
+  const { log } = options;
+  await prepare(options);
   await startOver(options);
   const serially = oneAtATime();
   const state = { isClosed: false, partitions: options.partitions ?? PARTITIONS };
@@ -83,11 +94,16 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   let opening = open();
   let run = await opening;
 
+  const reopened = async (): Promise<PartitionRun> => {
+    await assertThere(options, run.target.position());
+    return (opening = open());
+  };
+
   const keepRunning = async (): Promise<void> => {
     while (!state.isClosed) {
       if (run.partitions !== state.partitions) await run.close();
       else if (await run.ended) await assertOurs(options);
-      const next = await persistently(() => (opening = open()), options.onUnavailable, isClosed);
+      const next = await persistently(reopened, options.onUnavailable, isClosed);
       run = next ?? run;
     }
     await run.close();

@@ -1,10 +1,14 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAbout } from '../../projections/store/mongo/layout.js';
+import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { flightlog } from '../support/command.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 import { startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
 
 const PROJECTS = ['one', 'two', 'three'];
 
@@ -19,6 +23,16 @@ const projectsAt = async (http: string): Promise<readonly string[]> => {
     readonly projects: readonly { readonly id: string }[];
   };
   return projects.map(({ id }) => id).sort();
+};
+
+/** What the database says whose views it has, and in which build. */
+const aboutOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
+  const client = new MongoClient(url);
+  try {
+    return await readAbout(client.db(database), shown);
+  } finally {
+    await client.close();
+  }
 };
 
 describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
@@ -51,6 +65,22 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     expect(JSON.parse(stdout)).toMatchObject({ position: 3, verifiedStreams: 3 });
     await register(server.ready.http, 'four');
     expect(await projectsAt(server.ready.http)).toEqual([...PROJECTS, 'four'].sort());
+    expect(await server.stop()).toBe(0);
+  }, 180_000);
+
+  it('are folded again, and listed as before, when their database is dropped under a server', async () => {
+    const server = await startServerProcess({ data, args });
+    const { http } = server.ready;
+    const about = await aboutOf(location);
+    await dropDatabase(location);
+    await register(http, 'five');
+    const listed = async (): Promise<number> =>
+      (await fetch(`${http}/api/v1/executions/one/development?limit=1`)).status;
+    expect(await until(listed, (status) => status === 200)).toBe(200);
+    const seen = () => projectsAt(http);
+    expect(await until(seen, ({ length }) => length === 5)).toEqual([...PROJECTS, 'four', 'five'].sort());
+    // Whoever starts now reads what this server keeps: the same build.
+    expect(await aboutOf(location)).toEqual(about);
     expect(await server.stop()).toBe(0);
   }, 180_000);
 

@@ -30,7 +30,9 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
   const connection = await connect(location);
   const { db, guarded } = connection;
   try {
-    const before = await guarded(async () => (await readAbout(db, location.shown)) ?? claim(db, logId, location.shown));
+    const before = await guarded(
+      async () => (await readAbout(db, location.shown)) ?? claim({ db, shown: location.shown }, logId),
+    );
     const build = before.build + 1;
     const inUse = [before.build - 1, before.build];
     await guarded(() => dropOthers(db, inUse));

@@ -60,17 +60,14 @@ export const assertOf = ({ logId: found }: About, logId: string, shown: string):
 };
 
 /**
- * Takes a database for the views of a log, or makes sure that it is the one of this log.
+ * Takes a database for the views of a log, in this build where it says of none, or makes sure that it is the one of
+ * this log.
  *
  * @throws {ReadStoreUnusable} when it has the views of another log, or a newer release has written it.
  */
-export const claim = async (db: Db, logId: string, shown: string): Promise<About> => {
-  await aboutIn(db).updateOne(
-    { _id: 'views' },
-    { $setOnInsert: { format: FORMAT, logId, build: 0 } },
-    { upsert: true },
-  );
-  const about = (await readAbout(db, shown)) ?? { _id: 'views', format: FORMAT, logId, build: 0 };
+export const claim = async ({ db, shown }: Place, logId: string, build: Build = 0): Promise<About> => {
+  await aboutIn(db).updateOne({ _id: 'views' }, { $setOnInsert: { format: FORMAT, logId, build } }, { upsert: true });
+  const about = (await readAbout(db, shown)) ?? { _id: 'views', format: FORMAT, logId, build };
   assertOf(about, logId, shown);
   return about;
 };

@@ -126,6 +126,7 @@ export const storeOf = (
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
     if (options.logId === undefined) return;
+    if (options.isGrowing !== true) await claim(place, options.logId, build); // it may have been dropped meanwhile
     for (const collection of collections) prepared.set(collectionName(collection, build), collection);
     await makeCollections(place, collections, build);
     if (options.isGrowing !== true) await makeIndexes(place, collections, build);
@@ -185,7 +186,7 @@ export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<Mo
   try {
     const { db, guarded } = connection;
     const about = await guarded(async () =>
-      logId === undefined ? readAbout(db, location.shown) : claim(db, logId, location.shown),
+      logId === undefined ? readAbout(db, location.shown) : claim({ db, shown: location.shown }, logId),
     );
     if (about && readOf !== undefined) assertOf(about, readOf, location.shown);
     return storeOf(connection, about?.build ?? 0, options);
