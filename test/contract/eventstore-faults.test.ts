@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EventStore } from '../../services/kernel/event-store.js';
 import type { NewEvent } from '../../services/kernel/event.js';
 import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../services/kernel/fault.js';
@@ -69,6 +69,18 @@ describe('the log in an event store that is not always there', () => {
     proxy.cut();
     expect((await appended).revision).toBe(1n);
     expect(await textsOf(store, stream)).toEqual(['first-' + stream, given.data.toString()]);
+  });
+
+  it('is appended to by a process whose clock is an hour behind', async () => {
+    const stream = fresh();
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
+    try {
+      expect((await store.append(stream, 'no-stream', [event('late')])).revision).toBe(0n);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(await textsOf(store, stream)).toEqual(['late']);
   });
 
   it('loses and doubles nothing when connections break under load', async () => {

@@ -12,6 +12,12 @@ import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault
 const TRY_MS = 10_000;
 const PAUSE_MS = { first: 20, most: 1_000 } as const;
 
+/**
+ * Until when a server may write an append, in milliseconds from now. The client says it as a time by its own clock, so a
+ * near one is over for a server whose clock is ahead; how long an append is tried is counted here.
+ */
+const DEADLINE_MS = 24 * 60 * 60 * 1_000;
+
 const EXPECTED: Readonly<Record<'any' | 'no-stream', AppendExpectedRevision>> = { any: ANY, 'no-stream': NO_STREAM };
 
 const theirExpected = (expected: ExpectedRevision): AppendExpectedRevision =>
@@ -46,6 +52,7 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
     failPoint('before-commit');
     const { nextExpectedRevision, position } = await client.send(stream, events.map(toTheirs), {
       expectedRevision: theirExpected(expected),
+      deadline: DEADLINE_MS,
     });
     failPoint('after-commit');
     return { revision: nextExpectedRevision, position: position?.commit ?? 0n };
