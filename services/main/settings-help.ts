@@ -10,10 +10,15 @@ const written = (value: unknown): string => {
   return ` (default ${typeof value === 'string' ? value : JSON.stringify(value)})`;
 };
 
+const widthOf = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length)) + 2;
+
+const KEY_WIDTH = widthOf(allSettings.map(({ path }) => path.join('.')));
+const VARIABLE_WIDTH = widthOf(allSettings.map(({ variable }) => variable));
+
 const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly Given[]): string => {
   const key = path.join('.');
   const own = defaults.find((each) => each.path.join('.') === key);
-  return `  ${key.padEnd(34)}${variable.padEnd(44)}${about}${written(own === undefined ? byDefault : own.value)}`;
+  return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about}${written(own === undefined ? byDefault : own.value)}`;
 };
 
 /** The table of all settings, below the flags of a command that has these defaults of its own. */

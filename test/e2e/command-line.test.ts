@@ -94,6 +94,10 @@ describe('the help of each command', () => {
     const { stdout } = await run(['serve', '--help']);
     expect(stdout).toMatch(/^ {2}grpc_port +FLIGHTLOG_GRPC_PORT +port of gRPC.* \(default 81\)$/mu);
     expect(stdout).toMatch(/^ {2}abort\.timeout +FLIGHTLOG_ABORT_TIMEOUT .* \(default 10m\)$/mu);
+    // The longest ones stand apart from what follows, too.
+    expect(stdout).toMatch(
+      /^ {2}registration\.max_annotation_entries +FLIGHTLOG_REGISTRATION_MAX_ANNOTATION_ENTRIES +most annotations/mu,
+    );
     expect((await run(['sandbox', '--help'])).stdout).toMatch(/FLIGHTLOG_GRPC_PORT .* \(default 8081\)$/mu);
   });
 
