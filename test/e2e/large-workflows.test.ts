@@ -49,9 +49,10 @@ describe('a large workflow', () => {
   });
 
   it('is RESOURCE_EXHAUSTED when too many wait, and the others are registered', async () => {
+    // Two processes get a large one and a hundred more each.
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, at) =>
-        plane.grpc.refused(method.createWorkflow, wideWorkflow(`many-${at}`, at === 0 ? NODES : 300)),
+      Array.from({ length: 200 }, (_, at) =>
+        plane.grpc.refused(method.createWorkflow, wideWorkflow(`many-${at}`, at < 2 ? NODES : 300)),
       ),
     );
     const codes = answers.map(({ code }) => code);
