@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../services/kernel/hash.js';
 import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { Checkpoint, ReadStore } from './read-store.js';
@@ -44,6 +45,13 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
     .map(({ collection }) => `${collection.name}.v${collection.version}`)
     .sort()
     .join(' ');
+
+/**
+ * The name of the claims on these views, in a build of them. Who keeps others, of another release or of before a
+ * rebuild, shares nothing with who keeps these: each would keep the half of what somebody reads.
+ */
+export const claimsName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
+  `views ${sha256Hex(viewsName(sources)).slice(0, 8)}.${build}`;
 
 /** The name of the checkpoint of a partition. */
 export const checkpointName = (views: string, partition: Partition): string => `${views} ${partition}/${COUNT}`;

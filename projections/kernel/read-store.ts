@@ -152,6 +152,9 @@ export type ParkedStream = { readonly stream: string; readonly position: bigint;
 
 /** Where views are kept. They can always be built again from the log. */
 export interface ReadStore {
+  /** Which it is of the builds that a rebuild grows beside each other; 0 where it does not say. */
+  readonly build?: number;
+
   /** Makes the collections and their indexes where they are not there yet. */
   prepare(collections: readonly Collection[]): Promise<void>;
 

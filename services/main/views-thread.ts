@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Progress } from '../../projections/kernel/partition-run.js';
-import { PARTITIONS } from '../../projections/kernel/partitions.js';
+import { claimsName, PARTITIONS } from '../../projections/kernel/partitions.js';
 import { runProjections } from '../../projections/kernel/runner.js';
 import { shareWork } from '../kernel/shared-work.js';
 import { openCoordination, workerName } from './coordination.js';
@@ -71,7 +71,7 @@ const sharing =
   coordination.claims &&
   shareWork({
     claims: coordination.claims,
-    group: 'views',
+    group: claimsName({ models }, readStore.build),
     parts: PARTITIONS.map(String),
     worker: workerName(),
     timers: systemTimers,

@@ -7,6 +7,7 @@ import { readAbout } from '../../projections/store/mongo/layout.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { flightlog } from '../support/command.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+import { startParts } from '../support/roles.js';
 import { startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 
@@ -82,6 +83,28 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     // Whoever starts now reads what this server keeps: the same build.
     expect(await aboutOf(location)).toEqual(about);
     expect(await server.stop()).toBe(0);
+  }, 180_000);
+
+  it('are kept whole by who has started since they were built again, beside who has not', async () => {
+    const own = newMongoLocation();
+    const store = ['--read-store', own.url];
+    const parts = await startParts(['api', 'projector', 'projector'], { args: store });
+    const log = ['--event-store', `esdb://${parts.log.address}?tls=false`];
+    const { code } = await flightlog(['views', 'rebuild', '--data', join(parts.directory, 'alone'), ...log, ...store])
+      .ended;
+    expect(code).toBe(0);
+    for (const name of ['projector-1', 'api-1']) {
+      expect(await parts.part(name).stop()).toBe(0);
+      await parts.part(name).start();
+    }
+    const { http } = parts.part('api-1').server().ready;
+    // As many as are of every partition, in all likelihood.
+    const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
+    for (const id of ids) await register(http, id);
+    const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;
+    expect(await until(seen, (count) => count === ids.length)).toBe(ids.length);
+    await parts.close();
+    await dropDatabase(own);
   }, 180_000);
 
   it('of another log are refused by a server, and replaced by the command line alone', async () => {

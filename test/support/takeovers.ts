@@ -22,7 +22,7 @@ export type TakeoverWatch = {
   readonly close: () => Promise<void>;
 };
 
-const OF_VIEWS = /^views \d+$/u;
+const OF_VIEWS = /^views [\da-f]{8}\.\d+ \d+$/u;
 
 // What is recorded of a claim is when it was taken, and not when somebody looked: other work on the machine adds nothing.
 const RECORD = `

@@ -159,6 +159,7 @@ export const storeOf = (
   };
 
   return {
+    build,
     ...lookups(connection, build),
     ...queries(connection, build, options.queryLimitMs ?? 2_000),
     prepare: (collections) => guarded(() => prepare(collections)),

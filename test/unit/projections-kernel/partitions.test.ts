@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { lowestOf, partitionOf, PARTITIONS } from '../../../projections/kernel/partitions.js';
+import { claimsName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/kernel/partitions.js';
 import { KINDS } from '../../../services/kernel/identifier.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
@@ -47,5 +47,15 @@ describe('the lowest position', () => {
   it('of none is above all that there are', () => {
     expect(lowestOf([5n, 3n, 4n])).toBe(3n);
     expect(lowestOf([])).toBeGreaterThan(2n ** 62n);
+  });
+});
+
+describe('claims on the views', () => {
+  const of = (version: number, build?: number): string =>
+    claimsName({ models: [{ collection: { name: 'things', version } }] as never }, build);
+
+  it('are shared with who keeps the same views, and not with who keeps another version or build of them', () => {
+    expect(of(1)).toBe(of(1, 0));
+    expect(new Set([of(1), of(2), of(1, 1), of(2, 1)]).size).toBe(4);
   });
 });
