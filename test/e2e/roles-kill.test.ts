@@ -133,6 +133,11 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
       'have one told to stop: it gives its partitions back, and nobody waits for its claims to run out',
       async () => {
         const [going, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
+        // What it had before it stood still it may not have taken again, though it last said that it keeps them.
+        await until(
+          async () => watch?.shares(),
+          (shares) => shares?.join() === '4,4',
+        );
         const before = (await takenOver()).length;
         expect(await going.stop()).toBe(0);
         await until(

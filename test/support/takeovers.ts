@@ -19,6 +19,8 @@ export type Takeover = {
 export type TakeoverWatch = {
   /** All until now. */
   readonly all: () => Promise<readonly Takeover[]>;
+  /** How many claims each worker has now, as the store has them. */
+  readonly shares: () => Promise<readonly number[]>;
   readonly close: () => Promise<void>;
 };
 
@@ -47,11 +49,15 @@ type Recorded = {
   readonly is_released: number;
 };
 
+const sharesOf = (owners: readonly string[]): readonly number[] =>
+  [...new Set(owners)].map((owner) => owners.filter((each) => each === owner).length);
+
 /** In the data directory that processes share. */
 const watchFile = (directory: string): TakeoverWatch => {
   const db = new DatabaseSync(join(directory, 'claims.db'), { timeout: 10_000 });
   db.exec(RECORD);
   const select = db.prepare('SELECT name, expired, taken, is_released FROM takeovers ORDER BY rowid');
+  const held = db.prepare('SELECT name, owner FROM claims');
   return {
     all: () =>
       Promise.resolve(
@@ -62,6 +68,10 @@ const watchFile = (directory: string): TakeoverWatch => {
             isReleased: isReleased === 1,
           })),
       ),
+    shares: () => {
+      const rows = held.all() as { readonly name: string; readonly owner: string }[];
+      return Promise.resolve(sharesOf(rows.filter(({ name }) => OF_VIEWS.test(name)).map(({ owner }) => owner)));
+    },
     close: () => {
       db.close();
       return Promise.resolve();
@@ -110,6 +120,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
       await lookAgain();
       return [...found];
     },
+    shares: async () => sharesOf((await claims.find({ _id: OF_VIEWS }).toArray()).map(({ owner }) => owner)),
     close: async () => {
       state.isClosed = true;
       await looking;
