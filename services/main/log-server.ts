@@ -57,7 +57,7 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   const { http } = probes;
   process.stdout.write(
-    `${JSON.stringify({ ready: true, http, eventstore, data: lock.directory, logId: store.logId })}\n`,
+    `${JSON.stringify({ ready: true, roles: ['log'], http, eventstore, data: lock.directory, logId: store.logId })}\n`,
   );
   await Promise.race([stopped, firstFailure([store.ended])]);
   await Promise.all([probes.close(), server.close({ drainMs: DRAIN_MS })]);

@@ -52,6 +52,7 @@ describe('a control plane of processes with a role each', () => {
   it('says in the ready line what each is, and serves the interface where that is api alone', () => {
     const lines = parts.parts.map((part) => part.server().ready);
     expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['projector'], ['reactor']]);
+    expect(parts.log.roles).toEqual(['log']);
     expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false, false]);
   });
 

@@ -11,6 +11,8 @@ export type LogServer = {
   readonly address: string;
   /** A URL, for health checks. */
   readonly http: () => string;
+  /** As its ready line has them. */
+  readonly roles: readonly string[];
   /** Kills it, and starts it again on the same data and port. */
   readonly restart: () => Promise<void>;
   readonly kill: () => Promise<void>;
@@ -23,7 +25,7 @@ const startProcess = async (
   data: string,
   port: string,
   more: readonly string[],
-): Promise<{ child: ChildProcess; address: string; http: string }> => {
+): Promise<{ child: ChildProcess; address: string; http: string; roles: readonly string[] }> => {
   const args = [
     'serve',
     '--insecure',
@@ -46,8 +48,8 @@ const startProcess = async (
     once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>,
     once(child, 'exit').then(() => Promise.reject(new Error(`the log server ended before it was ready: ${log}`))),
   ]);
-  const { eventstore: address, http } = JSON.parse(line[0]) as { readonly eventstore: string; readonly http: string };
-  return { child, address, http };
+  const ready = JSON.parse(line[0]) as { eventstore: string; http: string; roles: readonly string[] };
+  return { child, address: ready.eventstore, http: ready.http, roles: ready.roles };
 };
 
 /** Starts a log server on a data directory, and waits until it is ready. */
@@ -66,6 +68,7 @@ export const startLogServer = async (data: string, args: readonly string[] = [])
   };
   return {
     address,
+    roles: first.roles,
     http: () => http,
     start,
     kill: () => end('SIGKILL'),
