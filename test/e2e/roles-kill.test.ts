@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CLAIM_MS } from '../../services/kernel/claims.js';
 import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import { areFilesHeld } from '../support/held-files.js';
 import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 import { reconciled } from '../support/processes-apart.js';
@@ -21,7 +22,7 @@ const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0)
  */
 const TAKEN_OVER_MS = 10_000;
 /** So often one is stopped at least, and at most until it is stopped with something in hand. */
-const STOPS = { least: 2, most: 10 };
+const STOPS = { least: 2, most: 25 };
 const PARTITIONS = 8;
 const KEEPS = 'this process keeps these partitions of the views';
 const REFUSED = 'somebody else has moved a checkpoint of the views';
@@ -42,20 +43,36 @@ const kept = (projector: Part): number => {
 
 const refusals = (projector: Part): number => projector.server().log().split(REFUSED).length - 1;
 
+/**
+ * Makes a process stand still. In the middle of a write it keeps files that others of a data directory write to as well,
+ * and nobody can take them from it: it goes on then, and stands still a little later.
+ */
+const standStill = async ({ server }: Part, load: Load, directory: string | undefined): Promise<void> => {
+  server().child.kill('SIGSTOP');
+  while (directory !== undefined && areFilesHeld(directory)) {
+    server().child.kill('SIGCONT');
+    await load.progress(1);
+    server().child.kill('SIGSTOP');
+  }
+};
+
 /** Stops a projector for longer than its claims hold, until the other has all partitions. */
-const stopped = async (load: Load): Promise<void> => {
+const stopped = async (load: Load, directory: string | undefined): Promise<void> => {
   const [late, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
   await until(
     () => load.progress(1),
     () => kept(late) + kept(other) === PARTITIONS && kept(late) > 0,
   );
-  late.server().child.kill('SIGSTOP');
-  await until(
-    () => load.progress(1),
-    () => kept(other) === PARTITIONS,
-  );
-  await load.progress();
-  late.server().child.kill('SIGCONT');
+  try {
+    await standStill(late, load, directory);
+    await until(
+      () => load.progress(1),
+      () => kept(other) === PARTITIONS,
+    );
+    await load.progress();
+  } finally {
+    late.server().child.kill('SIGCONT');
+  }
 };
 
 /** How long partitions were nobody's, counted from when their claims were renewed last. */
@@ -80,6 +97,8 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
   describe(`processes of all roles ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
+    /** That of the views too, where they are not elsewhere. */
+    const directory = () => (setting.location ? undefined : join(load.parts().directory, 'data'));
     const takenOver = async () => (await watch?.all()) ?? [];
     beforeAll(async () => {
       await load.start();
@@ -118,7 +137,7 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
         const refusedBefore = refusals(late);
         let stops = 0;
         while (stops < STOPS.least || (stops < STOPS.most && refusals(late) === refusedBefore)) {
-          await stopped(load);
+          await stopped(load, directory());
           stops += 1;
           await load.progress();
         }

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+
+const BUSY = 5;
+/** Far longer than anybody writes at a stretch who does go on. */
+const PATIENCE_MS = 1_000;
+
+const isHeld = (file: string): boolean => {
+  const db = new DatabaseSync(file, { timeout: PATIENCE_MS });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch (error) {
+    if ((error as { readonly errcode?: number }).errcode === BUSY) return true;
+    throw error;
+  } finally {
+    db.close();
+  }
+};
+
+/** Whether somebody stands still in the middle of a write to what processes share in a data directory. */
+export const areFilesHeld = (directory: string): boolean =>
+  ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));
