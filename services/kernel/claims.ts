@@ -23,4 +23,4 @@ export interface Claims {
 }
 
 /** How long a claim holds that is not renewed, in milliseconds. */
-export const CLAIM_MS = 6_000;
+export const CLAIM_MS = 5_000;
