@@ -47,7 +47,7 @@ const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
   readStore.prepare(models.map(({ collection }) => collection));
 
 /** Views that somebody has removed meanwhile are folded again into what a start makes for them, indexes too. */
-const assertThere = async (options: RunnerOptions, before: bigint): Promise<void> => {
+const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
   const reached = await reachedBy(options.readStore, options);
   if (reached.some(({ start }) => start !== undefined)) return;
   if (before > 0n && before < BEYOND) options.onStartOver?.('the views are gone');
@@ -95,7 +95,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   let run = await opening;
 
   const reopened = async (): Promise<PartitionRun> => {
-    await assertThere(options, run.target.position());
+    await prepareWhatIsGone(options, run.target.position());
     return (opening = open());
   };
 
