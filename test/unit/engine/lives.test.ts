@@ -33,6 +33,7 @@ const anySeed = fc.integer().map(String);
 
 describe('a walk', () => {
   it('that another engine goes on with comes to the same end', () => {
+    let resumptions = 0;
     fc.assert(
       fc.property(anyExecution, fc.nat(80), fc.double({ min: 0, max: 0.5, noNaN: true }), (name, stopAt, chance) => {
         const each = named(name);
@@ -40,6 +41,7 @@ describe('a walk', () => {
         const whole = run(each, options).execution;
         const begun = run(each, { ...options, stopAt }).execution;
         if (isClosed(begun) && begun.phase > Phase.SUCCEEDING) return;
+        resumptions += 1;
         const resumed = run(each, { ...options, before: begun }).execution;
         expect(Phase[resumed.phase]).toBe(Phase[whole.phase]);
         if (whole.phase === Phase.SUCCEEDED) expect(phases(resumed)).toEqual(phases(whole));
@@ -48,6 +50,7 @@ describe('a walk', () => {
       }),
       { numRuns: 50 },
     );
+    expect(resumptions).toBeGreaterThan(5);
   });
 
   it('that is aborted leaves nothing open', () => {
