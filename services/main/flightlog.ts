@@ -19,13 +19,14 @@ import {
 } from './configuration.js';
 import type { EngineFlags } from './engine.js';
 import type { ExportFlags } from './export-commands.js';
+import { openLogger } from './logger.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
 import type { GarbageFlags } from './payloads-gc.js';
 import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import { dataHelp, settingsHelp } from './settings-help.js';
-import { fileInEnvironment, fromEnvironment, fromFile } from './sources.js';
+import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from './sources.js';
 import { toldOf } from './told.js';
 import { version } from './version.js';
 
@@ -59,10 +60,18 @@ const fromFlags = (options: Options): readonly Given[] =>
     return value === undefined ? [] : [{ path, value, origin }];
   });
 
+const sayIgnored = (level: string): void => {
+  const variables = serviceLinks(process.env);
+  if (variables.length === 0) return;
+  openLogger(level).debug({ variables }, 'ignored: addresses of Services in Kubernetes, not settings');
+};
+
 const configurationOf = (options: Options, defaults: readonly Given[] = []): Configuration => {
   const { config } = options;
   const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
-  return configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
+  const configuration = configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
+  sayIgnored(configuration.log_level);
+  return configuration;
 };
 
 /** What the sandbox has otherwise than `serve`. */

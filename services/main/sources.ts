@@ -10,6 +10,19 @@ const CONFIG = 'FLIGHTLOG_CONFIG';
 /** Variables that begin like settings and are none: the file of settings, and what tests and benchmarks use. */
 const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|TEST_|FAIL_POINT$|BENCH_)/u;
 
+/**
+ * Names that Kubernetes gives to what it puts into every pod for a Service `flightlog` or `flightlog-…`.
+ *
+ * @see https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+const SERVICE_LINK = /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/u;
+
+/** The address of a Service; it stands in `…_PORT`, where settings have a number. */
+const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
+
+const isServiceLink = (variable: string, text: string): boolean =>
+  SERVICE_LINK.test(variable) || (variable.endsWith('_PORT') && SERVICE_ADDRESS.test(text));
+
 /** One setting: its path in the file, its variable, what it is, and what it is where nobody says. */
 export type Setting = {
   readonly path: readonly string[];
@@ -81,10 +94,23 @@ export const fromFile = (file: string | undefined): readonly Given[] => {
 /** The file of settings that the environment names. */
 export const fileInEnvironment = (environment: NodeJS.ProcessEnv): string | undefined => environment[CONFIG];
 
-/** The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON. */
+const ownVariables = (environment: NodeJS.ProcessEnv): readonly (readonly [variable: string, text: string])[] =>
+  Object.entries(environment).flatMap(([variable, text]) =>
+    text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable) ? [] : [[variable, text]],
+  );
+
+/** The variables that look like settings and are the addresses of Services in Kubernetes: they are ignored. */
+export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] =>
+  ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
+
+/**
+ * The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON.
+ *
+ * @throws {InvalidConfiguration} when a variable is no setting, or its text is not YAML where that is expected.
+ */
 export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[] =>
-  Object.entries(environment).flatMap(([variable, text]): Given[] => {
-    if (text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable)) return [];
+  ownVariables(environment).flatMap(([variable, text]): Given[] => {
+    if (isServiceLink(variable, text)) return [];
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
     // Two braces begin a placeholder in a text, and no mapping.

@@ -190,6 +190,21 @@ describe('a configuration that is not valid ends in a line for each key, and not
   });
 });
 
+describe('what Kubernetes says of a Service with its name', () => {
+  const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
+  // The start gets as far as the settings, and no further.
+  const starting = ['serve', '--data', data];
+  const end = /^flightlog: there is no authentication yet/mu;
+
+  it('is ignored, and said on the log at debug', async () => {
+    const { stderr } = await run([...starting, '--log-level', 'debug'], links);
+    const [line = '', ...rest] = stderr.trimEnd().split('\n');
+    expect(JSON.parse(line)).toMatchObject({ level: 20, variables: Object.keys(links) });
+    expect(rest.join('\n')).toMatch(end);
+    expect((await run(starting, links)).stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(end)]);
+  });
+});
+
 describe('where it may not listen, it says so, and nothing is written', () => {
   it('without authentication, unless that is said', () =>
     refuses(
