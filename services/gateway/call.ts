@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { FaultCode } from '../kernel/fault.js';
-import type { Call } from '../kernel/rpc.js';
+import type { Call, HashLarge } from '../kernel/rpc.js';
 import type { PositionTokens } from './position-token.js';
 
 /** A call on its way, and what its handler has said of the answer besides the message. */
@@ -18,6 +18,12 @@ export type Arrival = {
   readonly isCancelled: () => boolean;
   readonly whenOver?: (hear: () => void) => void;
   readonly makeRoom: (bytes: number) => Promise<void>;
+};
+
+/** What a process gives to all its calls. */
+export type CallServices = {
+  readonly positions: PositionTokens;
+  readonly hashLarge?: HashLarge;
 };
 
 const ALPHABET_BASE = 36;
@@ -41,7 +47,7 @@ export const requestIdOf = (given: string | undefined): string =>
  *
  * @throws {RpcError} INVALID_ARGUMENT when `flightlog-min-position` is not a position of this log.
  */
-export const openCall = (arrival: Arrival, requestId: string, positions: PositionTokens): OpenCall => {
+export const openCall = (arrival: Arrival, requestId: string, { positions, hashLarge }: CallServices): OpenCall => {
   const minPosition = arrival.header('flightlog-min-position');
   const idempotencyKey = arrival.header('idempotency-key');
   const call: OpenCall = {
@@ -50,6 +56,7 @@ export const openCall = (arrival: Arrival, requestId: string, positions: Positio
     isCancelled: arrival.isCancelled,
     makeRoom: arrival.makeRoom,
     ...(arrival.whenOver && { whenOver: arrival.whenOver }),
+    ...(hashLarge && { hashLarge }),
     position: undefined,
     unreadFields: new Map(),
     answeredAt: (position) => {

@@ -2,7 +2,7 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import type { Answer, Call, Route, StatusCode } from '../kernel/rpc.js';
+import type { Answer, Call, HashLarge, Route, StatusCode } from '../kernel/rpc.js';
 import type { LinkedFiles } from '../kernel/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { Room } from './room.js';
@@ -79,6 +79,8 @@ export type Hosting = {
    * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many wait.
    */
   readonly readJson?: (request: JsonRequest) => Promise<Uint8Array>;
+  /** Hashes large requests that have an idempotency key away from the thread that serves. */
+  readonly hashLarge?: HashLarge;
   /** What the description of the interface says of this release. */
   readonly version?: string;
   /** Which pages of other origins may call over REST; none where it is not given. */

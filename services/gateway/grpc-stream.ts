@@ -30,7 +30,7 @@ const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): P
 
 /** Answers one RPC that is a stream. */
 export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
-  const { logger, positions, onAnswered } = hosting;
+  const { logger, onAnswered } = hosting;
 
   const answer = async (grpcCall: GrpcCall, gone: AbortSignal): Promise<StatusCode | 'OK'> => {
     const { header } = grpcCall;
@@ -38,7 +38,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler
     try {
       if (!endpoint.stream) throw unimplemented(endpoint);
       const arrival = { header, isCancelled: () => gone.aborted, makeRoom: () => Promise.resolve() };
-      const call = openCall(arrival, requestId, positions);
+      const call = openCall(arrival, requestId, hosting);
       const answers = endpoint.stream.open(requestsOf(endpoint, grpcCall, hosting), call, gone);
       for await (const each of answers) await write(grpcCall, each, gone);
       endAnswer(grpcCall, { 'grpc-status': '0' });

@@ -28,7 +28,7 @@ const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
 /** Answers one unary RPC. */
 export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
   const { route, method, name } = endpoint;
-  const { positions, logger, onAnswered } = hosting;
+  const { logger, onAnswered } = hosting;
 
   const answer = async (grpcCall: GrpcCall): Promise<StatusCode | 'OK'> => {
     const requestId = requestIdOf(grpcCall.header('x-request-id'));
@@ -45,7 +45,7 @@ export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler 
         },
         makeRoom: async (bytes: number) => room().make(bytes * COMPOSING.bytes),
       };
-      call = openCall(arrival, requestId, positions);
+      call = openCall(arrival, requestId, hosting);
       if (!route) throw unimplemented(endpoint);
       const framed = frameOf(encodeAnswer(method.output, await run(route, request, call)));
       if (framed.length > UNCOUNTED_BYTES) room().fill(framed.length);

@@ -106,7 +106,7 @@ type Opening = {
   readonly isOver: () => boolean;
 };
 
-const open = ({ request, reply, room, isOver }: Opening, { positions }: Hosting): OpenCall => {
+const open = ({ request, reply, room, isOver }: Opening, hosting: Hosting): OpenCall => {
   const factor = dialectsOf(request).write.isText ? COMPOSING.text : COMPOSING.bytes;
   const arrival = {
     header: (name: string) => header(request, name),
@@ -117,7 +117,7 @@ const open = ({ request, reply, room, isOver }: Opening, { positions }: Hosting)
     },
     makeRoom: async (bytes: number) => room().make(bytes * factor),
   };
-  return openCall(arrival, requestIdOf(header(request, 'x-request-id')), positions);
+  return openCall(arrival, requestIdOf(header(request, 'x-request-id')), hosting);
 };
 
 /** Answers one request of the interface: finds its RPC, reads it, asks the route, writes what it answers. */

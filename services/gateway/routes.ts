@@ -37,7 +37,8 @@ export type Endpoint = {
 /** Every RPC of every service, once. */
 export type RouteTable = readonly Endpoint[];
 
-const nameOf = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
+/** `AdminService.GetTask`. */
+export const rpcName = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
 
 /**
  * Joins the routes of all slices with all services of the interface.
@@ -47,18 +48,18 @@ const nameOf = (method: DescMethod): string => `${method.parent.name}.${method.n
 export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
   const unused = new Map<DescMethod, AnyRoute>();
   for (const route of routes) {
-    if (unused.has(route.method)) throw new Error(`${nameOf(route.method)} has two routes`);
+    if (unused.has(route.method)) throw new Error(`${rpcName(route.method)} has two routes`);
     unused.set(route.method, route);
   }
   const table = services.flatMap((service) =>
     service.methods.map((method): Endpoint => {
       const route = unused.get(method);
       unused.delete(method);
-      const name = nameOf(method);
+      const name = rpcName(method);
       return route?.takes === 'stream' ? { method, name, route: undefined, stream: route } : { method, name, route };
     }),
   );
-  for (const method of unused.keys()) throw new Error(`${nameOf(method)} is not an RPC of the interface`);
+  for (const method of unused.keys()) throw new Error(`${rpcName(method)} is not an RPC of the interface`);
   return table;
 };
 

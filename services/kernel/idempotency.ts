@@ -2,7 +2,6 @@ import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
 import { digestOf } from './digest.js';
 import type { EventMetadata } from './event.js';
-import { sha256Hex } from './hash.js';
 
 /** A request that its caller has a key for, so that it can be sent again without being done again. */
 export type Idempotency = {
@@ -19,16 +18,9 @@ export const MAX_KEY = 256;
 /** How long a key stands for its request at least, in milliseconds. */
 const REMEMBERED_MS = 24 * 60 * 60 * 1_000;
 
-/** Above this, in bytes, a request is hashed as it came: another order of its maps is another content then. */
-const MAX_CANONICAL = 256 * 1024;
-
-/** A hash of what a request says, whatever the order of its maps. */
-export const contentOf = <Desc extends DescMessage>(
-  schema: Desc,
-  bytes: Uint8Array,
-  message: () => MessageShape<Desc>,
-): string =>
-  bytes.length > MAX_CANONICAL ? sha256Hex(bytes) : Buffer.from(digestOf(schema, message())).toString('hex');
+/** A hash of what a request says, in hexadecimal, whatever the order of its maps. */
+export const contentOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
+  Buffer.from(digestOf(schema, message)).toString('hex');
 
 /** What keys stand for in one stream. */
 export type KnownKeys = Map<string, { readonly content: string; readonly recordedAtMs: number }>;

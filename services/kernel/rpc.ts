@@ -54,6 +54,13 @@ export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUME
 export const invalid = (field: string, why?: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
 
+/**
+ * Answers {@link contentOf} of a request, given as the bytes of its message.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's; RESOURCE_EXHAUSTED when too many wait.
+ */
+export type HashLarge = (method: DescMethod, request: Uint8Array) => Promise<string>;
+
 /** One request on its way, whatever transport it came by. */
 export interface Call {
   /** The authenticated caller; empty where there is no authentication. */
@@ -65,6 +72,8 @@ export interface Call {
   readonly idempotencyKey?: string;
   /** What that name stands for; there when the route has seen a good one. */
   readonly idempotency?: Idempotency;
+  /** Hashes the content of a large request on another thread; the route hashes it where it is not given. */
+  readonly hashLarge?: HashLarge;
   isCancelled(): boolean;
   /** Hears when nobody waits for the answer any more: it has been given, its time is over, or the caller has gone. */
   readonly whenOver?: (hear: () => void) => void;
@@ -108,12 +117,45 @@ const assertKey = (key: string): void => {
     throw invalid('idempotency-key', `not ${key.length}, but 1 to ${MAX_KEY} characters`);
 };
 
-/** The call with what its key stands for, if it has one. */
-const keyed = (call: Call, { name }: DescMethod, contentHash: () => string): Call => {
-  const { idempotencyKey: key } = call;
-  if (key === undefined) return call;
+/** Above this, in bytes, the content of a request is hashed elsewhere: it takes tens of milliseconds. */
+const LARGE_CONTENT = 32 * 1024;
+
+/** A request as bytes, and as the message that they are. */
+type Content<Input extends DescMessage> = {
+  readonly bytes: () => Uint8Array;
+  readonly message: () => MessageShape<Input>;
+};
+
+const contentHash = async <Input extends DescMessage>(
+  method: DescMethodUnary<Input>,
+  { bytes, message }: Content<Input>,
+  hashLarge: HashLarge | undefined,
+): Promise<string> => {
+  const request = bytes();
+  if (hashLarge && request.length > LARGE_CONTENT) return hashLarge(method, request);
+  return contentOf(method.input, message());
+};
+
+const idempotencyOf = async <Input extends DescMessage>(
+  key: string,
+  method: DescMethodUnary<Input>,
+  content: Content<Input>,
+  { hashLarge }: Call,
+): Promise<Idempotency> => {
   assertKey(key);
-  return { ...call, idempotency: { key, operation: name, content: contentHash() } };
+  return { key, operation: method.name, content: await contentHash(method, content, hashLarge) };
+};
+
+/** Handles a call with what its key stands for, if it has one. */
+const keyed = <Input extends DescMessage, Answered>(
+  call: Call,
+  method: DescMethodUnary<Input>,
+  content: Content<Input>,
+  handle: (call: Call) => Promise<Answered>,
+): Promise<Answered> => {
+  const { idempotencyKey: key } = call;
+  if (key === undefined) return handle(call);
+  return idempotencyOf(key, method, content, call).then((idempotency) => handle({ ...call, idempotency }));
 };
 
 /** One RPC whose requests or answers are a stream, each the bytes of one message. */
@@ -133,8 +175,10 @@ export const assertTimes = (schema: DescMessage, request: Message): void => {
   if (field !== undefined) throw invalid(field, 'out of range');
 };
 
-const keyedBytes = <Input extends DescMessage>(call: Call, method: DescMethodUnary<Input>, request: Uint8Array): Call =>
-  keyed(call, method, () => contentOf(method.input, request, () => fromBinary(method.input, request)));
+const contentOfBytes = <Input extends DescMessage>(
+  { input }: DescMethodUnary<Input>,
+  bytes: Uint8Array,
+): Content<Input> => ({ bytes: () => bytes, message: () => fromBinary(input, bytes) });
 
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
@@ -145,14 +189,16 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
   method,
   takes: 'message',
   ...(large && {
-    large: { ...large, handle: (request, call) => large.handle(request, keyedBytes(call, method, request)) },
+    large: {
+      ...large,
+      handle: (request, call) =>
+        keyed(call, method, contentOfBytes(method, request), (known) => large.handle(request, known)),
+    },
   }),
   handle: (request: MessageShape<Input>, call) => {
     assertTimes(method.input, request);
-    return handle(
-      request,
-      keyed(call, method, () => contentOf(method.input, toBinary(method.input, request), () => request)),
-    );
+    const content = { bytes: () => toBinary(method.input, request), message: () => request };
+    return keyed(call, method, content, (known) => handle(request, known));
   },
 });
 
@@ -163,5 +209,6 @@ export const bytesRoute = <Input extends DescMessage, Output extends DescMessage
 ): Route => ({
   method,
   takes: 'bytes',
-  handle: (request: Uint8Array, call) => handle(request, keyedBytes(call, method, request)),
+  handle: (request: Uint8Array, call) =>
+    keyed(call, method, contentOfBytes(method, request), (known) => handle(request, known)),
 });

@@ -1,3 +1,4 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
 import type { JsonRequest } from '../gateway/exchange.js';
@@ -5,7 +6,7 @@ import { serveGrpc } from '../gateway/grpc.js';
 import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest.js';
 import type { Check } from '../gateway/readiness.js';
-import { routeTable } from '../gateway/routes.js';
+import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { Configuration } from './configuration.js';
 import { largeWork } from './large-work.js';
@@ -54,6 +55,10 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
     thread: './json-thread.js',
     waiting: 'large bodies wait to be read',
   });
+  const contents = largeWork<{ readonly rpc: string }, string>({
+    thread: './content-thread.js',
+    waiting: 'large requests with an idempotency key wait to be hashed',
+  });
   const state = { isOpen: true };
   return {
     hosting: {
@@ -71,6 +76,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
       readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
+      hashLarge: (method: DescMethod, request: Uint8Array) => contents.ask(request, { rpc: rpcName(method) }),
     },
     leave: (): void => {
       state.isOpen = false;
@@ -78,7 +84,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
     close: async (): Promise<void> => {
       answers.close();
       requests.close();
-      await bodies.close();
+      await Promise.all([bodies.close(), contents.close()]);
     },
   };
 };

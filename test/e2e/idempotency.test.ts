@@ -10,6 +10,7 @@ import {
 } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { AnnotationsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionCreateRequestSchema, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_pb.js';
@@ -19,6 +20,8 @@ import {
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { WorkflowMetadataSchema } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 import {
@@ -177,6 +180,14 @@ const commandsOf = (way: string): readonly Keyed[] => {
 
 const WAYS = ['grpc', 'rest'] as const;
 let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(async () => {
+  await plane.kill();
+  rmSync(plane.directory, { recursive: true });
+});
 
 const setUp = async (transport: Transport, way: string): Promise<void> => {
   await launchHello(transport, runningOf(way).name);
@@ -194,13 +205,7 @@ const send = (transport: Transport, { rpc }: Keyed, bytes: Uint8Array, key: stri
 describe.each(WAYS)('a request that is sent again under its key over %s', (way) => {
   const commands = commandsOf(way);
 
-  beforeAll(async () => {
-    if (way === 'grpc') {
-      plane = await startControlPlane();
-      await register(plane.grpc, withNeeds('01-hello'));
-    }
-    await setUp(plane[way], way);
-  });
+  beforeAll(() => setUp(plane[way], way));
 
   it.each(named(commands))('%s has the first answer, and is done once', async (_, at) => {
     const command = commands[at]!;
@@ -271,6 +276,89 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
   });
 });
 
+/** A map of two entries and more than 256 KiB, in one order or the other. */
+const largeMap = <Value>(
+  large: (text: string) => Value,
+  small: NoInfer<Value>,
+  isTurned: boolean,
+): Record<string, Value> => {
+  const entries = [['name', large('x'.repeat(300_000))] as const, ['times', small] as const];
+  return Object.fromEntries(isTurned ? entries.reverse() : entries);
+};
+
+/** Commands with large maps, one for each kind of route, and the same with each map in another order. */
+const largeCommands = (way: string): readonly Keyed[] => {
+  const running = runningOf(way);
+  const version = `large-${way}`;
+  const texts = (isTurned: boolean) => largeMap((text) => text, 'y', isTurned);
+  const literals = (isTurned: boolean) =>
+    create(LiteralMapSchema, { literals: largeMap(literal, literal(1n), isTurned) });
+  const launch = (name: string) => (isTurned: boolean) =>
+    helloRequest(name, (request) => (request.inputs = literals(isTurned)));
+  const inOrders = <I extends DescMessage>(
+    rpc: DescMethodUnary<I>,
+    request: (isTurned: boolean) => MessageInitShape<I>,
+  ): Keyed => keyed(rpc, request(false), request(true));
+  return [
+    inOrders(method.createTask, (isTurned) => ({
+      id: { ...task.id!, version },
+      spec: { ...task.spec!, template: { ...task.spec!.template!, config: texts(isTurned) } },
+    })),
+    inOrders(method.createWorkflow, (isTurned) => ({
+      id: { ...workflow.id!, version },
+      spec: {
+        ...workflow.spec!,
+        template: {
+          ...workflow.spec!.template!,
+          metadata: create(WorkflowMetadataSchema, { tags: texts(isTurned) }),
+        },
+      },
+    })),
+    inOrders(method.createLaunchPlan, (isTurned) => ({
+      id: { ...plan.id!, version: `keyed-${way}-annotated` },
+      spec: { ...plan.spec!, annotations: create(AnnotationsSchema, { values: texts(isTurned) }) },
+    })),
+    inOrders(method.createExecution, launch(version)),
+    inOrders(method.createExecution, launch('')),
+    inOrders(method.createTaskEvent, (isTurned) =>
+      taskReport(running, 'n0', { phase: TaskPhase.RUNNING, customInfo: texts(isTurned) }),
+    ),
+    inOrders(SignalService.method.setSignal, (isTurned) => ({
+      id: { signalId: 'large', executionId: running },
+      value: {
+        value: {
+          case: 'map' as const,
+          value: create(LiteralMapSchema, { literals: largeMap(literal, literal('y'), isTurned) }),
+        },
+      },
+    })),
+  ];
+};
+
+describe.each(WAYS)('a request above 256 KiB that is sent again over %s with its maps in another order', (sentBy) => {
+  const way = `turned-${sentBy}`;
+  const commands = largeCommands(way);
+
+  beforeAll(async () => {
+    const running = await launchHello(plane[sentBy], runningOf(way).name);
+    await plane[sentBy].call(method.createNodeEvent, nodeReport(running, 'n0', { phase: NodePhase.RUNNING }));
+    await plane[sentBy].call(SignalService.method.getOrCreateSignal, {
+      id: { signalId: 'large', executionId: running },
+      type: { type: { case: 'mapValueType', value: simple(SimpleType.STRING) } },
+    });
+  });
+
+  it.each(named(commands))('%s has the first answer under its key, and is done once', async (_, at) => {
+    const { rpc, request, other } = commands[at]!;
+    expect(Buffer.compare(request, other)).not.toBe(0);
+    const key = { 'idempotency-key': `${way}-${at}` };
+    const first = await plane[sentBy].send(rpc, request, key);
+    expect([first.code, first.message]).toEqual(['OK', expect.anything()]);
+    const again = await plane.unchanged(() => plane[sentBy].send(rpc, other, key));
+    expect([again.code, again.message, again.bytes]).toEqual(['OK', first.message, first.bytes]);
+  });
+});
+
 describe('a request whose answer was lost, because the process was killed after the commit', () => {
   const commands = commandsOf('killed');
   const FAIL = { FLIGHTLOG_FAIL_POINT: 'after-commit:1' };
@@ -282,10 +370,6 @@ describe('a request whose answer was lost, because the process was killed after 
 
   beforeAll(async () => {
     await setUp(plane.grpc, 'killed');
-  });
-  afterAll(async () => {
-    await plane.kill();
-    rmSync(plane.directory, { recursive: true });
   });
 
   // One command of each kind of stream, and of each way to come by a name.
