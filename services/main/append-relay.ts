@@ -60,7 +60,7 @@ export const relayAppends = (port: MessagePort, store: EventStore): void => {
       (error: unknown) =>
         answer({
           id,
-          code: error instanceof Fault ? error.code : 'store-unavailable',
+          code: error instanceof Fault ? error.code : 'outcome-unknown',
           message: error instanceof Error ? error.message : String(error),
         }),
     );

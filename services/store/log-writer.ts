@@ -5,6 +5,7 @@ import { failPoint } from './fail-point.js';
 import { kindsOf, type Kind, type Kinds } from './kinds.js';
 import { type Database } from './log-schema.js';
 import { placesOfIds } from './recorded-ids.js';
+import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
 /** An append that was refused, in words: its stream is not where it expected it. */
@@ -17,7 +18,8 @@ export type LogWriter = {
   /**
    * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
    *
-   * @throws the error of the binding when the transaction failed: then nothing of it is recorded.
+   * @throws {CommitFailed} when the COMMIT failed: the appends may be found after the next start.
+   * @throws the error of the binding when the transaction failed earlier, or the disk was full: nothing is recorded.
    */
   commit(appends: readonly Append[]): (Placed | Conflict)[];
 };
@@ -43,12 +45,46 @@ const isExpected = ({ expected }: Append, revision: number): boolean => {
   return expected === 'no-stream' ? revision === -1 : Number(expected) === revision;
 };
 
+/** Ends the transaction of a connection, or throws what is known of it. */
+const commitOf = (db: Database): (() => void) => {
+  /** Whether a COMMIT has failed since the last that did not: its frames may be whole in the write-ahead log. */
+  let hasLeftOver = false;
+  return () => {
+    try {
+      db.exec('COMMIT');
+      hasLeftOver = false;
+    } catch (error) {
+      if (isDiskFull(error) && !hasLeftOver) throw error; // its last frame is not whole
+      hasLeftOver = true;
+      throw new CommitFailed(error);
+    }
+  };
+};
+
+/**
+ * A transaction, and once more after its COMMIT has failed: that settles what may be left in the write-ahead log,
+ * because its events are found by their ids, or written over.
+ */
+const settled = <Result>(transaction: () => Result): Result => {
+  try {
+    return transaction();
+  } catch (failed) {
+    if (!(failed instanceof CommitFailed)) throw failed;
+    try {
+      return transaction();
+    } catch {
+      throw failed;
+    }
+  }
+};
+
 /** Writes the log over its connection; `hotTypes` are those that a walk finds sooner than an index. */
 export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
   const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const placeOf = placesOfIds(db);
   let committed = { position: head, rare: head };
+  const commit = commitOf(db);
   let now: Memory | undefined;
 
   const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
@@ -80,22 +116,22 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
     return { revision: stream.revision, position: to.position };
   };
 
-  const commit = (appends: readonly Append[]): (Placed | Conflict)[] => {
+  const transact = (appends: readonly Append[]): (Placed | Conflict)[] => {
     try {
       const to = (now ??= memory(db, committed));
       db.exec('BEGIN IMMEDIATE');
       const placed = appends.map((append) => place(to, append));
       failPoint('before-commit');
-      db.exec('COMMIT');
+      commit();
       committed = { position: to.position, rare: to.rare };
       failPoint('after-commit');
       return placed;
     } catch (error) {
       now = undefined;
-      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite itself has done it when the disk was full
+      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite itself has done it when a COMMIT failed
       throw error;
     }
   };
 
-  return { head: () => committed, commit };
+  return { head: () => committed, commit: (appends) => settled(() => transact(appends)) };
 };

@@ -11,15 +11,18 @@ const REASONS: Readonly<Record<number, string>> = {
   26: 'it is damaged: this is not a log',
 };
 
-/** The result codes of a failed fsync, of a file and of its folder. What was to be synced may still be found later. */
-const FAILED_SYNCS: readonly number[] = [1034, 1290];
+/**
+ * The COMMIT of a transaction failed, whatever the error. SQLite writes and syncs the write-ahead log before it moves
+ * the index that readers go by: the transaction may be whole in the file, and then the next start recovers it.
+ */
+export class CommitFailed extends Error {
+  constructor(cause: unknown) {
+    super(textOf(cause), { cause });
+  }
+}
 
 /** Codes that the binding puts on its errors. */
-type SqliteError = {
-  readonly sqliteCode?: number;
-  readonly sqliteExtendedCode?: number;
-  readonly systemErrno?: number;
-};
+type SqliteError = { readonly sqliteCode?: number; readonly systemErrno?: number };
 
 /** The errno of a file that is not there. */
 const ENOENT = 2;
@@ -38,15 +41,18 @@ export const reasonOf = (error: unknown): string => {
 /** Whether this is SQLite's «busy»: somebody else holds the lock. */
 export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
 
+/** Whether a write found no room. */
+export const isDiskFull = (error: unknown): boolean => codesOf(error).sqliteCode === 13;
+
 /** The fault of a failed read. */
 export const readFault = (path: string, error: unknown): Fault =>
   new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);
 
-/** The fault of a transaction that failed and is rolled back. */
+/** The fault of a transaction that failed: its step decides what is known, not the error. */
 export const writeFault = (path: string, error: unknown): Fault => {
-  const text = `log ${path} cannot be written: ${reasonOf(error)}`;
-  const isUnknown = FAILED_SYNCS.includes(codesOf(error).sqliteExtendedCode ?? -1);
-  return isUnknown ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);
+  const isUnknown = error instanceof CommitFailed;
+  const text = `log ${path} cannot be written: ${reasonOf(isUnknown ? error.cause : error)}`;
+  return isUnknown ? new OutcomeUnknown(text, error.cause) : new StoreUnavailable(text, error);
 };
 
 /** The fault of a file that could not be opened. */

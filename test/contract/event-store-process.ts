@@ -1,3 +1,4 @@
+import type { Appended } from '../../services/kernel/event-store.js';
 import { type NewEvent } from '../../services/kernel/event.js';
 import { Fault } from '../../services/kernel/fault.js';
 import { sha256 } from '../../services/kernel/hash.js';
@@ -19,6 +20,8 @@ export type Work = {
   readonly withPayloads?: boolean;
   /** Gives up the rights of the administrator first. */
   readonly userId?: number;
+  /** Says each append that failed, and keeps the log open until the process is killed. */
+  readonly saysFaults?: boolean;
   /** Keeps the directory until its standard input ends. */
   readonly keepsLock?: boolean;
 };
@@ -27,6 +30,7 @@ export type Work = {
 export type Said =
   | { readonly locked: number }
   | { readonly stream: string; readonly revision: number; readonly position: number }
+  | { readonly failed: string; readonly code: string; readonly at: number }
   | { readonly fault: string; readonly message: string }
   | { readonly commits: number };
 
@@ -43,6 +47,15 @@ export const workEvent = (stream: number, revision: number, dataBytes = 100): Ne
   metadata: '{}',
 });
 
+/** Says a fault and then waits for ever: the process is killed with the log open. */
+const orSay = (stream: number, at: number, appended: Promise<Appended>): Promise<Appended> =>
+  appended.catch((error: unknown) => {
+    if (!(error instanceof Fault)) throw error;
+    say({ failed: workStream(stream), code: error.code, at });
+    process.stdin.resume();
+    return new Promise(() => undefined);
+  });
+
 const write = async (work: Work): Promise<void> => {
   const store = await sqliteEventStore(work);
   const payloads = filePayloadStore(work);
@@ -51,7 +64,8 @@ const write = async (work: Work): Promise<void> => {
       const event = workEvent(stream, at, work.dataBytes);
       if (work.withPayloads === true) await payloads.put('definitions/a', Buffer.from(`${stream}/${at}`));
       const expected = at === 0 ? 'no-stream' : BigInt(at - 1);
-      const { revision, position } = await store.append(workStream(stream), expected, [event]);
+      const appended = store.append(workStream(stream), expected, [event]);
+      const { revision, position } = await (work.saysFaults === true ? orSay(stream, at, appended) : appended);
       say({ stream: workStream(stream), revision: Number(revision), position: Number(position) });
     }
   };

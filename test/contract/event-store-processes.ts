@@ -16,6 +16,8 @@ export type Running = {
   until(fits: ((said: Said) => boolean) | number): Promise<Said>;
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null }>;
   kill(): void;
+  /** Kills it with the command that it runs behind. */
+  killGroup(): void;
   letGo(): void;
 };
 
@@ -25,6 +27,7 @@ export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: r
   const child = spawn(command ?? '', [...args, PROGRAM, JSON.stringify(work)], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
+    detached: before.length > 0, // a process group of its own
   });
   const said: Said[] = [];
   const checks = new Set<() => void>();
@@ -51,6 +54,7 @@ export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: r
         void ended.then(() => reject(new Error(`ended, having said ${JSON.stringify(said.slice(-3))}`)));
       }),
     kill: () => void child.kill('SIGKILL'),
+    killGroup: () => child.pid !== undefined && void process.kill(-child.pid, 'SIGKILL'),
     letGo: () => void child.stdin.end(),
   };
 };

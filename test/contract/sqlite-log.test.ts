@@ -467,7 +467,7 @@ describe('a full disk', () => {
       'ulimit -f 4000; exec "$0" "$@"',
     ]);
     await limited.ended;
-    expect(faultOf(limited.said)).toMatchObject({ fault: 'store-unavailable' });
+    expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' }); // an error of the disk in a COMMIT
     const store = await openStore(directory);
     const recorded = new Map(
       (await eventsOf(store)).map((event) => [`${event.stream}/${event.revision}`, event.position]),

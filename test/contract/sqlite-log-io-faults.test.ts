@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import type { Said } from './event-store-process.js';
+import { newDirectory, noTracing, start } from './event-store-processes.js';
+
+/** Why system calls cannot be made to fail here; `undefined` when they can. */
+const noInjection = (): string | undefined =>
+  noTracing() ??
+  (spawnSync('strace', ['-o', '/dev/null', '-e', 'inject=fsync:error=EIO:when=9+', 'true']).status === 0
+    ? undefined
+    : 'this strace cannot make system calls fail');
+
+/** What is recorded, as stream/revision, once the log was opened again. */
+const recordedIn = async (directory: string): Promise<Set<string>> => {
+  const store = await sqliteEventStore({ directory });
+  const found = new Set<string>();
+  for await (const { events } of store.readLog({ after: 0n }))
+    for (const { stream, revision } of events) found.add(`${stream}/${revision}`);
+  await store.close();
+  return found;
+};
+
+/** A log whose file answers with errors from a call on, killed as soon as an append has failed or all are done. */
+const killedOnFault = async (
+  file: string,
+  inject: string,
+): Promise<{ said: readonly Said[]; recorded: Set<string> }> => {
+  const directory = join(newDirectory(), 'data');
+  mkdirSync(directory);
+  const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', join(directory, file), '-e', `inject=${inject}`];
+  // Each event takes 232 pages: the 18th has frames on the second page of the index of the write-ahead log.
+  const task = { directory, streams: 1, eventsEach: 20, dataBytes: 945_000, saysFaults: true };
+  const running = start(task, {}, strace);
+  await running.until((said) => 'failed' in said || 'commits' in said);
+  running.killGroup();
+  await running.ended;
+  return { said: running.said, recorded: await recordedIn(directory) };
+};
+
+/** Nothing acknowledged is missing, and nothing of which it was said that it is not recorded is there. */
+const expectTruth = (said: readonly Said[], recorded: Set<string>): void => {
+  for (const one of said) {
+    if ('revision' in one) expect(recorded).toContain(`${one.stream}/${one.revision}`);
+    if ('failed' in one && one.code === 'store-unavailable') expect(recorded).not.toContain(`${one.failed}/${one.at}`);
+  }
+};
+
+const faults = (said: readonly Said[]): string[] => said.flatMap((one) => ('failed' in one ? [one.code] : []));
+
+/** Each file that a commit touches, the call, and what is known of an append when it fails from then on. */
+const STEPS = [
+  ['a frame of the write-ahead log is written', 'log.db-wal', 'pwrite64:error=EIO:when=700+', 'outcome-unknown'],
+  ['the disk is full', 'log.db-wal', 'pwrite64:error=ENOSPC:when=700+', 'store-unavailable'],
+  ['the write-ahead log is synced', 'log.db-wal', 'fsync,fdatasync:error=EIO:when=6+', 'outcome-unknown'],
+  ['the index of the write-ahead log grows', 'log.db-shm', 'pwrite64:error=ENOSPC:when=9+', 'outcome-unknown'],
+] as const;
+
+const reason = noInjection();
+
+describe.skipIf(reason !== undefined)(`a commit that fails${reason === undefined ? '' : ` (${reason})`}`, () => {
+  it.each(STEPS)('while %s is answered as it is found after a kill', async (_, file, inject, expected) => {
+    const { said, recorded } = await killedOnFault(file, inject);
+    expectTruth(said, recorded);
+    expect(faults(said)).toEqual([expected]);
+  });
+
+  it.each(STEPS)('once while %s is acknowledged, or is not there', async (_, file, inject, expected) => {
+    const { said, recorded } = await killedOnFault(file, inject.replace('+', ''));
+    expectTruth(said, recorded);
+    expect(faults(said)).toEqual(expected === 'store-unavailable' ? [expected] : []);
+  });
+});
