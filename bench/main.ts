@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, Figure } from './bench.js';
 import { creates } from './create.js';
 import { eventstore } from './eventstore.js';
+import { fanOut } from './fan-out.js';
 import { type Disk, openDisk } from './disk.js';
 import { ingestEventstore, ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
@@ -13,6 +14,7 @@ import { rebuild } from './rebuild.js';
 const BENCHES: readonly Bench[] = [
   ingestUnary,
   creates,
+  fanOut,
   lists,
   rebuild,
   eventstore,

@@ -1,7 +1,10 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { NodeExecutionEventRequestSchema } from '../proto/gen/platformidl/admin/event_pb.js';
-import { ExecutionCreateRequestSchema } from '../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionCreateRequestSchema,
+  type ExecutionMetadataSchema,
+} from '../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { fixtureFolders } from '../test/support/fixtures.js';
@@ -23,33 +26,39 @@ export const registerHello = async (client: GrpcClient): Promise<void> => {
   }
 };
 
+/** A request that creates an execution; what its metadata says may be more. */
+export const createRequest = (
+  name: string,
+  metadata: MessageInitShape<typeof ExecutionMetadataSchema> = { principal: 'bench' },
+): Uint8Array =>
+  toBinary(
+    ExecutionCreateRequestSchema,
+    create(ExecutionCreateRequestSchema, {
+      project: PROJECT,
+      domain: DOMAIN,
+      name,
+      spec: {
+        launchPlan: {
+          resourceType: ResourceType.LAUNCH_PLAN,
+          project: PROJECT,
+          domain: DOMAIN,
+          name: 'hello.hello',
+          version: 'v1',
+        },
+        metadata,
+      },
+    }),
+  );
+
 /** Requests that create executions of that name and number. */
 export const createRequests = (prefix: string, count: number): Uint8Array[] =>
-  Array.from({ length: count }, (_, index) =>
-    toBinary(
-      ExecutionCreateRequestSchema,
-      create(ExecutionCreateRequestSchema, {
-        project: PROJECT,
-        domain: DOMAIN,
-        name: `${prefix}-${index}`,
-        spec: {
-          launchPlan: {
-            resourceType: ResourceType.LAUNCH_PLAN,
-            project: PROJECT,
-            domain: DOMAIN,
-            name: 'hello.hello',
-            version: 'v1',
-          },
-          metadata: { principal: 'bench' },
-        },
-      }),
-    ),
-  );
+  Array.from({ length: count }, (_, index) => createRequest(`${prefix}-${index}`));
 
 const uri = (execution: string, node: string, file: string): string =>
   `s3://a-bucket-of-the-usual-length/metadata/propeller/${PROJECT}-${DOMAIN}-${execution}/${node}/data/0/${file}`;
 
-const nodeEvent = (execution: string, node: string, phase: NodeExecution_Phase, atMs: number): Uint8Array =>
+/** A request that reports a phase of a node. */
+export const nodeEvent = (execution: string, node: string, phase: NodeExecution_Phase, atMs: number): Uint8Array =>
   toBinary(
     NodeExecutionEventRequestSchema,
     create(NodeExecutionEventRequestSchema, {

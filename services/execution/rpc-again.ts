@@ -67,12 +67,15 @@ export const relaunchExecution = async (
 const RECOVERABLE: readonly number[] = [WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT];
 
 const assertRecoverable = async ({ sessions, aggregate }: AgainServices, id: ExecutionId): Promise<void> => {
-  const { state } = await sessions.read(aggregate, executionStream(id));
-  if (!state.exists) throw executionAbsent(id);
-  if (!RECOVERABLE.includes(state.phase))
+  const { exists, phase } = await sessions.read(aggregate, executionStream(id), ({ state }) => ({
+    exists: state.exists,
+    phase: state.phase,
+  }));
+  if (!exists) throw executionAbsent(id);
+  if (!RECOVERABLE.includes(phase))
     throw new RpcError(
       'FAILED_PRECONDITION',
-      `cannot recover execution [${executionText(id)}]: it is ${phaseName('workflow', state.phase)}, ` +
+      `cannot recover execution [${executionText(id)}]: it is ${phaseName('workflow', phase)}, ` +
         'and only one that has ended FAILED, ABORTED or TIMED_OUT can be recovered',
     );
 };

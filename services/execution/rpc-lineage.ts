@@ -58,8 +58,8 @@ const assertNode = async (
   { nodeId, executionId }: NodeExecutionIdentifier,
 ): Promise<ExecutionId> => {
   const id = executionIdOf(executionId);
-  const { state } = await sessions.read(aggregate, executionStream(id));
-  if (!state.nodes.has(nodeId)) throw nodeAbsent(id, nodeId);
+  const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
+  if (!isThere) throw nodeAbsent(id, nodeId);
   return id;
 };
 

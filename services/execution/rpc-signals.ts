@@ -83,8 +83,9 @@ const valueAt = async (
 };
 
 const found = async (services: SignalServices, { id, signalId }: SignalId, wanted: LiteralType): Promise<Signal> => {
-  const { state } = await services.sessions.read(services.aggregate, executionStream(id));
-  const signal = state.signals?.get(signalId);
+  const signal = await services.sessions.read(services.aggregate, executionStream(id), ({ state }) =>
+    state.signals?.get(signalId),
+  );
   const value = signal?.setAt === undefined ? undefined : await valueAt(services, id, signal.setAt);
   return create(SignalSchema, {
     id: { signalId, executionId: id },

@@ -24,8 +24,8 @@ export const slotFor = async (
   id: ExecutionId,
 ): Promise<Slot | undefined> => {
   if (target.kind === 'task' || !target.limitsConcurrency) return undefined;
-  const { state } = await sessions.read(aggregate, executionStream(id));
-  if (state.exists) throw refusalError({ kind: 'execution-exists' }, { id });
+  const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.exists);
+  if (isThere) throw refusalError({ kind: 'execution-exists' }, { id });
   const { launchPlanId, spec } = target;
   const { max = 0, behavior } = spec.concurrencyPolicy ?? {};
   const limit = behavior === ConcurrencyLimitBehavior.SKIP ? max : undefined;

@@ -31,8 +31,10 @@ export const recordedBefore = async <State, Command, Event, Refusal>(
   { principal, idempotency }: Call,
 ): Promise<bigint | undefined> => {
   if (idempotency === undefined) return undefined;
-  const { keys, position } = await sessions.read(aggregate, stream);
-  const prior = keys === undefined ? 'none' : priorUse(keys, principal, '', idempotency);
+  const { prior, position } = await sessions.read(aggregate, stream, (folded) => ({
+    prior: folded.keys === undefined ? 'none' : priorUse(folded.keys, principal, '', idempotency),
+    position: folded.position,
+  }));
   if (prior === 'another') throw keyTaken();
   return prior === 'same' ? position : undefined;
 };

@@ -52,11 +52,15 @@ export interface Sessions {
     context: CommandContext,
   ): Promise<Outcome<Refusal>>;
 
-  /** The committed state of a stream, as it is at this moment for good; not to be changed by the caller. */
-  read<State, Command, Event, Refusal>(
+  /**
+   * Computes an answer from the committed state of a stream, in the stream's turn. The state is the one that commands
+   * are decided on and changes with the next command: `look` must not change it, and its answer must not hold it.
+   */
+  read<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
     stream: StreamName,
-  ): Promise<Folded<State>>;
+    look: (folded: Folded<State>) => Answer,
+  ): Promise<Answer>;
 }
 
 /** What this process has acknowledged, for those who read what they wrote. */

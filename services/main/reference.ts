@@ -31,13 +31,17 @@ export const openReference = ({ configuration, store, sessions }: ReferenceServi
       fold: folds.projects,
       domains: configuration.domains,
       acknowledged,
-      readProject: (stream) => sessions.read(projectAggregate, stream),
+      readProject: (stream) => sessions.read(projectAggregate, stream, (folded) => folded),
     }),
     attributes: recordedAttributes({
       fold: folds.attributes,
       following,
       acknowledged,
-      readStream: (stream) => sessions.read(attributesAggregate, stream),
+      readStream: (stream) =>
+        sessions.read(attributesAggregate, stream, ({ state: { rows, bytes }, ...folded }) => ({
+          ...folded,
+          state: { rows: new Map(rows), bytes },
+        })),
     }),
   };
 };

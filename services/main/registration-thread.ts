@@ -4,12 +4,9 @@ import { TaskCreateRequestSchema } from '../../proto/gen/platformidl/admin/task_
 import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import { decode } from '../gateway/decode.js';
 import { metadataOf } from '../kernel/event.js';
-import type { Folded } from '../kernel/sessions.js';
-import type { StreamName } from '../kernel/stream.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registrationOf as launchPlanFrom } from '../launch-plan/registration/request.js';
-import type { LaunchPlanState } from '../launch-plan/state.js';
-import { registeredDefinitions } from '../reference/definitions.js';
+import { type DefinitionsOptions, registeredDefinitions } from '../reference/definitions.js';
 import { registrationOf as taskFrom } from '../task/registration/task.js';
 import { registrationOf as workflowFrom } from '../workflow/registration/request.js';
 import type { LargeRegistration, RegistrationThreadData } from './large-registrations.js';
@@ -23,13 +20,13 @@ const { directory, location, source, taskTypes, workflowLimits } = workerData as
 const log = await openLog(source);
 const { decider, codec } = launchPlanAggregate;
 
-const readLaunchPlan = async (stream: StreamName): Promise<Pick<Folded<LaunchPlanState>, 'state'>> => {
+const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, look) => {
   let state = decider.initial();
   for await (const page of log.readStream(stream)) {
     for (const event of page)
       state = decider.evolve(state, codec.decode(event.type, event.data, metadataOf(event).schema));
   }
-  return { state };
+  return look({ state });
 };
 
 const payloads = await openPayloads({ directory, location });

@@ -37,7 +37,7 @@ import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { awaitingPosition } from '../reference/awaited-position.js';
-import { registeredDefinitions } from '../reference/definitions.js';
+import { type RegisteredDefinitions, registeredDefinitions } from '../reference/definitions.js';
 import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
 import type { Following } from '../reference/live-folds.js';
 import type { LargeTasks } from '../task/ports.js';
@@ -88,11 +88,17 @@ const registrationLimits =
   async (project: string, domain: string) =>
     limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? taskResources });
 
+const definitionsOf = ({ store, payloads, sessions }: RouteServices): RegisteredDefinitions =>
+  registeredDefinitions({
+    log: store,
+    payloads,
+    readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
+  });
+
 const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
   const { configuration, store, payloads, sessions, executions } = services;
   const platform = platformOf(configuration);
-  const readLaunchPlan = (stream: Parameters<Sessions['read']>[1]) => sessions.read(launchPlanAggregate, stream);
-  const definitions = registeredDefinitions({ log: store, payloads, readLaunchPlan });
+  const definitions = definitionsOf(services);
   const singleTask = async (task: CompiledTask) => {
     const context = { actor: '', commandId: randomUUID() };
     const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);

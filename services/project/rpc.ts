@@ -75,8 +75,12 @@ const register = async (services: ProjectServices, project: Project | undefined,
 
 const update = async (services: ProjectServices, project: Project, call: Call): Promise<void> => {
   if (project.id === '') throw missing('project_id');
-  const { state } = await services.sessions.read(projectAggregate, projectStream(project.id));
-  if (state.project === undefined) throw refusals['project-unknown'](project.id);
+  const isThere = await services.sessions.read(
+    projectAggregate,
+    projectStream(project.id),
+    ({ state }) => state.project !== undefined,
+  );
+  if (!isThere) throw refusals['project-unknown'](project.id);
   assertProject(project);
   await record(services, { type: 'UpdateProject', project: stored(project) }, call);
 };

@@ -65,7 +65,10 @@ export interface RegisteredDefinitions {
 export type DefinitionsOptions = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  readonly readLaunchPlan: (stream: StreamName) => Promise<Pick<Folded<LaunchPlanState>, 'state'>>;
+  readonly readLaunchPlan: <Answer>(
+    stream: StreamName,
+    look: (folded: Pick<Folded<LaunchPlanState>, 'state'>) => Answer,
+  ) => Promise<Answer>;
   /** What is remembered at most, roughly. */
   readonly maxBytes?: number;
 };
@@ -81,6 +84,12 @@ const NOTHING: Content = { content: { case: undefined } };
 const workflowDefinition = ({ interface: typed, qualityOfService }: WorkflowRegistered): WorkflowDefinition => ({
   interface: typed,
   qualityOfService,
+});
+
+/** A version, or the active one, if it is there. */
+const versionIn = ({ versions, activeVersion, limitsConcurrency }: LaunchPlanState, version: string | undefined) => ({
+  known: versions.get(version ?? activeVersion ?? ''),
+  limitsConcurrency,
 });
 
 /** Opens the definitions. Versions never change, so they are read once; which one is active comes from its stream. */
@@ -118,12 +127,10 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
 
   const planOf = async (name: LaunchPlanName, version: string | undefined): Promise<PlanDefinition | undefined> => {
     const stream = launchPlanStream(name);
-    const { state } = await readLaunchPlan(stream);
-    const wanted = version ?? state.activeVersion;
-    const known = wanted === undefined ? undefined : state.versions.get(wanted);
+    const { known, limitsConcurrency } = await readLaunchPlan(stream, ({ state }) => versionIn(state, version));
     if (known === undefined) return undefined;
     const plan = await remember(`${stream}@${known.revision}`, () => planAt({ stream, revision: known.revision }));
-    return plan && { ...plan, limitsConcurrency: state.limitsConcurrency };
+    return plan && { ...plan, limitsConcurrency };
   };
 
   return {

@@ -12,15 +12,11 @@ const MAX_ATTEMPTS = 100;
 /** Events that may wait for the end of a turn; a stream with more is read again where it matters. */
 const MAX_NEWS = 1_000;
 
-/** A state that nobody else holds, and that was not made up. */
-const isOwn = <S, C, E, R>({ isLent, isPresumed }: Live<S, C, E, R>): boolean => !isLent && !isPresumed;
-
 /** Comes to the head of the stream as it is now, from what is folded. */
 export const catchUp = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   const { tickets, folded, stream } = live;
   if (folded === undefined || live.isPresumed) return startOver(live);
   for await (const page of live.services.store.readStream(stream, { from: folded.revision + 1n })) {
-    if (page.length > 0 && !isOwn(live)) return startOver(live);
     for (const event of page) foldEvent(live, folded, event);
   }
   live.isCurrentFor = tickets;
@@ -29,7 +25,6 @@ export const catchUp = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void>
 const startOver = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.folded = undefined;
   const folded = await fold(live);
-  live.isLent = false;
   live.isPresumed = false;
   live.folded = folded;
 };
@@ -41,8 +36,8 @@ export const takeNews = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   for (const event of live.news.splice(0)) {
     const { folded } = live;
     if (folded === undefined || event.revision !== folded.revision + 1n) continue;
-    if (isOwn(live)) foldNews(live, folded, event);
-    else live.folded = undefined;
+    if (live.isPresumed) live.folded = undefined;
+    else foldNews(live, folded, event);
   }
 };
 

@@ -33,7 +33,8 @@ export type CommandTurn<Command, Refusal> = {
 export type ReadTurn<State> = {
   readonly kind: 'read';
   readonly ticket: number;
-  readonly resolve: (folded: Folded<State>) => void;
+  /** Computes the answer while no command changes the state. */
+  readonly look: (folded: Folded<State>) => void;
   readonly reject: (error: unknown) => void;
 };
 
@@ -70,8 +71,6 @@ export type Live<State, Command, Event, Refusal> = {
   readonly onDurable: (appended: Appended) => void;
   /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
   folded: FoldedHere<State> | undefined;
-  /** A reader has the state in hand: it is not changed any more, and folded anew before the next command. */
-  isLent: boolean;
   /** The stream was taken for one that does not exist, without a look at it. */
   isPresumed: boolean;
   /** Of the last durable event; 0n before the first. */

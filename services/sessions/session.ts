@@ -17,7 +17,7 @@ const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys 
 /** One live stream: its state with all that is queued, and the commands that wait. */
 export interface Session<State, Command, Refusal> {
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;
-  read(): Promise<Folded<State>>;
+  read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
   /** Tells it of an event of its stream, in order, whoever has recorded it. */
   observe(event: RecordedEvent): void;
   /** Roughly, in bytes. */
@@ -37,7 +37,6 @@ export const openSession = <State, Command, Event, Refusal>(
 ): Session<State, Command, Refusal> => {
   const live: Live<State, Command, Event, Refusal> = {
     folded: undefined,
-    isLent: false,
     isPresumed: false,
     position: 0n,
     recordedAtMs: 0,
@@ -64,7 +63,10 @@ export const openSession = <State, Command, Event, Refusal>(
       new Promise((resolve, reject) =>
         enqueue({ kind: 'command', command, context, ticket: ticket(), attempts: 0, resolve, reject }),
       ),
-    read: () => new Promise((resolve, reject) => enqueue({ kind: 'read', ticket: ticket(), resolve, reject })),
+    read: (look) =>
+      new Promise((resolve, reject) =>
+        enqueue({ kind: 'read', ticket: ticket(), look: (folded) => resolve(look(folded)), reject }),
+      ),
     observe: (event) => observe(live, event),
     size: () => 200 + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
     isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,
@@ -81,13 +83,8 @@ const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state:
 const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
   const presumed = beginning(live);
   live.isPresumed = presumed !== undefined;
-  live.isLent = false;
   return presumed ?? fold(live);
 };
-
-/** The state is in a reader's hand, or was presumed for a command that has come to nothing. */
-const isSpent = <S, C, E, R>({ isPresumed, isLent, queue: [next] }: Live<S, C, E, R>): boolean =>
-  isPresumed || (isLent && next?.kind === 'command');
 
 /** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
 const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
@@ -95,7 +92,8 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
       takeNews(live);
-      if (isSpent(live)) live.folded = undefined;
+      // What was presumed for a command that has come to nothing is not known.
+      if (live.isPresumed) live.folded = undefined;
       const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
       const waiting = turn === undefined ? undefined : takeTurn(live, turn, folded);
@@ -108,20 +106,19 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   }
 };
 
-/** Lends what is durable. Commands that come later wait meanwhile, so that nothing of theirs is in it. */
-const lend = <S, C, E, R>(
+/** Shows what is durable. Commands that come later wait meanwhile, so that nothing of theirs is in it. */
+const show = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: ReadTurn<S>,
   folded: FoldedHere<S>,
 ): Promise<void> | undefined => {
   if (live.inFlight.length > 0) return settled(live).then(() => void live.queue.unshift(turn));
-  if (live.services.isShared === true && live.isCurrentFor < turn.ticket) return lendAtHead(live, turn);
-  live.isLent = true;
-  turn.resolve({ ...folded, position: live.position });
+  if (live.services.isShared === true && live.isCurrentFor < turn.ticket) return showAtHead(live, turn);
+  turn.look({ ...folded, position: live.position });
   return undefined;
 };
 
-const lendAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: ReadTurn<S>): Promise<void> => {
+const showAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: ReadTurn<S>): Promise<void> => {
   try {
     await catchUp(live);
     live.queue.unshift(turn);
@@ -135,9 +132,8 @@ const takeTurn = <S, C, E, R>(
   turn: Turn<S, C, R>,
   folded: FoldedHere<S>,
 ): Promise<void> | undefined => {
-  if (turn.kind === 'read') return lend(live, turn, folded);
   try {
-    return decide(live, turn, folded.state)?.catch(turn.reject);
+    return turn.kind === 'read' ? show(live, turn, folded) : decide(live, turn, folded.state)?.catch(turn.reject);
   } catch (error) {
     turn.reject(error);
     return undefined;

@@ -73,6 +73,6 @@ export const openSessions = (
       const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
       return refused ? Promise.reject(refused) : admits.count(sessionOf(aggregate, stream).handle(command, context));
     },
-    read: (aggregate, stream) => sessionOf(aggregate, stream).read(),
+    read: (aggregate, stream, look) => sessionOf(aggregate, stream).read(look),
   };
 };

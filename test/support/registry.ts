@@ -64,7 +64,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const definitions = registeredDefinitions({
     log: store,
     payloads,
-    readLaunchPlan: (stream) => sessions.read(launchPlanAggregate, stream),
+    readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
   });
   const limitsOf: TaskServices['limitsOf'] = () => Promise.resolve(options.taskLimits ?? {});
   const taskTypes = options.taskTypes ?? {};

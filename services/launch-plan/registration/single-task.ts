@@ -17,8 +17,10 @@ export const registerSingleTaskPlan = async (
   context: CommandContext,
 ): Promise<void> => {
   const id = versionOf('LAUNCH_PLAN', { ...workflow, resourceType: 3 });
-  const { state } = await sessions.read(launchPlanAggregate, launchPlanStream(id));
-  if (state.versions.has(id.version)) return;
+  const isThere = await sessions.read(launchPlanAggregate, launchPlanStream(id), ({ state }) =>
+    state.versions.has(id.version),
+  );
+  if (isThere) return;
   const spec = create(LaunchPlanSpecSchema, {
     workflowId: create(IdentifierSchema, workflow),
     entityMetadata: {},

@@ -76,9 +76,9 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
   };
 
   const clearAll = async (stream: StreamName): Promise<boolean> => {
-    const { state } = await sessions.read(slotsAggregate, stream);
+    const holders = await sessions.read(slotsAggregate, stream, ({ state }) => [...state.holders.values()]);
     let isFreed = false;
-    for (const held of [...state.holders.values()]) {
+    for (const held of holders) {
       if (await settle(stream, held)) isFreed = true;
     }
     return isFreed;
@@ -92,14 +92,14 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
   };
 
   /** Somebody else may have given a slot back between the refusal and the look. */
-  const hasRoom = async (stream: StreamName, max: number | undefined): Promise<boolean> =>
-    (await sessions.read(slotsAggregate, stream)).state.holders.size < (max ?? Infinity);
+  const hasRoom = (stream: StreamName, max: number | undefined): Promise<boolean> =>
+    sessions.read(slotsAggregate, stream, ({ state }) => state.holders.size < (max ?? Infinity));
 
   const heldBy = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<Slot> => {
-    const { state } = await sessions.read(slotsAggregate, stream);
-    const holder = [...state.holders.values()].find(
-      ({ execution: { project, domain, name } }) =>
-        project === execution.project && domain === execution.domain && name === execution.name,
+    const isTheOne = ({ execution: { project, domain, name } }: Held): boolean =>
+      project === execution.project && domain === execution.domain && name === execution.name;
+    const holder = await sessions.read(slotsAggregate, stream, ({ state }) =>
+      [...state.holders.values()].find(isTheOne),
     );
     const isOwn = holder?.attempt === attempt;
     return {

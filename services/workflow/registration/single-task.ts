@@ -24,8 +24,8 @@ export const registerSingleTaskWorkflow = async (
   if (task.template === undefined) throw new Error('a compiled task has a template');
   const { template } = singleTaskWorkflow(task.template);
   const id = versionOf('WORKFLOW', template.id);
-  const { state } = await sessions.read(workflowAggregate, workflowStream(id));
-  if (state.digest !== undefined) return id;
+  const isThere = await sessions.read(workflowAggregate, workflowStream(id), ({ state }) => state.digest !== undefined);
+  if (isThere) return id;
   const barred = await projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   const requirements = { task: () => Promise.resolve(task), launchPlan: () => Promise.resolve(undefined) };

@@ -7,13 +7,13 @@ import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.j
 import type { EventStore } from '../../../services/kernel/event-store.js';
 import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/payload-store.js';
-import type { CommandContext, Sessions } from '../../../services/kernel/sessions.js';
+import type { CommandContext, Folded, Sessions } from '../../../services/kernel/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { eventIds } from '../../../services/sessions/event-id.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
-import { decidePurse, purse } from '../../support/purse.js';
+import { decidePurse, type Purse, purse } from '../../support/purse.js';
 
 const context = (): CommandContext => ({ actor: 'tester', commandId: randomUUID() });
 
@@ -43,6 +43,8 @@ describe('a live stream', () => {
     for await (const page of store.readStream(stream)) events.push(...page);
     return events;
   };
+  const asIs = ({ state, ...folded }: Folded<Purse>): Folded<Purse> => ({ ...folded, state: { ...state } });
+  const committed = (of: Sessions): Promise<Folded<Purse>> => of.read(purse, stream, asIs);
   const add = (): Promise<unknown> => sessions.handle(purse, stream, { kind: 'add' }, context());
 
   /** The store, but that the nth append from now on is answered by something else. */
@@ -122,29 +124,49 @@ describe('a live stream', () => {
     await Promise.all(Array.from({ length: 10 }, add));
     const cold = openSessions({ store, payloads, now: () => 2_000 });
     await expect(cold.handle(purse, stream, { kind: 'add' }, context())).resolves.toMatchObject({ kind: 'refused' });
-    await expect(cold.read(purse, stream)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
+    await expect(committed(cold)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
   });
 
   it('reads a stream that does not exist as the beginning', async () => {
-    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 0 }, revision: -1n, position: 0n });
+    await expect(committed(sessions)).resolves.toEqual({ state: { coins: 0 }, revision: -1n, position: 0n });
   });
 
   it('reads only what is durable', async () => {
     const adding = Promise.all([add(), add()]);
-    await expect(sessions.read(purse, stream)).resolves.toMatchObject({ revision: 1n });
+    await expect(committed(sessions)).resolves.toMatchObject({ revision: 1n });
     await adding;
   });
 
   it('reads nothing of what comes later, neither then nor afterwards', async () => {
     const first = add();
-    const reading = sessions.read(purse, stream);
+    const reading = committed(sessions);
     const later = Promise.all([add(), add()]);
     const read = await reading;
     expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
     await Promise.all([first, later]);
     await add();
     expect(read).toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
-    await expect(sessions.read(purse, stream)).resolves.toEqual({ state: { coins: 4 }, revision: 3n, position: 4n });
+    await expect(committed(sessions)).resolves.toEqual({ state: { coins: 4 }, revision: 3n, position: 4n });
+  });
+
+  it('folds each event once, however often its state is looked at between commands', async () => {
+    let folded = 0;
+    const evolve: typeof purse.decider.evolve = (...given) => ((folded += 1), purse.decider.evolve(...given));
+    const counting = { ...purse, decider: { ...purse.decider, evolve } };
+    for (let coins = 1; coins <= 8; coins += 1) {
+      await sessions.handle(counting, stream, { kind: 'add' }, context());
+      await expect(sessions.read(counting, stream, ({ state }) => state.coins)).resolves.toBe(coins);
+    }
+    expect(folded).toBe(8);
+  });
+
+  it('gives a look that fails back to its caller, and goes on', async () => {
+    const looking = sessions.read(purse, stream, () => {
+      throw new Error('cannot be seen');
+    });
+    const adding = add();
+    await expect(looking).rejects.toThrow('cannot be seen');
+    await expect(adding).resolves.toMatchObject({ kind: 'accepted' });
   });
 
   it('reads nothing of an append that fails', async () => {
@@ -152,7 +174,7 @@ describe('a live stream', () => {
     const broken = failing(1, () => Promise.reject(new StoreUnavailable('the disk is full')));
     sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
     const adding = add();
-    const reading = sessions.read(purse, stream);
+    const reading = committed(sessions);
     await expect(adding).rejects.toBeInstanceOf(StoreUnavailable);
     await expect(reading).resolves.toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
   });
@@ -163,7 +185,7 @@ describe('a live stream', () => {
     sessions = openSessions({ store, payloads, now: () => 1_000 });
     const gone = { ...context(), isCancelled: () => true };
     const dropped = sessions.handle(beginning, stream, { kind: 'add' }, gone);
-    const reading = sessions.read(beginning, stream);
+    const reading = sessions.read(beginning, stream, asIs);
     await expect(dropped).rejects.toMatchObject({ code: 'CANCELLED' });
     await expect(reading).resolves.toMatchObject({ revision: 0n });
   });
