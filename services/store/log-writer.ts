@@ -26,11 +26,12 @@ export type LogWriter = {
 
 type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number; rare: number };
 
-/** What follows a transaction in memory, and is made anew after one that failed. */
-const memory = (db: Database, committed: ReturnType<LogWriter['head']>): Memory => {
+/** What follows a transaction in memory, and is read anew after one that failed. */
+const memory = (db: Database): Memory => {
   const kinds = kindsOf(db);
   kinds.refresh();
-  return { kinds, heads: streamHeads(db), ...committed };
+  const { head } = db.prepare('SELECT coalesce(max(position), 0) AS head FROM events').get() as { head: number };
+  return { kinds, heads: streamHeads(db), position: head, rare: head };
 };
 
 const expectationOf = ({ expected }: Append): string =>
@@ -118,7 +119,7 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
 
   const transact = (appends: readonly Append[]): (Placed | Conflict)[] => {
     try {
-      const to = (now ??= memory(db, committed));
+      const to = (now ??= memory(db));
       db.exec('BEGIN IMMEDIATE');
       const placed = appends.map((append) => place(to, append));
       failPoint('before-commit');

@@ -17,7 +17,7 @@ import { appendQueue } from '../../services/store/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
 import { renewLogId } from '../../services/store/log-identity.js';
 import { assertLogIsThere } from '../../services/store/log-presence.js';
-import { openForWriting } from '../../services/store/log-schema.js';
+import { logPath, openForReading, openForWriting } from '../../services/store/log-schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/sqlite-event-store.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { workEvent, workStream, type Said, type Work } from './event-store-process.js';
@@ -567,4 +567,27 @@ it('an append under way when the store is closed is answered', async () => {
   await store.close();
   await expect(appended).resolves.toEqual({ revision: 0n, position: 1n });
   expect(statSync(join(directory, 'log.db-wal')).size).toBe(0);
+});
+
+it('a close with a commit in flight and another append waiting acknowledges both once they are durable', async () => {
+  const directory = newDirectory();
+  const store = await sqliteEventStore({ directory });
+  const [other, looker] = [openForWriting(logPath(directory), 'FULL').db, openForReading(logPath(directory)).db];
+  const isDurable = looker.prepare('SELECT 1 FROM events JOIN streams ON streams.id = stream WHERE name = ?');
+  other.exec('BEGIN IMMEDIATE'); // the writer waits for it in its transaction
+  const acknowledged: unknown[] = [];
+  const append = async (stream: number): Promise<void> => {
+    const { position } = await store.append(workStream(stream), 'no-stream', [workEvent(stream, 0, 900_000)]);
+    acknowledged.push([position, isDurable.get(workStream(stream)) !== undefined]);
+  };
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  const first = [1, 2, 3, 4, 5].map(append); // as large as a commit gets: the next one is not joined to it
+  for (let i = 0; i < 2; i += 1) await turn(); // it is sent
+  const [second, closed] = [append(6), store.close()];
+  for (let i = 0; i < 100; i += 1) await turn();
+  expect(acknowledged).toEqual([]);
+  other.exec('ROLLBACK');
+  await Promise.all([...first, second, closed]);
+  expect(acknowledged).toEqual([1n, 2n, 3n, 4n, 5n, 6n].map((position) => [position, true]));
+  [other, looker].forEach((db) => db.close());
 });
