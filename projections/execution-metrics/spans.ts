@@ -170,8 +170,10 @@ const nodeSpans = async (run: Run, level: Level, depth: number): Promise<Spans> 
   for (const node of level.nodes) {
     const id = specIdOf(node);
     if (id === START_NODE || id === END_NODE) continue;
-    spans.push(...operation('NODE_TRANSITION', upstreamEnd(level, id), node.closure?.createdAt));
-    spans.push(await nodeSpan(run, node, level, depth));
+    const span = await nodeSpan(run, node, level, depth);
+    // What led to a node is told inside its span, at any depth.
+    span.spans.unshift(...operation('NODE_TRANSITION', upstreamEnd(level, id), node.closure?.createdAt));
+    spans.push(span);
   }
   return spans;
 };
