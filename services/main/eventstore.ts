@@ -12,7 +12,7 @@ import { tlsOf } from './tls-files.js';
 import { CannotGoOn } from './told.js';
 
 /** Where clients of the EventStoreDB protocol look for it. */
-const USUAL_PORT = 2113;
+export const USUAL_EVENTSTORE_PORT = 2113;
 
 /** The EventStoreDB protocol, served on a thread of its own. */
 export type ServedEventstore = {
@@ -47,8 +47,8 @@ export const eventstorePort = async ({
 }: Configuration): Promise<number | undefined> => {
   if (mode === 'off') return undefined;
   try {
-    await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_PORT);
-    return asked ?? USUAL_PORT;
+    await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
+    return asked ?? USUAL_EVENTSTORE_PORT;
   } catch (error) {
     if (asked !== undefined) throw error;
     return undefined;
@@ -64,7 +64,8 @@ export const startEventstore = async (
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off') return unserved;
   if (port === undefined) {
-    logger.info(`port ${USUAL_PORT} is taken: the EventStoreDB protocol is not served; eventstore_port says another`);
+    const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
+    logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);
     return unserved;
   }
   const { port1, port2 } = new MessageChannel();

@@ -25,6 +25,7 @@ import type { LogCopyFlags } from './log-copy.js';
 import type { GarbageFlags } from './payloads-gc.js';
 import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
+import type { ServeFlags } from './serve.js';
 import { dataHelp, settingsHelp } from './settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from './sources.js';
 import { toldOf } from './told.js';
@@ -137,7 +138,7 @@ withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLev
   });
 
 withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
-  .description('serve the interface over gRPC and REST; says in one line on standard output when it is ready')
+  .description('serve the interface over gRPC and REST; says on standard output when it is ready, and where it is')
   .option('--insecure', 'serve without authentication, on this machine')
   .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
   .option('--tls-key <file>', 'its private key, in PEM')
@@ -145,15 +146,16 @@ withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'i
     '--role <role...>',
     `what this process does, repeatable or with commas: of ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
   )
+  .option('--json', 'say so in one line of JSON, as where standard output is not a terminal', false)
   .addHelpText('after', settingsHelp([]))
-  .action(async (options: Options) => {
+  .action(async (options: ServeFlags) => {
     const configuration = configurationOf(options);
     if (configuration.role.includes('log')) {
       const { serveLog } = await import('./log-server.js');
-      await serveLog(configuration);
+      await serveLog(configuration, options);
     } else {
       const { serve } = await import('./serve.js');
-      await serve(configuration);
+      await serve(configuration, options);
     }
   });
 

@@ -6,12 +6,14 @@ import { openAccess } from '../streams/eventstore/access.js';
 import { asStored } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
 import { openRuleBook } from '../streams/eventstore/stream-rules.js';
+import { announce } from './announcement.js';
 import type { Configuration } from './configuration.js';
 import { watchLog } from './checks.js';
 import { eventstorePort } from './eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
 import { assertPortIsFree } from './ports.js';
+import type { ServeFlags } from './serve.js';
 import { onStopSignals } from './stop-signals.js';
 import { tlsOf } from './tls-files.js';
 import { CannotGoOn, firstFailure, forSetting } from './told.js';
@@ -30,7 +32,7 @@ const openStore = async (directory: string) => {
  *
  * @throws {CannotGoOn} when it may not listen there, or the log fails for good.
  */
-export const serveLog = async (configuration: Configuration): Promise<void> => {
+export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
   const tls = tlsOf(configuration);
@@ -55,10 +57,8 @@ export const serveLog = async (configuration: Configuration): Promise<void> => {
   const probes = await startProbes(configuration, { logId: store.logId, logger, checks: () => [watch.check()] });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
-  const { http } = probes;
-  process.stdout.write(
-    `${JSON.stringify({ ready: true, roles: ['log'], http, eventstore, data: lock.directory, logId: store.logId })}\n`,
-  );
+  const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };
+  announce(flags, configuration, served);
   await Promise.race([stopped, firstFailure([store.ended])]);
   await Promise.all([probes.close(), server.close({ drainMs: DRAIN_MS })]);
   watch.close();

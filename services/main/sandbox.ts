@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { runEngine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
+import { addresses } from './announcement.js';
 import { settings, type Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
@@ -30,18 +31,8 @@ const LAUNCH = {
   },
 };
 
-const greet = ({ grpc, http, eventstore, data }: Running): void =>
-  say(`flightlog sandbox: no authentication, for trying things out
-
-  gRPC  ${grpc}
-  REST  ${http}/api/v1${
-    eventstore === undefined
-      ? ''
-      : `
-  log   esdb://${eventstore}?tls=false`
-  }
-  data  ${data}
-`);
+const greet = (configuration: Configuration, server: Running): void =>
+  say(`flightlog sandbox: no authentication, for trying things out\n\n${addresses(configuration, server)}\n`);
 
 const suggest = ({ http, data }: Running, execution: string): void => {
   const executions = `${http}/api/v1/executions`;
@@ -101,12 +92,13 @@ const startEngine = (
  *
  * @throws {CannotGoOn} when it may not listen there, or the log or the views fail for good.
  */
-export const runSandbox = async (configuration: Configuration, { engineRate }: SandboxFlags): Promise<void> => {
+export const runSandbox = async (given: Configuration, { engineRate }: SandboxFlags): Promise<void> => {
+  const configuration: Configuration = { ...given, role: ['all'] };
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
-  const server = await startServer({ ...configuration, role: ['all'] }, logger);
+  const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
-  greet(server);
+  greet(configuration, server);
   await Promise.race([fill(server), server.failed]);
   const engine = startEngine(server.grpc, engineRate, logger);
   suggest(server, SAMPLE_EXECUTION);

@@ -1,3 +1,4 @@
+import { announce } from './announcement.js';
 import type { Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
@@ -8,19 +9,15 @@ import { startWorker, type Working } from './worker.js';
 
 type Started = Working & Partial<Running>;
 
-/** Says on standard output, in one line, that the process is ready and where. */
-const announce = (roles: readonly string[], running: Started): void => {
-  const { grpc, http, eventstore, data, logId, executions } = running;
-  // What a process does not serve is not in the line.
-  process.stdout.write(`${JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, executions })}\n`);
-};
+/** The flags of `serve` that are no settings. */
+export type ServeFlags = { readonly json: boolean };
 
 /**
  * Serves until it is told to stop, then finishes what is on its way.
  *
  * @throws {CannotGoOn} when the log or the views fail for good. Nothing is closed then: the log has what was answered.
  */
-export const serve = async (configuration: Configuration): Promise<void> => {
+export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
   const { role, log_level: level } = configuration;
   const logger = openLogger(level);
@@ -29,7 +26,7 @@ export const serve = async (configuration: Configuration): Promise<void> => {
     ? startServer(configuration, logger)
     : startWorker(configuration, logger);
   const running = await unlessStopped(starting, stopped);
-  announce(role, running);
+  announce(flags, configuration, running);
   await Promise.race([stopped, running.failed]);
   logger.info('stopping');
   await running.close();

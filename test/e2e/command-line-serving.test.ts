@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -152,6 +153,32 @@ describe('a server that is told to stop', () => {
     expect((await server.ended).code).toBe(0);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /u);
     expect(streams(await cat()).at(-1)).toBe('project-late');
+  });
+});
+
+/** Makes a terminal for a command; of util-linux. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+describe('a server that is started on a terminal', () => {
+  const startThere = (...flags: readonly string[]): Running => {
+    const serving = ['serve', '--insecure', '--data', join(folder, `terminal${flags.length}`), ...ANY_PORTS, ...flags];
+    const command = [process.execPath, join(CHECKOUT, 'flightlog.js'), ...serving].join(' ');
+    return start('script', ['-qec', command, '/dev/null']);
+  };
+
+  it.skipIf(!hasScript)('says for people where it is and how to stop it', async () => {
+    const server = startThere();
+    await server.said('Ctrl-C stops.');
+    expect(server.stdout()).toMatch(/^ {2}docs {2}http:\/\/127\.0\.0\.1:\d+\/openapi\r$/mu);
+    expect(server.stdout()).not.toContain('"ready"');
+    await stop(server);
+  });
+
+  it.skipIf(!hasScript)('says the same in one line of JSON with --json', async () => {
+    const server = startThere('--json');
+    await server.said(/^\{"ready":true,.*\}\r$/mu);
+    expect(server.stdout()).not.toContain('Ctrl-C');
+    await stop(server);
   });
 });
 

@@ -67,6 +67,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'tls-cert',
     'tls-key',
     'role',
+    'json',
   ],
   engine: [
     ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic', 'until-idle'],

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,6 +63,16 @@ describe('the sandbox', () => {
     expect(await countOf(again, 'tasks')).toBe(tasks);
     again.child.kill('SIGINT');
     expect((await again.ended).code).toBe(0);
+  });
+
+  it('says that the usual port of the log is in use, where it is', async () => {
+    const usual = createServer().listen(2113, '127.0.0.1');
+    await Promise.race([once(usual, 'listening'), once(usual, 'error')]); // it is taken either way
+    const sandbox = await startSandbox();
+    expect(sandbox.stdout()).toMatch(/^ {2}log {3}not served: port 2113 is in use; --eventstore-port names another$/mu);
+    sandbox.child.kill('SIGINT');
+    expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });
+    usual.close();
   });
 
   it('waits for who is still sending when it is stopped, and ends at once when it is told again', async () => {

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+
+import { addresses, announcement } from '../../../services/main/announcement.js';
+import { configure } from '../../../services/main/configuration.js';
+
+const given = (settings: Readonly<Record<string, unknown>>) =>
+  configure(Object.entries(settings).map(([path, value]) => ({ path: [path], value, origin: 'test' })));
+
+const SERVED = {
+  grpc: '127.0.0.1:8081',
+  http: 'http://127.0.0.1:8080',
+  eventstore: '127.0.0.1:2113',
+  data: '/data',
+  logId: 'id',
+};
+
+const linesOf = (text: string): readonly string[] => text.split('\n').map((line) => line.trim());
+
+describe('what a process says when it is ready', () => {
+  it('is for people: where each part is, where the interface is described, and how to stop it', () => {
+    expect(linesOf(announcement('text', given({ insecure: true }), SERVED))).toEqual([
+      expect.stringMatching(/^flightlog \S+ is ready \(all\), without authentication$/u),
+      '',
+      'gRPC  127.0.0.1:8081',
+      'REST  http://127.0.0.1:8080/api/v1',
+      'docs  http://127.0.0.1:8080/openapi',
+      'log   esdb://127.0.0.1:2113?tls=false',
+      'data  /data',
+      '',
+      'Ctrl-C stops.',
+    ]);
+  });
+
+  it('is for programs one line of JSON', () => {
+    expect(JSON.parse(announcement('json', given({}), { ...SERVED, executions: 3 }))).toEqual({
+      ready: true,
+      roles: ['all'],
+      ...SERVED,
+      executions: 3,
+    });
+  });
+
+  it('names the port that was taken, where the log is not served for that', () => {
+    const { eventstore: _, ...without } = SERVED;
+    const taken = 'log   not served: port 2113 is in use; --eventstore-port names another';
+    expect(linesOf(addresses(given({}), without))).toContain(taken);
+    expect(addresses(given({ eventstore_mode: 'off' }), without)).not.toContain('log ');
+  });
+
+  it('has what a process serves that is not called, and says how TLS is spoken', () => {
+    const worker = given({ role: ['projector'], event_store: 'esdb://log:2113' });
+    expect(linesOf(addresses(worker, { http: 'http://[::1]:80', data: '/data', logId: 'id' }))).toEqual([
+      'http  http://[::1]:80/readyz',
+      'data  /data',
+    ]);
+    const secret = given({ tls: { cert_file: 'a.pem', key_file: 'a.key' } });
+    expect(addresses(secret, SERVED)).toContain('esdb://127.0.0.1:2113?tls=true');
+  });
+});
