@@ -7,8 +7,10 @@ export type Held = {
   readonly key: string;
   /** `undefined` when there is none yet. */
   document: unknown;
-  /** The last event that it has seen; -1n for none. */
+  /** The highest event that it has seen; -1n for none. */
   position: bigint;
+  /** The event that was folded last; below the highest when it came late. */
+  last: bigint;
   /** What is stored of it. */
   before: Before;
   /** The size of its stored form. */
@@ -65,11 +67,12 @@ export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache
       for (const found of await store.getMany(model.collection, missing)) {
         const { key, position } = found;
         const before = { position, fields: found.fields };
-        add({ model, key, document: model.load(found), position, before, bytes: sizeOf(found) });
+        add({ model, key, document: model.load(found), position, last: position, before, bytes: sizeOf(found) });
       }
     },
     hold: (model, key) =>
-      entriesOf(model).get(key) ?? add({ model, key, document: undefined, position: -1n, before: 'nothing', bytes: 0 }),
+      entriesOf(model).get(key) ??
+      add({ model, key, document: undefined, position: -1n, last: -1n, before: 'nothing', bytes: 0 }),
     stored: (held, form) => {
       const size = sizeOf(form);
       held.before = { position: held.position, fields: form.fields };

@@ -25,6 +25,8 @@ export type Entry = {
   /** What it takes in memory, in bytes, roughly. */
   readonly bytes: number;
   readonly poison?: unknown;
+  /** It is of a stream that was parked: documents that other streams feed too may have seen later events of those. */
+  readonly isLate?: true;
 };
 
 /** Whether an error lies in the event and not in the machinery: the event would fail again. */
@@ -67,6 +69,15 @@ const entryOf = (
   }
   return { event, seen, touched, width, bytes };
 };
+
+/** Reads events of a stream that was parked. */
+export const lateReader =
+  (read: EventReader): EventReader =>
+  (event) => {
+    const reading = read(event);
+    const late = (entry: Entry): Entry => ({ ...entry, isLate: true });
+    return reading instanceof Promise ? reading.then(late) : reading && late(reading);
+  };
 
 /** The metadata are read when they are asked for: most events say in their data all that a view has of them. */
 const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {

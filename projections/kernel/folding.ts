@@ -1,6 +1,6 @@
 import { documentCache, type Held } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
-import type { ReadModel } from './read-model.js';
+import { isShared, type ReadModel } from './read-model.js';
 import type { Put, ReadStore } from './read-store.js';
 
 /** An event that a view cannot take: the position of it, and why. */
@@ -63,24 +63,28 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
   const changed = new Set<Held>();
   let bytes = 0;
 
-  const foldOne = ({ seen, touched, poison }: Entry): void => {
+  const foldOne = ({ seen, touched, poison, isLate }: Entry): void => {
     if (!seen) throw poison;
     for (const { model, keys } of touched) {
       for (const key of keys) {
         const held = cache.hold(model, key);
-        if (seen.position <= held.position) continue; // seen before: a replay changes nothing
+        const isNew = seen.position > held.position || (isLate === true && isShared(model));
+        if (!isNew) continue; // seen before: a replay changes nothing
         held.document = model.fold(held.document, seen, key) ?? held.document;
-        held.position = seen.position;
+        held.last = seen.position;
+        if (held.last > held.position) held.position = held.last;
         if (held.document !== undefined) changed.add(held);
       }
     }
   };
 
   const changeOf = (held: Held): Put => {
-    const { model, key, position, before } = held;
+    const { model, key, position, last, before } = held;
+    const { collection } = model;
     const form = model.store(key, held.document);
     cache.stored(held, form);
-    return { collection: model.collection, document: { key, position, ...form }, before };
+    const put: Put = { collection, document: { key, position, ...form }, before };
+    return last < position ? { ...put, isLate: true } : put;
   };
 
   const nothingPends = (): void => {
@@ -99,7 +103,7 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
     pending: () => ({ documents: changed.size, bytes }),
     changes: () => {
       // What cannot be stored is blamed on the last event that it has seen; the one before is tried without it.
-      const changes = [...changed].map((held) => attempt(held.position, () => changeOf(held)));
+      const changes = [...changed].map((held) => attempt(held.last, () => changeOf(held)));
       nothingPends();
       return changes;
     },

@@ -1,4 +1,5 @@
 import type { Entry, Touched } from './event-reader.js';
+import { isShared } from './read-model.js';
 
 /** How much is folded and written together. */
 export type PartLimits = {
@@ -46,8 +47,15 @@ const slices = ({ model, keys }: Touched, size: number): readonly Touched[] =>
     keys: keys.slice(i * size, (i + 1) * size),
   }));
 
-/** An entry that touches very many documents, as entries of the same event that touch at most so many each. */
-export const narrowed = (entry: Entry, size: number): readonly Entry[] =>
-  entry.width <= size
-    ? [entry]
-    : entry.touched.flatMap((each) => slices(each, size)).map((each) => ({ ...entry, touched: [each] }));
+/**
+ * An entry that touches very many documents, as entries of the same event that touch at most so many each. Documents
+ * that several streams feed all come with the last: their guard is the place of the stream, which moves with that one.
+ */
+export const narrowed = (entry: Entry, size: number): readonly Entry[] => {
+  if (entry.width <= size) return [entry];
+  const own = entry.touched.filter(({ model }) => !isShared(model));
+  const shared = entry.touched.filter(({ model }) => isShared(model));
+  const pieces = own.flatMap((each) => slices(each, size)).map((each) => [each]);
+  const last = pieces.pop() ?? [];
+  return [...pieces, [...last, ...shared]].map((touched) => ({ ...entry, touched }));
+};

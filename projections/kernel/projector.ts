@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
-import { emptyPart, narrowed, PART_LIMITS, type PartLimits } from './parts.js';
+import { emptyPart, narrowed, type Part, PART_LIMITS, type PartLimits } from './parts.js';
 import type { ParkedStream } from './read-store.js';
 import { type ViewWriter, viewWriter, type ViewWriterOptions } from './view-writer.js';
 
@@ -19,6 +19,8 @@ export type ProjectorOptions = EventSources &
     readonly gathers?: Gathered;
     /** How many bytes of stored documents are kept decoded between writes. */
     readonly cacheBytes?: number;
+    /** Called with each event that views look at, in order, before it is folded. */
+    readonly onEntry?: (entry: Entry) => void;
   };
 
 /** Changed documents, and bytes of the events that changed them. */
@@ -52,7 +54,8 @@ const failed = (entries: readonly Entry[], { position, message, cause }: PoisonE
 };
 
 type PartTaker = Pick<Projector, 'flush'> & {
-  readonly takePart: (entries: readonly Entry[], to: bigint) => Promise<void>;
+  /** Without a position, checkpoints stay where they are. */
+  readonly takePart: (entries: readonly Entry[], to?: bigint) => Promise<void>;
 };
 
 /** Folds and writes entries together, and goes around those that fail. */
@@ -63,25 +66,25 @@ const partTaker = (
 ): PartTaker => {
   const { onPoison, limits = PART_LIMITS, gathers = NOTHING } = options;
 
-  const write = async (to: bigint): Promise<void> => {
+  const write = async (to?: bigint): Promise<void> => {
     await views.write(documents.changes(), to);
     documents.trim();
   };
 
-  const foldAndWrite = async (entries: readonly Entry[], to: bigint): Promise<void> => {
+  const foldAndWrite = async (entries: readonly Entry[], to?: bigint): Promise<void> => {
     await documents.fold(entries);
     const pending = documents.pending();
     if (pending.documents >= gathers.documents || pending.bytes >= gathers.bytes) await write(to);
   };
 
   // An event that touches ten thousand documents is written in pieces, and the checkpoint passes it with the last.
-  const takeWide = async (entry: Entry, to: bigint): Promise<void> => {
+  const takeWide = async (entry: Entry, to?: bigint): Promise<void> => {
     const pieces = narrowed(entry, limits.documents);
     for (const [index, piece] of pieces.entries())
-      await foldAndWrite([piece], index === pieces.length - 1 ? to : views.position());
+      await foldAndWrite([piece], index === pieces.length - 1 ? to : undefined);
   };
 
-  const takePart = async (entries: readonly Entry[], to: bigint): Promise<void> => {
+  const takePart = async (entries: readonly Entry[], to?: bigint): Promise<void> => {
     try {
       const [first] = entries;
       if (first && first.width > limits.documents) await takeWide(first, to);
@@ -93,7 +96,7 @@ const partTaker = (
     }
   };
 
-  const takeAround = async (entries: readonly Entry[], poison: PoisonEntry, to: bigint): Promise<void> => {
+  const takeAround = async (entries: readonly Entry[], poison: PoisonEntry, to?: bigint): Promise<void> => {
     const index = entries.findIndex(({ event }) => event.position === poison.position);
     const entry = entries[index];
     if (onPoison === 'stop' || !entry) throw failed(entries, poison);
@@ -116,23 +119,27 @@ const partTaker = (
   return { takePart, flush };
 };
 
+const endOf = ({ entries }: Part): bigint | undefined => entries.at(-1)?.event.position;
+
 /** Starts from the checkpoint that the store has, which must be of this log or none. */
 export const projector = async (options: ProjectorOptions): Promise<Projector> => {
-  const { readStore, limits = PART_LIMITS } = options;
+  const { readStore, limits = PART_LIMITS, onEntry } = options;
   const views = await viewWriter(options);
   const read = eventReader(options);
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
   const { takePart, flush } = partTaker(views, documents, options);
 
-  const take = async (events: readonly RecordedEvent[], to: bigint): Promise<void> => {
+  const take = async (events: readonly RecordedEvent[], to: bigint, reader = read): Promise<void> => {
     let part = emptyPart(limits);
     for (const event of events) {
-      const reading = views.isParked(event) ? undefined : read(event);
+      const reading = views.isParked(event) ? undefined : reader(event);
       const entry = reading instanceof Promise ? await reading : reading;
       if (!entry) continue;
+      onEntry?.(entry);
       if (!part.hasRoomFor(entry)) {
-        await takePart(part.entries, part.entries.at(-1)?.event.position ?? to);
+        await takePart(part.entries, endOf(part));
         part = emptyPart(limits);
+        if (views.isParked(event)) continue; // by that part
       }
       part.add(entry);
     }
@@ -140,21 +147,22 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   };
 
   const resume = async (stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean> => {
-    const since = views.parked().find((each) => each.stream === stream)?.position;
-    if (since === undefined) return true;
-    views.unpark(stream);
+    const parked = views.parked().find((each) => each.stream === stream);
+    if (parked === undefined) return true;
+    // What is above the checkpoint comes with the other streams, in the order of the log.
     const end = views.positionOf(stream);
-    for await (const page of pages) {
-      const rest = page.filter(({ position }) => position >= since && position <= end);
-      await views.inPlace(() => take(rest, end));
-      if (views.parked().some((each) => each.stream === stream)) return false;
-    }
-    await views.resumed(stream);
-    return true;
+    return views.resume(parked, async () => {
+      for await (const page of pages) {
+        const rest = page.filter(({ position }) => position >= parked.position && position <= end);
+        const last = rest.at(-1);
+        if (last) await take(rest, last.position, lateReader(read));
+        if (last && views.isParked(last)) return;
+      }
+    });
   };
 
   return {
-    take,
+    take: (events, to) => take(events, to),
     flush,
     resume,
     wants: (event) => views.wants(event),

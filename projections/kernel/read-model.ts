@@ -18,7 +18,11 @@ export interface ReadModel<Document> {
   readonly collection: Collection;
   /** The types of the events that it follows. */
   readonly follows: readonly string[];
-  /** False for a model with documents that several streams feed, so that the fold of one stream does not tell them. */
+  /**
+   * False for a model with documents that several streams feed. An event of one of them may be folded after later
+   * events of the others, when its stream was parked; so the fold makes the same of a document in whatever order the
+   * streams come.
+   */
   readonly isFedByOneStream?: false;
   /** The keys of the documents that the event touches, each once; many for the end of an execution. */
   touches(event: SeenEvent): readonly string[];
@@ -29,3 +33,6 @@ export interface ReadModel<Document> {
   /** The document of a stored form. */
   load(stored: StoredDocument): Document;
 }
+
+/** Whether a model has documents that several streams feed. */
+export const isShared = ({ isFedByOneStream }: ReadModel<unknown>): boolean => isFedByOneStream === false;

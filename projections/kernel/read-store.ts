@@ -126,6 +126,11 @@ export type Put = {
   readonly document: StoredDocument;
   /** Spares the store a look; where it finds something else, what it finds counts. */
   readonly before?: Before | undefined;
+  /**
+   * It has taken in an event below its position, of a stream that was parked: written over what is stored at the same
+   * position too. The move of the parked stream in the same batch keeps that from happening twice.
+   */
+  readonly isLate?: true;
 };
 
 /** Where a checkpoint moves. */
@@ -141,14 +146,25 @@ export type WriteBatch = {
   readonly documents: readonly Put[];
   /** One or more, each of another name. */
   readonly checkpoints: readonly CheckpointMove[];
-  /** Streams to park from here on; one that is parked already takes the new place and reason. */
-  readonly parked?: readonly ParkedStream[];
-  /** Parked streams that have been caught up. */
-  readonly resumed?: readonly string[];
+  readonly parked?: readonly ParkedMove[];
 };
 
-/** A stream that a view cannot go on with, from the event at `position` on. */
-export type ParkedStream = { readonly stream: string; readonly position: bigint; readonly reason: string };
+/** A stream that these views cannot go on with, from the event at `position` on. */
+export type ParkedStream = {
+  /** The views, by the name of their checkpoints: those of two releases park each their own. */
+  readonly views: string;
+  readonly stream: string;
+  readonly position: bigint;
+  readonly reason: string;
+};
+
+/** Parks a stream, moves the position from which it is parked, or ends that. */
+export type ParkedMove = Pick<ParkedStream, 'views' | 'stream'> & {
+  /** The position that the worker read; `undefined` when the stream was not parked. */
+  readonly from: bigint | undefined;
+  /** `undefined` when the stream has been caught up. */
+  readonly to: Pick<ParkedStream, 'position' | 'reason'> | undefined;
+};
 
 /** Where views are kept. They can always be built again from the log. */
 export interface ReadStore {
@@ -189,7 +205,7 @@ export interface ReadStore {
    * Writes all of a batch or nothing. A document that is stored with the same position or a later one stays as it is.
    * A checkpoint that moves to where it was makes a part of a larger change, which its last part completes.
    *
-   * @throws {CheckpointMoved} when a checkpoint is not what the batch was made from.
+   * @throws {CheckpointMoved} when a checkpoint, or a parked stream, is not what the batch was made from.
    */
   write(batch: WriteBatch): Promise<void>;
 

@@ -2,10 +2,10 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
-import { partitionOf, reachedBy } from './partitions.js';
+import { partitionOf, reachedBy, viewsName } from './partitions.js';
 
 /** Documents of a stream: the one of a key, or all whose keys begin so. */
 export type Wanted = {
@@ -39,13 +39,19 @@ export type UnseenOptions = EventSources & {
 /** More changed documents than this are not held at once. */
 const MAX_DOCUMENTS = 10_000;
 
-/** Up to where the views have seen a stream: one that is set aside was left behind. */
-const seenUpTo = async ({ log, readStore, models }: UnseenOptions, stream: StreamName): Promise<bigint> => {
+/** Up to where the views have seen a stream, and whether that is behind what they have seen of others: it is parked. */
+const seenUpTo = async (
+  { log, readStore, models }: UnseenOptions,
+  stream: StreamName,
+): Promise<{ readonly position: bigint; readonly isParked: boolean }> => {
   const [reached] = await reachedBy(readStore, { models }, [partitionOf(stream)]);
   const checkpoint = reached?.start;
-  if (checkpoint?.logId !== log.logId) return 0n;
-  const parked = (await readStore.parked()).find((each) => each.stream === stream);
-  return parked === undefined || parked.position > checkpoint.position ? checkpoint.position : parked.position - 1n;
+  if (checkpoint?.logId !== log.logId) return { position: 0n, isParked: false };
+  const views = viewsName({ models });
+  const parked = (await readStore.parked()).find((each) => each.views === views && each.stream === stream);
+  return parked === undefined
+    ? { position: checkpoint.position, isParked: false }
+    : { position: parked.position - 1n, isParked: true };
 };
 
 const firstAfter = async (log: UnseenOptions['log'], stream: StreamName, position: bigint): Promise<bigint> => {
@@ -97,9 +103,11 @@ export const unseenEvents = (options: UnseenOptions): UnseenEvents => {
   const fold = async (wanted: Wanted): Promise<readonly StoredDocument[]> => {
     const until = now() + limitMs;
     const followed = models.filter(({ collection }) => collection.name === wanted.collection);
-    const read = eventReader({ ...options, models: followed });
     // The checkpoint is read before the documents: one that is newer by then skips what it has seen.
-    const from = await firstAfter(log, wanted.stream, await seenUpTo(options, wanted.stream));
+    const { position, isParked } = await seenUpTo(options, wanted.stream);
+    const from = await firstAfter(log, wanted.stream, position);
+    const reader = eventReader({ ...options, models: followed });
+    const read = isParked ? lateReader(reader) : reader;
     const documents = folding(readStore, 0);
     for await (const page of log.readStream(wanted.stream, { from })) {
       await foldPage(documents, page, read, wanted);

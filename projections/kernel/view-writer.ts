@@ -10,7 +10,7 @@ import {
   reachedBy,
   viewsName,
 } from './partitions.js';
-import type { Checkpoint, CheckpointMove, ParkedStream, Put, ReadStore, WriteBatch } from './read-store.js';
+import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, Put, ReadStore } from './read-store.js';
 
 /** Writes changes with the checkpoints that they stand for, and knows which streams are set aside. */
 export type ViewWriter = {
@@ -20,16 +20,20 @@ export type ViewWriter = {
   positionOf(stream: StreamName): bigint;
   /** Whether an event is of the partitions, and above the checkpoint of its own. */
   wants(event: RecordedEvent): boolean;
-  /** Writes changes and moves the checkpoints; those that are at the position or above it stay where they are. */
-  write(changes: readonly Put[], to: bigint): Promise<void>;
-  /** Leaves the checkpoints where they are, whatever is written meanwhile. */
-  inPlace<Result>(work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Writes changes and moves the checkpoints; those that are at the position or above it stay where they are, and all
+   * do where there is no position.
+   */
+  write(changes: readonly Put[], to?: bigint): Promise<void>;
   /** Sets a stream aside from this event on. */
   park(event: RecordedEvent, reason: string): Promise<void>;
-  /** Takes a stream up again, for good when `resumed` follows. */
-  unpark(stream: string): void;
-  /** Notes that a stream has been caught up. */
-  resumed(stream: string): Promise<void>;
+  /**
+   * Takes up a parked stream while the work writes what it makes of its events: the position from which it is parked
+   * moves with what is written, and no checkpoint does. So each of these events is written once, wherever this ends.
+   *
+   * @returns whether it is caught up; otherwise an event of it has parked it again.
+   */
+  resume(parked: ParkedStream, work: () => Promise<void>): Promise<boolean>;
   /** Whether the event belongs to what is set aside. */
   isParked(event: RecordedEvent): boolean;
   parked(): readonly ParkedStream[];
@@ -94,41 +98,79 @@ const openCheckpoints = async ({
   };
 };
 
+type Writes = Pick<ViewWriter, 'write' | 'park' | 'resume'>;
+
+const writesOf = (
+  { readStore, models }: ViewWriterOptions,
+  checkpoints: Checkpoints,
+  parked: Map<string, ParkedStream>,
+): Writes => {
+  const views = viewsName({ models });
+  // While a stream is taken up, it is not among the parked ones, and this is where it stands.
+  let resuming: ParkedStream | undefined;
+
+  const commit = async (documents: readonly Put[], to: bigint, moves: readonly ParkedMove[] = []): Promise<void> => {
+    const batch = { documents, checkpoints: checkpoints.moves(to), parked: moves };
+    await readStore.write(batch);
+    checkpoints.moved(batch.checkpoints);
+  };
+
+  const moveOf = (stream: string, from: ParkedStream | undefined, to: ParkedStream | undefined): ParkedMove => ({
+    views,
+    stream,
+    from: from?.position,
+    to: to && { position: to.position, reason: to.reason },
+  });
+
+  const write = async (documents: readonly Put[], to = 0n): Promise<void> => {
+    if (resuming === undefined) return commit(documents, to);
+    const { stream, position: place } = resuming;
+    if (parked.has(stream)) return commit(documents, 0n); // parked again: it stays there
+    const next = { ...resuming, position: place > to ? place : to + 1n };
+    await commit(documents, 0n, [moveOf(stream, resuming, next)]);
+    resuming = next;
+  };
+
+  const park = async ({ stream, position }: RecordedEvent, reason: string): Promise<void> => {
+    const entry = { views, stream, position, reason };
+    await commit([], resuming ? 0n : position, [moveOf(stream, resuming, entry)]);
+    parked.set(stream, entry);
+    if (resuming) resuming = entry;
+  };
+
+  const resume = async (from: ParkedStream, work: () => Promise<void>): Promise<boolean> => {
+    const { stream } = from;
+    resuming = from;
+    parked.delete(stream);
+    try {
+      await work();
+      if (parked.has(stream)) return false;
+      await commit([], 0n, [moveOf(stream, resuming, undefined)]);
+      return true;
+    } catch (error) {
+      parked.set(stream, resuming);
+      throw error;
+    } finally {
+      resuming = undefined;
+    }
+  };
+
+  return { write, park, resume };
+};
+
 /** Starts from what the store has: checkpoints of this log, or none. */
 export const viewWriter = async (options: ViewWriterOptions): Promise<ViewWriter> => {
   const { readStore, partitions = PARTITIONS } = options;
-  const own = (await readStore.parked()).filter(({ stream }) => partitions.includes(partitionOf(stream as StreamName)));
-  const parked = new Map(own.map((each) => [each.stream, each]));
+  const views = viewsName(options);
+  const isOwn = (each: ParkedStream): boolean =>
+    each.views === views && partitions.includes(partitionOf(each.stream as StreamName));
+  const parked = new Map((await readStore.parked()).filter(isOwn).map((each) => [each.stream, each]));
   const checkpoints = await openCheckpoints(options);
-  const { position, positionOf, wants } = checkpoints;
-  let stays = false;
-
-  const write = async (documents: readonly Put[], to: bigint, more: Partial<WriteBatch> = {}): Promise<void> => {
-    const moves = checkpoints.moves(stays ? 0n : to);
-    await readStore.write({ documents, checkpoints: moves, ...more });
-    checkpoints.moved(moves);
-  };
-
   return {
-    position,
-    positionOf,
-    wants,
-    write,
-    inPlace: async (work) => {
-      stays = true;
-      try {
-        return await work();
-      } finally {
-        stays = false;
-      }
-    },
-    park: async (event, reason) => {
-      const entry = { stream: event.stream, position: event.position, reason };
-      await write([], event.position, { parked: [entry] });
-      parked.set(event.stream, entry);
-    },
-    unpark: (stream) => parked.delete(stream),
-    resumed: (stream) => write([], 0n, { resumed: [stream] }),
+    ...writesOf(options, checkpoints, parked),
+    position: checkpoints.position,
+    positionOf: checkpoints.positionOf,
+    wants: checkpoints.wants,
     isParked: (event) => {
       const since = parked.get(event.stream)?.position;
       return since !== undefined && event.position >= since;

@@ -8,7 +8,7 @@ const SCOPE = ['resource_type', 'project', 'domain'];
 /** The names of what is registered. */
 export const namedEntityCollection: Collection = {
   name: 'named-entities',
-  version: 3,
+  version: 4,
   fields: {
     resource_type: 'integer',
     project: 'text',

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Before, Collection, FieldValue, StoredDocument } from '../kernel/read-store.js';
+import type { Before, Collection, FieldValue, Put, StoredDocument } from '../kernel/read-store.js';
 import { originalField, originalText, storedField, storedText } from './stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
@@ -11,11 +11,8 @@ type Cell = FieldValue | bigint | Uint8Array;
 export type DocumentStatements = {
   get(key: string): StoredDocument | undefined;
   getMany(keys: readonly string[]): StoredDocument[];
-  /**
-   * Stores a document that has seen more than what is stored; `before` is what is there, so far as is known. Answers
-   * whether there was none.
-   */
-  put(document: StoredDocument, before?: Before): boolean;
+  /** Stores a document that has seen more than what is stored. Answers whether there was none. */
+  put(put: Omit<Put, 'collection'>): boolean;
 };
 
 /** Integers come as bigints, because a position may be above 2^53; those of fields are not. */
@@ -85,9 +82,11 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
   };
 
   /** `undefined` where something else is there. */
-  const put = (document: StoredDocument, before: Before): 'added' | 'known' | undefined => {
+  const put = ({ document, isLate }: Omit<Put, 'collection'>, before: Before): 'added' | 'known' | undefined => {
     if (before === 'nothing') return insert(document) ? 'added' : undefined;
-    return document.position <= before.position || change(document, before) ? 'known' : undefined;
+    const { position } = document;
+    const isSeen = isLate === true ? position < before.position : position <= before.position;
+    return isSeen || change(document, before) ? 'known' : undefined;
   };
 
   const stored = (key: string): Before => {
@@ -98,9 +97,9 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
   };
 
   // Nobody else writes within the transaction: what is found now is there.
-  return (document, before) => {
-    const done = before === undefined ? undefined : put(document, before);
-    return (done ?? put(document, stored(document.key))) === 'added';
+  return (given) => {
+    const done = given.before === undefined ? undefined : put(given, given.before);
+    return (done ?? put(given, stored(given.document.key))) === 'added';
   };
 };
 

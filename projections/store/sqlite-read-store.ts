@@ -139,17 +139,16 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
   const queries = sqliteQueries(db, options.queryLimitMs ?? 250);
   const bookkeeping = writeStatements(db);
 
-  const write = ({ documents: changed, checkpoints, parked = [], resumed = [] }: WriteBatch): void => {
+  const write = ({ documents: changed, checkpoints, parked = [] }: WriteBatch): void => {
     inTransaction(db, () => {
       for (const { name, from, to } of checkpoints)
         if (!bookkeeping.move(name, from, to))
           throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
-      const added = changed.filter(({ collection, document, before }) =>
-        statementsOf(collection).put(document, before),
-      );
+      for (const move of parked)
+        if (!bookkeeping.movePark(move))
+          throw new CheckpointMoved(`another process has moved the parked stream ${move.stream}`);
+      const added = changed.filter((put) => statementsOf(put.collection).put(put));
       keepSearched?.(added.map(({ collection, document: { fields } }) => ({ collection, fields })));
-      for (const stream of parked) bookkeeping.park(stream);
-      for (const stream of resumed) bookkeeping.resume(stream);
       options.beforeCommit?.();
     });
   };

@@ -87,9 +87,12 @@ export const makeBookkeeping = (db: Database): void =>
   db.exec(`
     PRAGMA user_version = ${FORMAT};
     CREATE TABLE IF NOT EXISTS checkpoints (name TEXT PRIMARY KEY, log_id TEXT NOT NULL, position INTEGER NOT NULL);
-    CREATE TABLE IF NOT EXISTS parked (stream TEXT PRIMARY KEY, position INTEGER NOT NULL, reason TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS parked_streams (
+      views TEXT NOT NULL, stream TEXT NOT NULL, position INTEGER NOT NULL, reason TEXT NOT NULL,
+      PRIMARY KEY (views, stream)
+    );
   `);
 
 /** Whether a file has what every file of views has. */
 export const hasBookkeeping = (db: Database): boolean =>
-  db.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('checkpoints', 'parked')`).all().length === 2;
+  db.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('checkpoints', 'parked_streams')`).all().length === 2;

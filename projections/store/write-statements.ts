@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Checkpoint, ParkedStream } from '../kernel/read-store.js';
+import type { Checkpoint, ParkedMove, ParkedStream } from '../kernel/read-store.js';
 
 /** The statements of what every file of views has beside its documents. */
 export type WriteStatements = {
@@ -7,8 +7,8 @@ export type WriteStatements = {
   /** Moves a checkpoint from the value that it must have; answers whether it had it. */
   move(name: string, from: Checkpoint | undefined, to: Checkpoint): boolean;
   parked(): readonly ParkedStream[];
-  park(stream: ParkedStream): void;
-  resume(stream: string): void;
+  /** Parks a stream, moves it or ends that, from the position that it must have; answers whether it had it. */
+  movePark(move: ParkedMove): boolean;
 };
 
 /** Prepares them; the tables must be there. */
@@ -22,11 +22,13 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
   const update = db.prepare(
     'UPDATE checkpoints SET log_id = ?, position = ? WHERE name = ? AND log_id = ? AND position = ?',
   );
-  const parked = db.prepare('SELECT stream, position, reason FROM parked ORDER BY position', bigints);
-  const park = db.prepare(
-    'INSERT INTO parked VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, reason = excluded.reason',
-  );
-  const resume = db.prepare('DELETE FROM parked WHERE stream = ?');
+  const parked = db.prepare('SELECT views, stream, position, reason FROM parked_streams ORDER BY position', bigints);
+  const park = db.prepare('INSERT INTO parked_streams VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING');
+  const unpark = db.prepare('DELETE FROM parked_streams WHERE views = ? AND stream = ? AND position = ?');
+  const movePark = ({ views, stream, from, to }: ParkedMove): boolean => {
+    if (from !== undefined && unpark.run(views, stream, from).changes === 0) return false;
+    return to === undefined || park.run(views, stream, to.position, to.reason).changes === 1;
+  };
   return {
     checkpoints: (names) => {
       const rows = read.all(JSON.stringify(names)) as (Checkpoint & { readonly name: string })[];
@@ -38,7 +40,6 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
         : insert.run(name, to.logId, to.position)
       ).changes === 1,
     parked: () => parked.all() as ParkedStream[],
-    park: ({ stream, position, reason }) => park.run(stream, position, reason),
-    resume: (stream) => resume.run(stream),
+    movePark,
   };
 };

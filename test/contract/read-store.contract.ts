@@ -4,6 +4,8 @@ import {
   type Collection,
   type Condition,
   pairsText,
+  type ParkedMove,
+  type ParkedStream,
   type Put,
   type Query,
   type ReadStore,
@@ -38,6 +40,14 @@ const run = (key: string, fields: Fields, position = 1n): StoredDocument => ({
   position,
   fields: { phase: 'QUEUED', createdAt: 0, weight: 0.5, name: key, ...fields },
   answer: bytes(`answer ${key}`),
+});
+
+/** Parks a stream that was not parked. */
+const parked = ({ views, stream, position, reason }: ParkedStream): ParkedMove => ({
+  views,
+  stream,
+  from: undefined,
+  to: { position, reason },
 });
 
 const at = (position: bigint) => ({ logId: 'log', position });
@@ -229,7 +239,7 @@ export const readStoreContract = (
       const late = store.write({
         documents: [{ collection: runs, document: run(name_, { project: 'p' }) }],
         checkpoints: [{ name: name_, from, to: at(3n) }],
-        parked: [{ stream: name_, position: 3n, reason: 'late' }],
+        parked: [{ views: 'v', stream: name_, from: undefined, to: { position: 3n, reason: 'late' } }],
       });
       await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
       expect(await reader.get(runs, name_)).toBeUndefined();
@@ -250,16 +260,91 @@ export const readStoreContract = (
     it('lists parked streams in the order of their positions until they are resumed', async () => {
       const checkpoint = { name: 'parked', from: undefined, to: at(9n) };
       const [b, a] = [
-        { stream: 'run-b', position: 9n, reason: 'unknown' },
-        { stream: 'run-a', position: 4n, reason: 'corrupt' },
+        { views: 'v', stream: 'run-b', position: 9n, reason: 'unknown' },
+        { views: 'v', stream: 'run-a', position: 4n, reason: 'corrupt' },
       ];
-      await store.write({ documents: [], checkpoints: [checkpoint], parked: [b, a] });
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(b), parked(a)] });
       expect(await store.parked()).toEqual([a, b]);
       const again = { name: 'parked', from: at(9n), to: at(9n) };
-      await store.write({ documents: [], checkpoints: [again], parked: [{ ...a, position: 6n, reason: 'still' }] });
-      expect(await store.parked()).toEqual([{ ...a, position: 6n, reason: 'still' }, b]);
-      await store.write({ documents: [], checkpoints: [again], resumed: ['run-a', 'run-b'] });
+      const still = { ...a, position: 6n, reason: 'still' };
+      await store.write({ documents: [], checkpoints: [again], parked: [{ ...parked(still), from: 4n }] });
+      expect(await store.parked()).toEqual([still, b]);
+      const resumed = [
+        { ...parked(a), from: 6n, to: undefined },
+        { ...parked(b), from: 9n, to: undefined },
+      ];
+      await store.write({ documents: [], checkpoints: [again], parked: resumed });
       expect(await store.parked()).toEqual([]);
+    });
+
+    it('parks a stream for each of the views by itself', async () => {
+      const checkpoint = { name: 'views apart', from: undefined, to: at(9n) };
+      const [old, next] = ['old', 'next'].map((views) => ({ views, stream: 'apart', position: 5n, reason: views }));
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(old!), parked(next!)] });
+      const again = { ...checkpoint, from: checkpoint.to };
+      await store.write({
+        documents: [],
+        checkpoints: [again],
+        parked: [{ ...parked(next!), from: 5n, to: undefined }],
+      });
+      expect(await store.parked()).toEqual([old]);
+      await store.write({
+        documents: [],
+        checkpoints: [again],
+        parked: [{ ...parked(old!), from: 5n, to: undefined }],
+      });
+    });
+
+    it('writes nothing when a parked stream is not where the batch was made from', async () => {
+      const name_ = 'parked elsewhere';
+      const stands: ParkedStream = { views: 'v', stream: name_, position: 5n, reason: 'corrupt' };
+      const checkpoint = { name: name_, from: undefined, to: at(9n) };
+      await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(stands)] });
+      const again = { ...checkpoint, from: checkpoint.to };
+      const documents = [{ collection: runs, document: run(name_, { project: 'p' }) }];
+      for (const from of [undefined, 4n]) {
+        for (const to of [undefined, { position: 7n, reason: 'moved' }]) {
+          if (from === undefined && to === undefined) continue;
+          const move = { views: 'v', stream: name_, from, to };
+          const late = store.write({ documents, checkpoints: [again], parked: [move] });
+          await expect(late).rejects.toBeInstanceOf(CheckpointMoved);
+        }
+      }
+      expect(await reader.get(runs, name_)).toBeUndefined();
+      expect((await store.parked()).filter(({ stream }) => stream === name_)).toEqual([stands]);
+      await store.write({
+        documents: [],
+        checkpoints: [again],
+        parked: [{ ...parked(stands), from: 5n, to: undefined }],
+      });
+    });
+
+    it('writes a document again at the position that it has when an event below that came late, and not below', async () => {
+      const key = 'late';
+      const large = Buffer.alloc(20_000_000, 'x');
+      const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
+        ...run(key, { project }, 5n),
+        ...(at > 0 && { state: large.subarray(at) }), // beside the document, where it is too large for the store
+      })) as [StoredDocument, StoredDocument, StoredDocument];
+      const stored = async () => {
+        const { fields, state } = (await store.get(runs, key))!;
+        return [fields['project'], state?.length];
+      };
+      await put([first]);
+      await put([second]);
+      expect(await stored()).toEqual(['first', undefined]);
+      const late = (document: StoredDocument, before?: Put['before']): Promise<void> => {
+        count += 1;
+        const checkpoints = [{ name: `late ${count}`, from: undefined, to: at(9n) }];
+        return store.write({ documents: [{ collection: runs, document, before, isLate: true }], checkpoints });
+      };
+      await late(second, first);
+      expect(await stored()).toEqual(['second', 19_999_999]);
+      await late(third);
+      expect(await stored()).toEqual(['third', 19_999_998]);
+      await late({ ...first, position: 4n });
+      await late({ ...first, position: 4n }, { ...first, position: 3n });
+      expect(await stored()).toEqual(['third', 19_999_998]);
     });
 
     it('finds elements, and answers where there is no element', async () => {

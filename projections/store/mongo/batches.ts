@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { CheckpointMoved } from '../../../services/kernel/fault.js';
-import type { Checkpoint, Collection, ParkedStream, StoredDocument, WriteBatch } from '../../kernel/read-store.js';
+import type { Checkpoint, Collection, ParkedMove, ParkedStream, Put, WriteBatch } from '../../kernel/read-store.js';
 import { storedText } from '../stored-text.js';
 import { type Written, writtenOf } from './documents.js';
 import { divided, putParts, removeParts } from './large-documents.js';
@@ -14,7 +14,7 @@ type CheckpointRow = {
   readonly batch: string;
 };
 
-type ParkedRow = { readonly _id: string; readonly position: bigint; readonly reason: string };
+type ParkedRow = ParkedStream & { readonly _id: string };
 
 /** The checkpoints of a build. */
 export const checkpointsOf = (db: Db, build: Build): MongoCollection<CheckpointRow> =>
@@ -24,17 +24,18 @@ export const checkpointsOf = (db: Db, build: Build): MongoCollection<CheckpointR
 const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
   db.collection<ParkedRow>(ofBuild('parked', build));
 
-type Changed = { readonly collection: Collection; readonly documents: Map<string, StoredDocument> };
+type Changed = { readonly collection: Collection; readonly puts: Map<string, Put> };
 
 /** The documents of a batch by collection, each key once. */
 const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
   const byName = new Map<string, Changed>();
-  for (const { collection, document } of documents) {
+  for (const put of documents) {
+    const { collection, document } = put;
     const name = collectionName(collection, 0);
-    const changed = byName.get(name) ?? { collection, documents: new Map<string, StoredDocument>() };
+    const changed = byName.get(name) ?? { collection, puts: new Map<string, Put>() };
     byName.set(name, changed);
-    const known = changed.documents.get(document.key);
-    if (!known || known.position < document.position) changed.documents.set(document.key, document);
+    const known = changed.puts.get(document.key);
+    if (!known || known.document.position < document.position) changed.puts.set(document.key, put);
   }
   return [...byName.values()];
 };
@@ -68,7 +69,7 @@ const move = async (
   return true;
 };
 
-type Seen = Pick<Written, '_id' | 'position' | 'large'>;
+type Seen = Pick<Written, '_id' | 'position' | 'rewrites' | 'large'>;
 
 /** What is stored of these documents: how far it has come, and what lies beside it. */
 const seenOf = async (
@@ -76,21 +77,28 @@ const seenOf = async (
   keys: string[],
   session: ClientSession,
 ): Promise<ReadonlyMap<string, Seen>> => {
-  const projection = { position: 1, large: 1 };
+  const projection = { position: 1, rewrites: 1, large: 1 };
   const seen = new Map<string, Seen>();
   for await (const row of rows.find({ _id: { $in: keys } }, { session, projection, batchSize: 10_000 }))
     seen.set(row._id, row);
   return seen;
 };
 
-const putDocuments = async ({ db, build, session }: Place, { collection, documents }: Changed): Promise<void> => {
+/** A row in the place of another; `undefined` when that one has seen as much. */
+const inPlaceOf = (before: Seen | undefined, row: Written, isLate: boolean): Written | undefined => {
+  if (!before || before.position < row.position) return row;
+  return isLate && before.position === row.position ? { ...row, rewrites: (before.rewrites ?? 0) + 1 } : undefined;
+};
+
+const putDocuments = async ({ db, build, session }: Place, { collection, puts }: Changed): Promise<void> => {
   const name = collectionName(collection, build);
   const rows = db.collection<Written>(name);
-  const seen = await seenOf(rows, [...documents.keys()].map(storedText), session);
-  const taken = [...documents.values()].flatMap((document) => {
-    const row = writtenOf(collection, document);
-    const before = seen.get(row._id);
-    return before && before.position >= document.position ? [] : [{ ...divided(name, row), before }];
+  const seen = await seenOf(rows, [...puts.keys()].map(storedText), session);
+  const taken = [...puts.values()].flatMap(({ document, isLate = false }) => {
+    const written = writtenOf(collection, document);
+    const before = seen.get(written._id);
+    const row = inPlaceOf(before, written, isLate);
+    return row ? [{ ...divided(name, row), before }] : [];
   });
   const replaced = taken.flatMap(({ before }) => before ?? []);
   await removeParts({ db, build, session }, name, replaced);
@@ -104,27 +112,29 @@ const putDocuments = async ({ db, build, session }: Place, { collection, documen
   if (writes.length > 0) await rows.bulkWrite(writes, { session, ordered: false });
 };
 
-const park = async ({ db, build, session }: Place, parked: readonly ParkedStream[]): Promise<void> => {
+const movePark = async ({ db, build, session }: Place, { views, stream, from, to }: ParkedMove): Promise<void> => {
   const streams = parkedOf(db, build);
-  for (const { stream, ...rest } of parked) await streams.replaceOne({ _id: stream }, rest, { session, upsert: true });
+  const _id = `${views} ${stream}`;
+  const found = await streams.findOne({ _id }, { session });
+  if (found?.position !== from) throw new CheckpointMoved(`another process has moved the parked stream ${stream}`);
+  if (to === undefined) await streams.deleteOne({ _id }, { session });
+  else await streams.replaceOne({ _id }, { views, stream, ...to }, { session, upsert: true });
 };
 
 /**
  * Writes a batch in the transaction of a session; answers false when it is written already.
  *
  * @param batch what this write is known by, should its outcome be asked for.
- * @throws {CheckpointMoved} when a checkpoint is not what the batch was made from.
+ * @throws {CheckpointMoved} when a checkpoint, or a parked stream, is not what the batch was made from.
  */
 export const writeBatch = async (
   place: Place,
-  { documents, checkpoints, parked = [], resumed = [] }: WriteBatch,
+  { documents, checkpoints, parked = [] }: WriteBatch,
   batch: string,
 ): Promise<boolean> => {
   if (!(await move(place, checkpoints, batch))) return false;
+  for (const each of parked) await movePark(place, each);
   for (const changed of changedOf(documents)) await putDocuments(place, changed);
-  await park(place, parked);
-  const { db, build, session } = place;
-  if (resumed.length > 0) await parkedOf(db, build).deleteMany({ _id: { $in: [...resumed] } }, { session });
   return true;
 };
 
@@ -142,6 +152,9 @@ export const checkpointsIn = async (
 
 /** The parked streams, in the order of their positions. */
 export const parkedIn = async (db: Db, build: Build): Promise<readonly ParkedStream[]> => {
-  const rows = await parkedOf(db, build).find().sort({ position: 1 }).toArray();
-  return rows.map(({ _id: stream, position, reason }) => ({ stream, position, reason }));
+  const rows = await parkedOf(db, build)
+    .find({ views: { $exists: true } }) // an earlier release did not say whose they are
+    .sort({ position: 1 })
+    .toArray();
+  return rows.map(({ views, stream, position, reason }) => ({ views, stream, position, reason }));
 };

@@ -21,6 +21,8 @@ export type Lengths = { readonly element: number; readonly answer?: number; read
 export type Row = {
   readonly _id: string;
   readonly position: bigint;
+  /** How often it was written again at this position. */
+  readonly rewrites?: number;
   readonly f: Readonly<Record<string, Cell>>;
   /** The parts of each text that is searched, as numbers. */
   readonly s?: Readonly<Record<number, readonly number[]>>;

@@ -15,11 +15,15 @@ const partsOf = <Bytes>(db: Db, build: Build): MongoCollection<Part<Bytes>> =>
 
 const sumOf = ({ element, answer = 0, state = 0 }: Lengths): number => element + answer + state;
 
+/** What tells one version of a document from another. */
+type Version = Pick<Row, '_id' | 'position' | 'rewrites' | 'large'>;
+
 /** Which parts a row has: each version of a document has its own, so that nobody joins those of two. */
-const idsOf = (name: string, { _id, position, large }: Pick<Row, '_id' | 'position' | 'large'>): readonly string[] =>
-  large === undefined
-    ? []
-    : Array.from({ length: Math.ceil(sumOf(large) / PART_BYTES) }, (_, at) => `${name}/${_id}@${position}#${at}`);
+const idsOf = (name: string, { _id, position, rewrites, large }: Version): readonly string[] => {
+  if (large === undefined) return [];
+  const version = `${name}/${_id}@${position}${rewrites === undefined ? '' : `.${rewrites}`}`;
+  return Array.from({ length: Math.ceil(sumOf(large) / PART_BYTES) }, (_, at) => `${version}#${at}`);
+};
 
 const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
   element: element.length,
@@ -31,9 +35,9 @@ const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
 export const divided = (name: string, row: Written): { row: Written; parts: readonly Part<Uint8Array>[] } => {
   const large = lengthsOf(row);
   if (sumOf(large) <= PART_BYTES) return { row, parts: [] };
-  const { _id, position, f, s, element, answer, state } = row;
+  const { element, answer, state, ...rest } = row;
   const bytes = Buffer.concat([element, ...(answer ? [answer] : []), ...(state ? [state] : [])]);
-  const stored: Written = { _id, position, f, ...(s && { s }), element: new Uint8Array(), large };
+  const stored: Written = { ...rest, element: new Uint8Array(), large };
   const parts = idsOf(name, stored).map((id, at) => ({
     _id: id,
     bytes: bytes.subarray(at * PART_BYTES, (at + 1) * PART_BYTES),
@@ -60,7 +64,7 @@ export const putParts = async (
 export const removeParts = async (
   { db, build, session }: Place,
   name: string,
-  replaced: readonly Pick<Row, '_id' | 'position' | 'large'>[],
+  replaced: readonly Version[],
 ): Promise<void> => {
   const ids = replaced.flatMap((row) => idsOf(name, row));
   if (ids.length > 0) await partsOf(db, build).deleteMany({ _id: { $in: ids } }, { session });
@@ -84,7 +88,7 @@ const own = ({ element, answer, state }: Pick<Row, 'element' | 'answer' | 'state
 });
 
 /** What a row has to have to be joined with its parts. */
-export type Loadable = Pick<Row, '_id' | 'position' | 'element' | 'answer' | 'state' | 'large'>;
+export type Loadable = Version & Pick<Row, 'element' | 'answer' | 'state'>;
 
 /**
  * The bytes of a row, wherever they are. One that is replaced while its parts are read is read again.

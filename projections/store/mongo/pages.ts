@@ -98,7 +98,7 @@ const questionsOf = (collection: Collection, query: Query): readonly Omit<Questi
   return partsAfter(collection, query).map((part) => ({
     filter: joined([...own, part]),
     sort: { [path]: direction, _id: direction },
-    projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1 },
+    projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1, rewrites: 1 },
     skip: query.offset ?? 0,
     ...(hint !== undefined && { hint }),
   }));

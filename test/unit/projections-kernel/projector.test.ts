@@ -5,17 +5,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Projector, projector, type ProjectorOptions } from '../../../projections/kernel/projector.js';
 import { PART_LIMITS } from '../../../projections/kernel/parts.js';
-import type { ReadStore } from '../../../projections/kernel/read-store.js';
+import type { ReadModel, SeenEvent } from '../../../projections/kernel/read-model.js';
+import type { ReadStore, StoredDocument } from '../../../projections/kernel/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';
-import { streamName } from '../../../services/kernel/stream.js';
-import { counts, noPayloads, recorded, tallies, tallyCodec, type Written } from './tallies.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
 
 const newStore = async (beforeCommit: () => void = () => undefined): Promise<ReadStore> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-projector-'));
   const store = sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
-  await store.prepare([tallies.collection, counts.collection]);
+  await store.prepare([tallies.collection, counts.collection, totals.collection]);
   return store;
 };
 
@@ -25,7 +26,7 @@ const start = (readStore: ReadStore, more: Partial<ProjectorOptions> = {}): Prom
     logId: 'log',
     codecs: new Map([['tally', tallyCodec]]),
     payloads: noPayloads,
-    models: [tallies, counts],
+    models: [tallies, counts, totals],
     onPoison: 'park',
     ...more,
   });
@@ -41,13 +42,53 @@ const views = async (store: ReadStore) => {
   return [...all, ...numbers].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 };
 
+/** What several streams feed. */
+const shared = async (store: ReadStore) => {
+  const found = await store.getMany(
+    totals.collection,
+    ['a', 'b', 'c', 'd', 'e'].map((part) => `total/${part}`),
+  );
+  return found.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+};
+
 /** One event at a time, and nothing kept in hand: what every other way must come to. */
 const oneByOne = async (events: readonly RecordedEvent[]) => {
   const store = await newStore();
   for (const event of events) await (await start(store, { cacheBytes: 0 })).take([event], event.position);
-  const seen = await views(store);
+  const seen = [...(await views(store)), ...(await shared(store))];
   await store.close();
   return seen;
+};
+
+const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+
+const shown = ({ key, position, fields, answer, state }: StoredDocument) =>
+  [key, position, fields, textOf(answer), textOf(state)] as const;
+
+/** What events make of documents in memory, without a store. */
+const inMemory = (events: readonly RecordedEvent[]) =>
+  [tallies, counts, totals].flatMap((model: ReadModel<unknown>) => {
+    const documents = new Map<string, { document: unknown; position: bigint }>();
+    for (const { type, data, stream, revision, position } of events) {
+      const seen = { type, body: tallyCodec.decode('Added', data, 1), stream, revision, position };
+      const event = seen as unknown as SeenEvent; // the models of these tests look at no metadata
+      for (const key of model.touches(event))
+        documents.set(key, { document: model.fold(documents.get(key)?.document, event, key), position });
+    }
+    const keys = [...documents.keys()].toSorted();
+    return keys.map((key) => {
+      const { document, position } = documents.get(key)!;
+      return shown({ key, position, ...model.store(key, document) });
+    });
+  });
+
+/** The documents of a store, of those keys that there are. */
+const inStore = async (store: ReadStore, keys: readonly string[]) => {
+  const found = [tallies, counts, totals].map(async ({ collection }) => {
+    const stored = await store.getMany(collection, keys);
+    return stored.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(shown);
+  });
+  return (await Promise.all(found)).flat();
 };
 
 const writes = fc.array(
@@ -89,7 +130,7 @@ describe('a projector', () => {
         const store = await newStore();
         const target = await start(store, { limits: within, cacheBytes });
         for (const batch of cut(events, pieces)) await target.take(batch, batch.at(-1)!.position);
-        expect(await views(store)).toEqual(await oneByOne(events));
+        expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
         expect(target.position()).toBe(BigInt(events.length));
         await store.close();
       },
@@ -106,7 +147,7 @@ describe('a projector', () => {
       const target = await start(store, { onPoison: 'stop', gathers: much, limits, cacheBytes });
       for (const batch of cut(events, [7])) await target.take(batch, batch.at(-1)!.position);
       await target.flush(BigInt(events.length));
-      expect(await views(store)).toEqual(await oneByOne(events));
+      expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
       expect(target.position()).toBe(BigInt(events.length));
       await store.close();
     });
@@ -151,7 +192,7 @@ describe('a projector', () => {
         events.filter(({ position }) => position > again.position()),
         3n,
       );
-      expect(await views(store)).toEqual(expected);
+      expect([...(await views(store)), ...(await shared(store))]).toEqual(expected);
       await store.close();
     }
   });
@@ -218,6 +259,202 @@ describe('a projector', () => {
   });
 });
 
+/** A release that knows one more type of event. */
+const upgraded: Partial<ProjectorOptions> = {
+  codecs: new Map([
+    ['tally', { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) }],
+  ]),
+  models: [tallies, counts, totals].map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
+};
+
+/** A stream of the log, in pages of so many events. */
+async function* pagesOf(events: readonly RecordedEvent[], stream: string, size = 1) {
+  const own = events.filter((event) => event.stream === stream);
+  for (const page of cut(own, [size])) yield await Promise.resolve(page);
+}
+
+describe('streams that are parked and resumed', () => {
+  type Step = { readonly does: 'take' | 'resume'; readonly events: number; readonly stopAt: number | undefined };
+  const steps = fc.array(
+    fc.record({
+      does: fc.constantFrom<Step['does']>('take', 'take', 'resume'),
+      events: fc.integer({ min: 1, max: 12 }),
+      stopAt: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+    }),
+    { maxLength: 12 },
+  );
+  const future = writes.map((all) =>
+    all.map((each) => ({ ...each, type: each.type === 'Ignored' ? 'FromTheFuture' : each.type })),
+  );
+  const within = fc.record({
+    events: fc.integer({ min: 1, max: 6 }),
+    documents: fc.integer({ min: 1, max: 6 }),
+    bytes: fc.constantFrom(1, 100_000),
+  });
+
+  it('feed the same documents as if they had never been parked, wherever each step stops', async () => {
+    let compared = 0;
+    let stopsAt = Infinity;
+    const store = await newStore(() => {
+      stopsAt -= 1;
+      if (stopsAt <= 0) throw new StoreUnavailable('stopped');
+    });
+    const property = fc.asyncProperty(future, steps, within, fc.boolean(), async (written, does, limits, isKept) => {
+      const events = recorded(written);
+      await store.clear();
+      const old = { limits, cacheBytes: isKept ? 1e6 : 0 };
+      let target: Projector | undefined;
+      const take = async (count: number): Promise<void> => {
+        target ??= await start(store, old);
+        const batch = events.slice(Number(target.position()), Number(target.position()) + count);
+        if (batch.length > 0) await target.take(batch, batch.at(-1)!.position);
+      };
+      // One that resumes has the new release, and stops behind it: streams are parked again afterwards.
+      const resume = async (size: number): Promise<void> => {
+        const next = await start(store, { ...old, ...upgraded });
+        target = undefined;
+        for (const { stream } of next.parked()) await next.resume(stream as StreamName, pagesOf(events, stream, size));
+      };
+      for (const step of does) {
+        stopsAt = step.stopAt ?? Infinity;
+        try {
+          await (step.does === 'take' ? take(step.events) : resume(step.events));
+        } catch (error) {
+          expect(error).toBeInstanceOf(StoreUnavailable);
+          target = undefined;
+        }
+      }
+      stopsAt = Infinity;
+      target = undefined;
+      await take(events.length);
+      if ((await store.parked()).length > 0) compared += 1;
+      await resume(5);
+      expect(await store.parked()).toEqual([]);
+      const known = inMemory(recorded(written.map((each) => ({ ...each, type: 'Added' }))));
+      expect(
+        await inStore(
+          store,
+          known.map(([key]) => key),
+        ),
+      ).toEqual(known);
+    });
+    await fc.assert(property, { numRuns: 150 });
+    expect(compared).toBeGreaterThan(30);
+    await store.close();
+  });
+
+  const s = streamName('tally', ['s']);
+  const amounts = async (store: ReadStore) =>
+    (await shared(store)).map(({ fields, position }) => [fields['sum'], position]);
+
+  it('take nothing a second time that they gave before they were parked', async () => {
+    const store = await newStore();
+    const events = recorded([
+      { stream: 's', amount: 1 },
+      { stream: 's', amount: 2, type: 'FromTheFuture' },
+      { stream: 't', amount: 4 },
+    ]);
+    await (await start(store)).take(events, 3n);
+    expect(await (await start(store, upgraded)).resume(s, pagesOf(events, s, 2))).toBe(true);
+    expect(await amounts(store)).toEqual([[7, 3n]]);
+  });
+
+  it('leave what is above the checkpoint to those that follow the log: another stream may come before it', async () => {
+    const store = await newStore();
+    const events = recorded([
+      { stream: 's', amount: 1, type: 'FromTheFuture' },
+      { stream: 't', amount: 2 },
+      { stream: 't', amount: 4 },
+      { stream: 's', amount: 8 },
+    ]);
+    await (await start(store)).take(events.slice(0, 2), 2n);
+    const next = await start(store, upgraded);
+    expect(await next.resume(s, pagesOf(events, s, 2))).toBe(true);
+    expect(await amounts(store)).toEqual([[3, 2n]]);
+    await next.take(events.slice(2), 4n);
+    expect(await amounts(store)).toEqual([[15, 4n]]);
+  });
+
+  it('stay parked in hand when the store fails meanwhile', async () => {
+    let isAway = false;
+    const store = await newStore(() => {
+      if (isAway) throw new StoreUnavailable('away');
+    });
+    const events = recorded([{ stream: 's', type: 'FromTheFuture' }, { stream: 't' }, { stream: 's', amount: 8 }]);
+    await (await start(store)).take(events.slice(0, 2), 2n);
+    const next = await start(store, upgraded);
+    isAway = true;
+    await expect(next.resume(s, pagesOf(events, s))).rejects.toThrow('away');
+    isAway = false;
+    await next.take(events.slice(2), 3n);
+    expect(await amounts(store)).toEqual([[1, 2n]]);
+    expect(await next.resume(s, pagesOf(events, s))).toBe(true);
+    expect(await amounts(store)).toEqual([[10, 3n]]);
+  });
+
+  it('are taken in by one of two that resume them', async () => {
+    const store = await newStore();
+    const events = recorded([{ stream: 't' }, { stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
+    await (await start(store)).take(events, 3n);
+    const [one, other] = [await start(store, upgraded), await start(store, upgraded)];
+    expect(await one.resume(s, pagesOf(events, s))).toBe(true);
+    await expect(other.resume(s, pagesOf(events, s))).rejects.toBeInstanceOf(CheckpointMoved);
+    expect(await amounts(store)).toEqual([[3, 3n]]);
+  });
+
+  it('are parked again at the event that still cannot be taken, and then go on from there', async () => {
+    const store = await newStore();
+    const events = recorded([
+      { stream: 's', amount: 1, type: 'FromTheFuture' },
+      { stream: 's', amount: 2, type: 'Odd' },
+      { stream: 's', amount: 4 },
+      { stream: 't', amount: 8 },
+    ]);
+    await (await start(store, { models: [totals] })).take(events, 4n);
+    const models = [{ ...totals, follows: ['Added', 'Odd', 'FromTheFuture'] }];
+    const next = await start(store, { ...upgraded, models });
+    expect(await next.resume(s, pagesOf(events, s, 3))).toBe(false);
+    expect(next.parked().map(({ position, reason }) => [position, reason])).toEqual([[2n, 'no such sum']]);
+    expect(await amounts(store)).toEqual([[9, 4n]]);
+    const mended = events.map((event) => ({ ...event, type: 'Added' }));
+    expect(await next.resume(s, pagesOf(mended, s, 3))).toBe(true);
+    expect(await amounts(store)).toEqual([[15, 4n]]);
+  });
+
+  it('are parked for the views that cannot take them, and not for others', async () => {
+    const store = await newStore();
+    const events = recorded([{ stream: 's', type: 'FromTheFuture' }]);
+    await (await start(store)).take(events, 1n);
+    const others = await start(store, { ...upgraded, models: [counts] });
+    expect(others.parked()).toEqual([]);
+    expect((await start(store)).parked().map(({ stream }) => stream)).toEqual([s]);
+  });
+
+  it('that a wide event of them stops in the middle of are written once', async () => {
+    const limits = { ...PART_LIMITS, documents: 2 };
+    const parts = ['a', 'b', 'c', 'd', 'e'];
+    const events = recorded([
+      { stream: 's', parts, type: 'FromTheFuture' },
+      { stream: 't', parts },
+      { stream: 's', parts, amount: 10 },
+    ]);
+    for (let stopAt = 1; stopAt <= 8; stopAt += 1) {
+      let passages = -Infinity;
+      const store = await newStore(() => {
+        passages += 1;
+        if (passages === stopAt) throw new StoreUnavailable('stopped');
+      });
+      await (await start(store)).take(events, 3n);
+      passages = 0;
+      await (await start(store, { ...upgraded, limits })).resume(s, pagesOf(events, s, 2)).catch(() => undefined);
+      await (await start(store, { ...upgraded, limits })).resume(s, pagesOf(events, s, 2));
+      expect(await amounts(store)).toEqual(parts.map(() => [12, 3n]));
+      expect((await start(store)).parked()).toEqual([]);
+      await store.close();
+    }
+  });
+});
+
 describe('a stream that a view cannot take', () => {
   const written: Written[] = [
     { stream: 'good', amount: 1 },
@@ -241,7 +478,7 @@ describe('a stream that a view cannot take', () => {
       const store = await newStore();
       const target = await start(store);
       for (const events of cut(withPoison(type), [batch])) await target.take(events, events.at(-1)!.position);
-      const parked = [{ stream: bad, position: 3n, reason }];
+      const parked = [{ views: 'counts.v1 tallies.v1 totals.v1', stream: bad, position: 3n, reason }];
       expect(await store.parked()).toEqual(parked);
       expect(target.parked()).toEqual(parked);
       expect(target.position()).toBe(6n);
@@ -263,19 +500,15 @@ describe('a stream that a view cannot take', () => {
     const next = await start(store);
     await next.take(events.slice(4), 6n);
     const ofBad = events.filter(({ stream }) => stream === bad);
-    async function* pages() {
-      for (const event of ofBad) yield await Promise.resolve([event]);
-    }
+    const pages = () => pagesOf(ofBad, bad);
     expect(await next.resume(bad, pages())).toBe(false);
     expect((await store.parked()).map(({ stream, position }) => [stream, position])).toEqual([[bad, 3n]]);
 
-    const upgraded = { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) };
-    const models = [tallies, counts].map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] }));
-    const later = await start(store, { codecs: new Map([['tally', upgraded]]), models });
+    const later = await start(store, upgraded);
     expect(await later.resume(bad, pages())).toBe(true);
     expect(await store.parked()).toEqual([]);
     expect(later.position()).toBe(6n);
-    expect(await views(store)).toEqual(await oneByOne(withPoison('Added')));
+    expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(withPoison('Added')));
   });
 
   it('stops a projector that is to stop', async () => {

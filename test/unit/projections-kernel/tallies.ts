@@ -64,6 +64,26 @@ export const counts: ReadModel<{ count: number }> = {
   load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString()) }),
 };
 
+/** A third: what all streams add to each part together, so that several feed one document. */
+export const totals: ReadModel<{ sum: number; events: number }> = {
+  collection: { name: 'totals', version: 1, fields: { sum: 'integer' }, indexes: [] },
+  follows: ['Added', 'Refused', 'Corrupt'],
+  isFedByOneStream: false,
+  touches: ({ body }) => (body as TallyEvent).parts.map((part) => `total/${part}`),
+  fold: (document, { type, body }) => {
+    if (type === 'Refused') throw new Error('this tally is refused');
+    const total = document ?? { sum: 0, events: 0 };
+    total.events += 1;
+    total.sum = type === 'Odd' ? NaN : total.sum + (body as TallyEvent).amount;
+    return total;
+  },
+  store: (_, { sum, events }) => {
+    if (Number.isNaN(sum)) throw new Error('no such sum');
+    return { fields: { sum }, answer: Buffer.from(String(events)) };
+  },
+  load: ({ fields, answer }) => ({ sum: Number(fields['sum']), events: Number(Buffer.from(answer).toString()) }),
+};
+
 export const noPayloads: PayloadStore = {
   put: () => Promise.reject(new Error('nothing is put here')),
   get: () => Promise.resolve(undefined),

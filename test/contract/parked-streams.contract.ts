@@ -1,0 +1,122 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { namedEntityCollection } from '../../projections/named-entities/columns.js';
+import { projector } from '../../projections/kernel/projector.js';
+import type { ReadStore } from '../../projections/kernel/read-store.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { CompiledTaskSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { NamedEntityUpdatedSchema } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { TaskRegisteredSchema } from '../../proto/gen/platformidl/eventlog/task_pb.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import { UnknownEvent } from '../../services/kernel/fault.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { codecs, models } from '../../services/main/models.js';
+import { namedEntityCodec, namedEntityStream } from '../../services/named-entity/events.js';
+import { taskCodec, taskStream } from '../../services/task/events.js';
+
+const id = { project: 'flytesnacks', domain: 'development', name: 'greet' };
+const key = namedEntityStream({ kind: 'TASK', ...id });
+const payloads = {
+  put: () => Promise.reject(new Error('nothing is put here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+/** What happens to one name: a version of it is registered, or something is noted of it. */
+type Happens = { readonly version: number } | { readonly description: string; readonly state: number };
+
+const eventOf = (happens: Happens): Pick<RecordedEvent, 'stream' | 'type' | 'data'> => {
+  if ('version' in happens) {
+    const version = { resourceType: ResourceType.TASK, ...id, version: `v${happens.version}` };
+    const value = toBinary(CompiledTaskSchema, create(CompiledTaskSchema, { template: { id: version } }));
+    const data = create(TaskRegisteredSchema, { id: version, compiled: { content: { case: 'inline', value } } });
+    return { stream: taskStream(version), ...taskCodec.encode({ type: 'TaskRegistered', data }) };
+  }
+  const noted = { resourceType: ResourceType.TASK, id, metadata: happens };
+  const data = create(NamedEntityUpdatedSchema, noted);
+  return { stream: key, ...namedEntityCodec.encode({ type: 'NamedEntityUpdated', data }) };
+};
+
+const recorded = (all: readonly Happens[]): readonly RecordedEvent[] => {
+  const revisions = new Map<string, bigint>();
+  return all.map((happens, index) => {
+    const event = eventOf(happens);
+    const revision = revisions.get(event.stream) ?? 0n;
+    revisions.set(event.stream, revision + 1n);
+    const metadata = JSON.stringify({ recordedAtMs: 1_000 + index, actor: '', commandId: '', schema: 1 });
+    return { ...event, id: Buffer.alloc(16, index), metadata, revision, position: BigInt(index + 1) };
+  });
+};
+
+/** A release that does not know some of the events. */
+const without = (unknown: ReadonlySet<Uint8Array>): typeof codecs =>
+  new Map(
+    [...codecs].map(([category, codec]) => [
+      category,
+      {
+        ...codec,
+        decode: (type: string, data: Uint8Array, schema: number) => {
+          if (unknown.has(data)) throw new UnknownEvent(`${type} of the next release`);
+          return codec.decode(type, data, schema);
+        },
+      },
+    ]),
+  );
+
+/** Names of entities, which several streams feed, in a store of any kind. */
+export const parkedStreamsContract = (name: string, open: () => Promise<ReadStore>, runs: number): void => {
+  describe(name, () => {
+    let store: ReadStore;
+    beforeAll(async () => {
+      store = await open();
+      await store.prepare(models.map(({ collection }) => collection));
+    });
+    afterAll(() => store.close());
+
+    const start = (known = codecs) =>
+      projector({ readStore: store, logId: 'l', codecs: known, payloads, models, onPoison: 'park' });
+
+    const resumed = async (events: readonly RecordedEvent[]): Promise<void> => {
+      const target = await start();
+      for (const { stream } of target.parked()) {
+        const own = events.filter((event) => event.stream === stream);
+        const pages = async function* () {
+          for (const event of own) yield await Promise.resolve([event]);
+        };
+        expect(await target.resume(stream as StreamName, pages())).toBe(true);
+      }
+    };
+
+    it('has what was noted of a name while its stream was parked, whatever happened to the name meanwhile', async () => {
+      const happens = fc.oneof(
+        fc.record({ version: fc.nat({ max: 3 }) }),
+        fc.record({ description: fc.constantFrom('', 'a', 'b'), state: fc.nat({ max: 1 }) }),
+      );
+      const written = fc.array(fc.record({ happens, isUnknown: fc.boolean(), isResumed: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 10,
+      });
+      let parked = 0;
+      const property = fc.asyncProperty(written, async (steps) => {
+        const events = recorded(steps.map((step) => step.happens));
+        await store.clear();
+        await (await start()).take(events, BigInt(events.length));
+        const expected = await store.get(namedEntityCollection, key);
+
+        await store.clear();
+        const unknown = new Set(events.filter((_, at) => steps[at]!.isUnknown).map(({ data }) => data));
+        for (const [at, { isResumed }] of steps.entries()) {
+          await (await start(without(unknown))).take([events[at]!], BigInt(at + 1));
+          parked += (await store.parked()).length;
+          if (isResumed) await resumed(events);
+        }
+        await resumed(events);
+        expect(await store.parked()).toEqual([]);
+        expect(await store.get(namedEntityCollection, key)).toEqual(expected);
+      });
+      await fc.assert(property, { numRuns: runs });
+      expect(parked).toBeGreaterThan(runs / 2);
+    }, 120_000);
+  });
+};

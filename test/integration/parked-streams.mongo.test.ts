@@ -1,0 +1,12 @@
+import { describe } from 'vitest';
+import { mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
+import { parkedStreamsContract } from '../contract/parked-streams.contract.js';
+import { mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+
+describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
+  parkedStreamsContract(
+    'parked streams, in MongoDB',
+    () => mongoReadStore({ location: newMongoLocation(), logId: 'l' }),
+    4,
+  );
+});
