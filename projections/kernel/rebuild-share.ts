@@ -4,7 +4,7 @@ import { type Partition, PARTITIONS } from './partitions.js';
 import { type Gathered, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 import { streamSample } from './stream-sample.js';
-import { verifier } from './verify.js';
+import { sharedVerifier, verifier } from './verify.js';
 
 /** How far a rebuild has come: by position while it builds, by streams while it verifies. */
 export type RebuildProgress = {
@@ -33,7 +33,10 @@ export type ShareOptions = EventSources & {
 export interface ShareBuilder {
   /** Folds the log, and answers how many events of it were the share's. */
   build(onProgress: OnRebuildProgress): Promise<number>;
-  /** Holds what was built against a fold of each stream by itself, and answers how many there were. */
+  /**
+   * Holds what was built against a fold of each stream by itself, and what several streams feed against a fold of all
+   * events in memory. Answers how many streams there were.
+   */
   verify(onProgress: OnRebuildProgress): Promise<number>;
   /** Stops it, wherever it is. */
   close(): Promise<void>;
@@ -56,13 +59,14 @@ export const sharesOf = (count: number): readonly (readonly Partition[])[] =>
 export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   const { log, store, partitions } = options;
   const sample = streamSample(options.verifiedStreams);
+  const shared = sharedVerifier(options.models, options.verifiedStreams);
   const cacheBytes = (CACHE_BYTES * partitions.length) / PARTITIONS.length;
   let last = 0n;
   let count = 0;
 
   const build = async (onProgress: OnRebuildProgress): Promise<number> => {
     const how = { onPoison: 'stop', gathers: GATHERED, cacheBytes } as const;
-    const target = await projector({ ...options, ...how, readStore: store, logId: log.logId });
+    const target = await projector({ ...options, ...how, readStore: store, logId: log.logId, onEntry: shared.see });
     const total = Number(await log.head());
     const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
     for await (const { events, position } of log.readLog({ after: 0n })) {
@@ -79,6 +83,7 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   };
 
   const verify = async (onProgress: OnRebuildProgress): Promise<number> => {
+    await shared.verify(store);
     const verifyStream = verifier(options);
     const streams = sample.streams();
     const report = (done: number): void => onProgress({ phase: 'verify', done, total: streams.length, count: done });

@@ -1,7 +1,8 @@
+import { sha256Hex } from '../../services/kernel/hash.js';
 import type { EventLog } from '../../services/kernel/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources, type Touched } from './event-reader.js';
-import type { ReadModel, SeenEvent } from './read-model.js';
+import { isShared, type ReadModel, type SeenEvent } from './read-model.js';
 import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
 
 type Folded = { document: unknown; position: bigint };
@@ -68,7 +69,7 @@ const compare = async (
 };
 
 /**
- * Holds the documents that a stream feeds against a fold of that stream alone, up to a position.
+ * Holds the documents that a stream alone feeds against a fold of that stream alone, up to a position.
  *
  * @throws {Error} naming the document that differs, and in what.
  */
@@ -77,7 +78,7 @@ export type Verifier = (stream: StreamName, upTo: bigint) => Promise<void>;
 /** Makes a verifier of what a store has. */
 export const verifier = (options: VerifyOptions): Verifier => {
   const read = eventReader(options);
-  const models = options.models.filter(({ isFedByOneStream = true }) => isFedByOneStream);
+  const models = options.models.filter((model) => !isShared(model));
   return async (stream, upTo) => {
     // The whole stream in memory: neither batches nor stored states come in between.
     const documents = new Map(models.map((model) => [model, new Map<string, Folded>()]));
@@ -88,5 +89,42 @@ export const verifier = (options: VerifyOptions): Verifier => {
       }
     }
     for (const [model, folded] of documents) await compare(options.store, model, folded);
+  };
+};
+
+/** Holds documents that several streams feed against what the events make of them in memory. */
+export type SharedVerifier = {
+  /** To be called with every event that is taken, in order. */
+  readonly see: (entry: Entry) => void;
+  /** @throws {Error} naming the document that differs, and in what. */
+  readonly verify: (store: ReadStore) => Promise<void>;
+};
+
+const numberOf = (key: string): number => Number.parseInt(sha256Hex(key).slice(0, 8), 16);
+
+/** Of one model: all documents while there are few, then every second by the hash of its key, every fourth, … */
+const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVerifier => {
+  const documents = new Map<string, Folded>();
+  let step = 1;
+  const isSampled = (key: string): boolean => numberOf(key) % step === 0;
+  const see = ({ seen, touched }: Entry): void => {
+    const keys = touched.find((each) => each.model === model)?.keys.filter(isSampled) ?? [];
+    if (seen) foldInto(documents, { model, keys }, seen);
+    for (; documents.size > most; step *= 2)
+      for (const key of documents.keys()) if (numberOf(key) % (2 * step) !== 0) documents.delete(key);
+  };
+  return { see, verify: (store) => compare(store, model, documents) };
+};
+
+/** Makes one for all such models, with at most so many documents of each. */
+export const sharedVerifier = (models: readonly ReadModel<unknown>[], most: number): SharedVerifier => {
+  const verifiers = models.filter(isShared).map((model) => sharedModelVerifier(model, most));
+  return {
+    see: (entry) => {
+      for (const each of verifiers) each.see(entry);
+    },
+    verify: async (store) => {
+      for (const each of verifiers) await each.verify(store);
+    },
   };
 };

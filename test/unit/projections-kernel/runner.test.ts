@@ -2,13 +2,16 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventReader } from '../../../projections/kernel/event-reader.js';
 import { rebuildViews } from '../../../projections/kernel/rebuild.js';
 import { type RebuildProgress, shareBuilder, sharesOf } from '../../../projections/kernel/rebuild-share.js';
 import type { Progress } from '../../../projections/kernel/partition-run.js';
 import { runProjections, type RunningProjections } from '../../../projections/kernel/runner.js';
 import { partitionOf, PARTITIONS, reachedBy } from '../../../projections/kernel/partitions.js';
-import type { ReadStore } from '../../../projections/kernel/read-store.js';
+import type { ReadModel } from '../../../projections/kernel/read-model.js';
+import type { Put, ReadStore } from '../../../projections/kernel/read-store.js';
 import { streamSample } from '../../../projections/kernel/stream-sample.js';
+import { sharedVerifier } from '../../../projections/kernel/verify.js';
 import { progressViews } from '../../../projections/kernel/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
@@ -16,9 +19,10 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
 import { until } from '../../support/until.js';
-import { counts, metadata, noPayloads, tallies, tallyCodec, type Written } from './tallies.js';
+import { counts, metadata, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
 
-const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models: [tallies, counts] };
+const models: readonly ReadModel<unknown>[] = [tallies, counts];
+const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models };
 const timer = (afterMs: number, run: () => void) => {
   const timeout = setTimeout(run, afterMs);
   return () => clearTimeout(timeout);
@@ -51,7 +55,7 @@ const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
 type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable' | 'partitions'> & {
-  readonly models?: typeof sources.models;
+  readonly models?: readonly ReadModel<unknown>[];
 };
 
 const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
@@ -439,6 +443,58 @@ describe('a rebuild', () => {
       new RegExp(`the view tallies is wrong about tally-[st]/${part}: it`, 'u'),
     );
     expect(await allViews()).toEqual(followed);
+  });
+
+  describe('of what several streams feed', () => {
+    const models = [...sources.models, totals];
+    const key = 'total/a';
+
+    it('comes to what all of them make of it', async () => {
+      await rebuild({ models }).done;
+      const store = openStore();
+      const { fields, position } = (await store.get(totals.collection, key))!;
+      expect([fields['sum'], position]).toEqual([9, 3n]);
+      await store.close();
+    });
+
+    it.each([
+      ['it is missing', () => []],
+      ['its answer differ', (put: Put) => [{ ...put, document: { ...put.document, answer: Buffer.from('') } }]],
+      ['it has seen position 2 and not 3', (put: Put) => [{ ...put, document: { ...put.document, position: 2n } }]],
+    ])('is refused where that is not so: %s', async (why, spoilt: (put: Put) => readonly Put[]) => {
+      const fresh = freshSqliteViews({ directory });
+      const write: ReadStore['write'] = ({ documents, ...rest }) =>
+        fresh.store.write({
+          ...rest,
+          documents: documents.flatMap((put) => (put.document.key === key ? spoilt(put) : [put])),
+        });
+      const lossy = { ...fresh, store: { ...fresh.store, write } };
+      await expect(rebuild({ models, fresh: lossy }).done).rejects.toThrow(
+        `the view totals is wrong about ${key}: ${why}`,
+      );
+    });
+
+    it('looks at some of very many such documents', async () => {
+      const documents: string[] = [];
+      const store = openStore();
+      const looked: ReadStore = {
+        ...store,
+        getMany: (_, keys) => {
+          documents.push(...keys);
+          return Promise.resolve([]);
+        },
+      };
+      const { see, verify } = sharedVerifier([totals], 16);
+      const names = Array.from({ length: 1_000 }, (_, at) => `p${at}`);
+      for (const event of recorded(names.map((part) => ({ stream: part, parts: [part] })))) {
+        const entry = await eventReader({ ...sources, models: [totals] })(event);
+        see(entry!);
+      }
+      await expect(verify(looked)).rejects.toThrow('it is missing');
+      expect(documents.length).toBeGreaterThan(4);
+      expect(documents.length).toBeLessThanOrEqual(16);
+      await store.close();
+    });
   });
 
   it('goes on live from where it ended', async () => {
