@@ -5,6 +5,7 @@ import type { PayloadStore } from '../kernel/payload-store.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
+import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { isWhole } from './roles.js';
@@ -21,6 +22,7 @@ export type Foundation = {
   readonly sessions: OpenSessions;
   /** What its threads are started with. */
   readonly source: ViewsThreadData;
+  readonly watch: DirectoryWatch;
   /** Closes all of it; whatever uses it is closed before. */
   readonly close: () => Promise<void>;
 };
@@ -55,13 +57,16 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const source = { directory, location, source: log.source, views };
   const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
+  const watch = watchDirectory(directory, logger);
   return {
     directory,
     log,
     payloads,
     sessions: openSessions({ store, payloads, now: Date.now, maxCachedBytes, isShared: isShared(log) }),
     source,
+    watch,
     close: async () => {
+      watch.close();
       await payloads.close();
       await store.close();
       lock.release();

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { sqliteEventStore } from '../store/sqlite-event-store.js';
 import { openAccess } from '../streams/eventstore/access.js';
@@ -9,6 +10,7 @@ import { openRuleBook } from '../streams/eventstore/stream-rules.js';
 import { announce } from './announcement.js';
 import type { Configuration } from './configuration.js';
 import { watchLog } from './checks.js';
+import { watchDirectory } from './directory-watch.js';
 import { eventstorePort } from './eventstore.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
@@ -54,7 +56,9 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
     logger,
   });
   const watch = watchLog(store);
-  const probes = await startProbes(configuration, { logId: store.logId, logger, checks: () => [watch.check()] });
+  const data = watchDirectory(lock.directory, logger);
+  const checks = (): readonly Check[] => [watch.check(), data.check()];
+  const probes = await startProbes(configuration, { logId: store.logId, logger, checks });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };
@@ -62,6 +66,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   await Promise.race([stopped, firstFailure([store.ended])]);
   await Promise.all([probes.close(), server.close({ drainMs: DRAIN_MS })]);
   watch.close();
+  data.close();
   await store.close();
   lock.release();
 };

@@ -106,5 +106,5 @@ export const runSandbox = async (given: Configuration, { engineRate }: SandboxFl
   say('\nStopping; Ctrl-C again ends at once.');
   await engine.stop();
   await server.close();
-  say('Stopped. The data is kept.');
+  say(server.lost() === undefined ? 'Stopped. The data is kept.' : `Stopped. The data is not kept: ${server.lost()}.`);
 };

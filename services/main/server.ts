@@ -40,6 +40,8 @@ export type Running = {
   readonly executions: number;
   /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
   readonly failed: Promise<never>;
+  /** What has become of the data directory, where it is not what it was any more. */
+  readonly lost: () => string | undefined;
   /** Stops taking calls, finishes those on their way, and closes what it opened. */
   readonly close: () => Promise<void>;
 };
@@ -73,7 +75,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source } = foundation;
+  const { directory, log, payloads, sessions, source, watch } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
@@ -110,7 +112,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, current);
-  const checks = (): readonly Check[] => said([keeping.check(), ...behind.checks(), egress?.check()]);
+  const checks = (): readonly Check[] => said([keeping.check(), watch.check(), ...behind.checks(), egress?.check()]);
   const hosting = { logId: store.logId, logger, uploads, checks };
   const transports = await startTransports(configuration, routes, hosting);
 
@@ -125,6 +127,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
+    lost: watch.changed,
     failed: failureOf([log, following, keeping, reactors], [current, eventstore, egress]),
     close: async () => {
       for (const part of [...first, ...last]) await part?.close();

@@ -81,9 +81,9 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorPart(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
   ];
-  const { directory, log } = foundation;
+  const { directory, log, watch } = foundation;
   const { logId } = log.store;
-  const checks = (): readonly Check[] => said(parts.flatMap((part) => part.checks()));
+  const checks = (): readonly Check[] => said([watch.check(), ...parts.flatMap((part) => part.checks())]);
   const probes = await startProbes(configuration, { logId, logger, checks });
   return {
     http: probes.http,

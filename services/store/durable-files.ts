@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pathIdentity } from './path-identity.js';
 
 /** Folders that are remembered as durable, so that most writes sync one folder only. */
 const MAX_KNOWN_FOLDERS = 10_000;
@@ -39,8 +40,32 @@ const removeLeft = async (path: string): Promise<void> => {
   if (found && found.mtimeMs < Date.now() - LEFT_MS) await rm(path, { force: true });
 };
 
-/** Writes below a root, beside other processes or not; what one that is gone has left half-written is removed first. */
+/** Gives a file its name, unless another has it: answers whether it does. */
+const linked = async (partial: string, path: string): Promise<boolean> => {
+  try {
+    await link(partial, path);
+    return true;
+  } catch (error) {
+    if (isThere(error)) return false;
+    throw error;
+  }
+};
+
+/** Throws when a folder is no longer the one that it was. */
+const assertionOf = (folder: string): (() => void) => {
+  const { changed } = pathIdentity(folder);
+  return () => {
+    const what = changed();
+    if (what !== undefined) throw new Error(what);
+  };
+};
+
+/**
+ * Writes below a root, beside other processes or not; what one that is gone has left half-written is removed first.
+ * Once the folder of the root is another, it writes nothing: that folder would be made anew, and be nobody's.
+ */
 export const durableFiles = (root: string): DurableFiles => {
+  const assertInPlace = assertionOf(dirname(root));
   const known = new Set<string>();
   const temporary = join(root, '.partial');
   let prepared: Promise<void> | undefined;
@@ -70,6 +95,7 @@ export const durableFiles = (root: string): DurableFiles => {
   };
 
   const place = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {
+    assertInPlace();
     prepared ??= prepare();
     await prepared.catch((error: unknown) => {
       prepared = undefined;
@@ -84,16 +110,7 @@ export const durableFiles = (root: string): DurableFiles => {
       await rm(partial, { force: true });
     }
     await sync(dirname(path));
-  };
-
-  const linked = async (partial: string, path: string): Promise<boolean> => {
-    try {
-      await link(partial, path);
-      return true;
-    } catch (error) {
-      if (isThere(error)) return false;
-      throw error;
-    }
+    assertInPlace();
   };
 
   const create = async (path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean> => {

@@ -1,9 +1,10 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
-import type { Fault } from '../kernel/fault.js';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../kernel/fault.js';
 import { unpackAppends, type Append } from './append-batch.js';
 import { publishHead } from './log-head.js';
 import { openForWriting } from './log-schema.js';
 import { logWriter, type LogWriter } from './log-writer.js';
+import { firstChanged, pathIdentity } from './path-identity.js';
 import { openFault, writeFault } from './sqlite-fault.js';
 import type { Answer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
 
@@ -15,23 +16,41 @@ const faultMessage = ({ code, message, cause }: Fault): FromWriter & { type: 'fa
   fault: { code, message, cause: cause instanceof Error ? cause.message : undefined },
 });
 
-const answerTo = (writer: LogWriter, path: string, appends: readonly Append[]): Answer => {
-  try {
-    const places = new Float64Array(appends.length * 2);
-    const conflicts: [index: number, text: string][] = [];
-    writer.commit(appends).forEach((placed, i) => {
-      if ('conflict' in placed) conflicts.push([i, placed.conflict]);
-      else places.set([placed.revision, placed.position], i * 2);
-    });
-    return { type: 'placed', places, conflicts };
-  } catch (error) {
-    return { ...faultMessage(writeFault(path, error)), count: appends.length };
-  }
+const answerOf = (placements: ReturnType<LogWriter['commit']>): Answer => {
+  const places = new Float64Array(placements.length * 2);
+  const conflicts: [index: number, text: string][] = [];
+  placements.forEach((placed, i) => {
+    if ('conflict' in placed) conflicts.push([i, placed.conflict]);
+    else places.set([placed.revision, placed.position], i * 2);
+  });
+  return { type: 'placed', places, conflicts };
+};
+
+/**
+ * Commits and answers. A log whose files are no longer at their paths is not written, and what was committed just
+ * before that was seen is not acknowledged.
+ */
+const answering = (writer: LogWriter, path: string): ((appends: readonly Append[]) => Answer) => {
+  const files = [pathIdentity(path), pathIdentity(`${path}-wal`)];
+  return (appends) => {
+    try {
+      const before = firstChanged(files);
+      if (before !== undefined) throw new StoreUnavailable(`log ${path} cannot be written: ${before}`);
+      const answer = answerOf(writer.commit(appends));
+      const after = firstChanged(files);
+      if (after !== undefined) throw new OutcomeUnknown(`log ${path} is lost or elsewhere: ${after}`);
+      return answer;
+    } catch (error) {
+      const fault = error instanceof Fault ? error : writeFault(path, error);
+      return { ...faultMessage(fault), count: appends.length };
+    }
+  };
 };
 
 const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterSettings): void => {
   const { db, head: headAtStart } = openForWriting(path, synchronous);
   const writer = logWriter(db, hotTypes, headAtStart);
+  const answerTo = answering(writer, path);
   const post = (message: FromWriter, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
   const close = (): void => {
@@ -53,7 +72,7 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
       appends.push(...unpackAppends(next));
       next = undefined;
     }
-    const answer = answerTo(writer, path, appends);
+    const answer = answerTo(appends);
     publishHead(head, writer.head());
     post(answer, answer.type === 'placed' ? [answer.places.buffer] : []);
     return next;

@@ -1,6 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -15,6 +26,7 @@ import {
 import { streamName } from '../../services/kernel/stream.js';
 import { appendQueue } from '../../services/store/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { renewLogId } from '../../services/store/log-identity.js';
 import { assertLogIsThere } from '../../services/store/log-presence.js';
 import { logPath, openForReading, openForWriting } from '../../services/store/log-schema.js';
@@ -477,6 +489,47 @@ describe('a full disk', () => {
     for (const { stream, revision, position } of answers)
       expect(recorded.get(`${stream}/${revision}`)).toBe(BigInt(position));
     await store.append(streamName('execution', ['after']), 'no-stream', [workEvent(0, 0)]);
+  });
+});
+
+describe('a log whose files are taken away while it is open', () => {
+  const opened = async (): Promise<{ directory: string; append: (at: number) => Promise<Appended> }> => {
+    const directory = join(newDirectory(), 'data');
+    mkdirSync(directory);
+    const store = await openStore(directory);
+    const append = (at: number) => store.append(workStream(at), 'no-stream', [workEvent(at, 0)]);
+    await append(0);
+    return { directory, append };
+  };
+
+  it.each(['', 'log.db', 'log.db-wal'])('acknowledges nothing once %s is removed', async (name) => {
+    const { directory, append } = await opened();
+    rmSync(join(directory, name), { recursive: true });
+    await expect(append(1)).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(append(2)).rejects.toThrow(/^log .*log\.db cannot be written: .* was removed or moved$/u);
+  });
+
+  it('acknowledges nothing while its directory is moved or another is there, and goes on when it is back', async () => {
+    const { directory, append } = await opened();
+    renameSync(directory, `${directory}-moved`);
+    await expect(append(1)).rejects.toThrow(/was removed or moved$/u);
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'log.db'), 'another');
+    await expect(append(2)).rejects.toThrow(/log\.db was replaced by another$/u);
+    rmSync(directory, { recursive: true });
+    renameSync(`${directory}-moved`, directory);
+    await expect(append(3)).resolves.toEqual({ revision: 0n, position: 2n });
+  });
+
+  it('takes no payload, and makes no new directory for one', async () => {
+    const { directory } = await opened();
+    const payloads = filePayloadStore({ directory });
+    rmSync(directory, { recursive: true });
+    await expect(payloads.put('runs/a', Buffer.from('one'))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(existsSync(directory)).toBe(false);
+    mkdirSync(directory);
+    await expect(payloads.put('runs/a', Buffer.from('one'))).rejects.toThrow(/was replaced by another/u);
+    expect(readdirSync(directory)).toEqual([]);
   });
 });
 

@@ -1,0 +1,56 @@
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { readiness, untilCheck } from '../support/health.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const running: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of running.splice(0).reverse()) await end();
+});
+
+const started = async (): Promise<{ data: string; server: ServerProcess; grpc: Transport }> => {
+  const data = join(mkdtempSync(join(tmpdir(), 'flightlog-gone-')), 'data');
+  const server = await startServerProcess({ data, args: ['--event-store', 'embedded:', '--read-store', 'sqlite:'] });
+  running.push(() => server.kill());
+  return { data, server, grpc: overGrpc(server.ready) };
+};
+
+const register = (grpc: Transport, id: string): Promise<unknown> =>
+  grpc.call(AdminService.method.registerProject, { project: { id, name: id } });
+
+const isGone = { ready: false, checks: { data: { state: 'down' } } };
+
+it('a data directory that is removed under a server stops its writes, and the server says so', async () => {
+  const { data, server, grpc } = await started();
+  await register(grpc, 'before');
+  rmSync(data, { recursive: true, maxRetries: 10 }); // the server may just write a checkpoint of its own
+  await expect(register(grpc, 'after')).rejects.toThrow('UNAVAILABLE: the store is unavailable; nothing was recorded');
+  expect(await readiness(server.ready.http)).toMatchObject(isGone);
+  await until(
+    () => Promise.resolve(server.log()),
+    (log) => log.includes(`${data} was removed or moved`),
+  );
+  expect(existsSync(data)).toBe(false);
+});
+
+it('a data directory that is moved away and back takes writes again, and has what was acknowledged', async () => {
+  const { data, server, grpc } = await started();
+  await register(grpc, 'before');
+  renameSync(data, `${data}-moved`);
+  await expect(register(grpc, 'meanwhile')).rejects.toThrow('UNAVAILABLE');
+  renameSync(`${data}-moved`, data);
+  await untilCheck(server.ready.http, 'data', 'well');
+  await register(grpc, 'after');
+  await server.kill();
+  const again = await startServerProcess({ data });
+  running.push(() => again.kill());
+  const { projects } = await overGrpc(again.ready).call(AdminService.method.listProjects, { limit: 100 });
+  const ids = projects.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(['before', 'after']));
+  expect(ids).not.toContain('meanwhile');
+});
