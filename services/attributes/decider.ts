@@ -79,7 +79,8 @@ export const attributesDecider: Decider<AttributesState, AttributesCommand, Attr
 
 /** A decoded row takes about so many times its encoding, and something in any case. */
 const DECODED = 5;
-const ROW_BYTES = 500;
+const STATE_BYTES = 300;
+const ROW_BYTES = 450;
 
 export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, AttributesEvent, AttributesRefusal> = {
   category: ATTRIBUTES_CATEGORY,
@@ -89,5 +90,5 @@ export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, 
   targetOf: ({ scope: { domain, workflow } }) => JSON.stringify([domain, workflow]),
   // Other rows may go, and a row that is merged with may shrink.
   isForGood: () => false,
-  sizeOf: ({ rows, bytes }) => (rows.size + 1) * ROW_BYTES + DECODED * bytes,
+  sizeOf: ({ rows, bytes }) => STATE_BYTES + rows.size * ROW_BYTES + DECODED * bytes,
 };

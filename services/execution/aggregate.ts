@@ -43,5 +43,6 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   targetOf,
   isForGood,
   sizeOf: sizeOfState,
+  isOver: ({ phase }) => isTerminal('workflow', phase),
   recall: (command, past) => recall(command, past, payloads),
 });

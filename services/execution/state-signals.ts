@@ -20,7 +20,7 @@ export type Signals = {
 };
 
 /** Roughly what a signal takes besides its type, in bytes. */
-export const SIGNAL_BYTES = 400;
+export const SIGNAL_BYTES = 550;
 
 export const evolveSignalCreated = (state: Signals, { signalId, type }: SignalCreated): void => {
   const encoded = type === undefined ? new Uint8Array() : toBinary(LiteralTypeSchema, type);
@@ -35,5 +35,7 @@ export const evolveSignalSet = (
   { signalId, digest }: SignalSet,
 ): void => {
   const known = state.signals?.get(signalId);
-  if (known !== undefined) state.signals?.set(signalId, { type: known.type, setAt: state.events, digest });
+  // A copy: what was decoded is a view of its event, and would keep all of that.
+  if (known !== undefined)
+    state.signals?.set(signalId, { type: known.type, setAt: state.events, digest: digest.slice() });
 };

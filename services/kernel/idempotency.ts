@@ -25,6 +25,11 @@ export const contentOf = <Desc extends DescMessage>(schema: Desc, message: Messa
 /** What keys stand for in one stream. */
 export type KnownKeys = Map<string, { readonly content: string; readonly recordedAtMs: number }>;
 
+const KEY_BYTES = 300;
+
+/** What keys take in memory, roughly, in bytes. */
+export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
+
 /** The same caller, operation and target: keys of others are others. */
 const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string =>
   JSON.stringify([actor, operation, target, key]);

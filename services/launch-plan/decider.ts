@@ -73,8 +73,8 @@ export const launchPlanDecider: Decider<LaunchPlanState, LaunchPlanCommand, Laun
   },
 };
 
-const STATE_BYTES = 200;
-const VERSION_BYTES = 250;
+const STATE_BYTES = 350;
+const VERSION_BYTES = 340;
 
 export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, LaunchPlanEvent, LaunchPlanRefusal> = {
   category: LAUNCH_PLAN_CATEGORY,

@@ -22,8 +22,9 @@ export const initialLaunchPlan = (): LaunchPlanState => ({
 
 export const evolveLaunchPlan = (state: LaunchPlanState, { type, data }: LaunchPlanEvent): LaunchPlanState => {
   const version = data.id?.version ?? '';
+  // A copy: what was decoded is a view of its event, and would keep all of that.
   if (type === 'LaunchPlanRegistered')
-    state.versions.set(version, { digest: data.digest, revision: state.nextRevision });
+    state.versions.set(version, { digest: data.digest.slice(), revision: state.nextRevision });
   if (type === 'LaunchPlanRegistered') state.limitsConcurrency ||= data.limitsConcurrency;
   if (type === 'LaunchPlanActivated') state.activeVersion = version;
   if (type === 'LaunchPlanDeactivated' && state.activeVersion === version) state.activeVersion = undefined;

@@ -35,7 +35,7 @@ export const namedEntityDecider: Decider<NamedEntityNotes, UpdateNamedEntity, Na
   },
 };
 
-const STATE_BYTES = 500;
+const STATE_BYTES = 70;
 
 export const namedEntityAggregate: Aggregate<
   NamedEntityNotes,
@@ -48,5 +48,5 @@ export const namedEntityAggregate: Aggregate<
   codec: namedEntityCodec,
   payloadScope: ({ entity }) => `definitions/${entity.project}`,
   isForGood: () => false,
-  sizeOf: () => STATE_BYTES,
+  sizeOf: ({ description }) => STATE_BYTES + description.length,
 };

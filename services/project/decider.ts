@@ -48,7 +48,15 @@ export const projectDecider: Decider<ProjectState, ProjectCommand, ProjectEvent,
     type === 'RegisterProject' ? register(state, project) : update(state, project),
 };
 
-const STATE_BYTES = 2_000;
+const STATE_BYTES = 1_000;
+const LABEL_BYTES = 64;
+
+/** A project has few labels. */
+const sizeOfLabels = ({ project }: ProjectState): number =>
+  Object.entries(project?.labels?.values ?? {}).reduce(
+    (bytes, [key, value]) => bytes + LABEL_BYTES + key.length + value.length,
+    0,
+  );
 
 export const projectAggregate: Aggregate<ProjectState, ProjectCommand, ProjectEvent, ProjectRefusal> = {
   category: PROJECT_CATEGORY,
@@ -56,5 +64,5 @@ export const projectAggregate: Aggregate<ProjectState, ProjectCommand, ProjectEv
   codec: projectCodec,
   payloadScope: ({ project }) => `definitions/${project.id}`,
   isForGood: ({ kind }) => kind === 'project-exists',
-  sizeOf: () => STATE_BYTES,
+  sizeOf: (state) => STATE_BYTES + sizeOfLabels(state),
 };

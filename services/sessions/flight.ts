@@ -125,6 +125,7 @@ export const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
     live.inFlight.shift();
     answerEntry(live, first, first.result.appended);
   }
+  if (live.inFlight.length === 0) live.inFlight = []; // an emptied array keeps room for sixteen more
 };
 
 const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, appended: Appended): void => {

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../kernel/event.js';
 import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
 import { keyTaken } from '../kernel/command-context.js';
+import { sizeOfKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
 import { answerWhenDurable, append, priorOf, settled } from './flight.js';
@@ -9,10 +10,10 @@ import { appendWithOthers, goesWithOthers } from './joined.js';
 import type { CommandTurn, Decided, FoldedHere, Live, ReadTurn, Turn } from './live.js';
 import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews } from './at-head.js';
 
-const KEY_BYTES = 300;
+const SESSION_BYTES = 1_000;
 
 const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
-  aggregate.sizeOf(state) + (keys?.size ?? 0) * KEY_BYTES;
+  aggregate.sizeOf(state) + (keys === undefined ? 0 : sizeOfKeys(keys));
 
 /** One live stream: its state with all that is queued, and the commands that wait. */
 export interface Session<State, Command, Refusal> {
@@ -20,9 +21,11 @@ export interface Session<State, Command, Refusal> {
   read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
   /** Tells it of an event of its stream, in order, whoever has recorded it. */
   observe(event: RecordedEvent): void;
-  /** Roughly, in bytes. */
+  /** What it takes in memory, roughly, in bytes. */
   size(): number;
   isIdle(): boolean;
+  /** Hardly anything more will be asked of it. */
+  isOver(): boolean;
 }
 
 /**
@@ -68,8 +71,9 @@ export const openSession = <State, Command, Event, Refusal>(
         enqueue({ kind: 'read', ticket: ticket(), look: (folded) => resolve(look(folded)), reject }),
       ),
     observe: (event) => observe(live, event),
-    size: () => 200 + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
+    size: () => SESSION_BYTES + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
     isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,
+    isOver: () => live.folded !== undefined && live.aggregate.isOver?.(live.folded.state) === true,
   };
 };
 
@@ -103,6 +107,7 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
     for (const turn of live.queue.splice(0)) turn.reject(error);
   } finally {
     live.isBusy = false;
+    if (live.queue.length === 0) live.queue = []; // an emptied array keeps room for sixteen more
   }
 };
 

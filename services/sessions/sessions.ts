@@ -6,30 +6,23 @@ import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.j
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';
 import type { SessionServices } from './live.js';
 import { openSession, type Session } from './session.js';
+import { sessionCache } from './session-cache.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-/** The cache is weighed after at least so many commands, and no sooner than it has sessions: weighing looks at each. */
-const WEIGH_EVERY = 1_024;
+/** The bytes bound it before, unless nearly nothing is in them. */
+const MAX_CACHED = 50_000;
+/** Of ended executions and registered versions: engines and clients repeat what they did last. */
+const MAX_CACHED_OVER = 1_000;
 
 type AnySession = Session<unknown, unknown, unknown>;
-
-/** Drops the least recently used sessions that wait for nothing, until the cache is within its bound. */
-const shrink = (sessions: Map<StreamName, AnySession>, maxBytes: number): void => {
-  let bytes = 0;
-  for (const session of sessions.values()) bytes += session.size();
-  for (const [stream, session] of sessions) {
-    if (bytes <= maxBytes) return;
-    if (!session.isIdle()) continue;
-    bytes -= session.size();
-    sessions.delete(stream);
-  }
-};
 
 /** The live streams of a process, as those who open them have them. */
 export type OpenSessions = Sessions & {
   readonly acknowledged: Acknowledged;
   /** Tells the live stream, if it is one, of an event that somebody has recorded. */
   observe(event: RecordedEvent): void;
+  /** How many live streams are kept, and what they take in memory, in bytes. */
+  cached(): { readonly sessions: number; readonly bytes: number };
 };
 
 /**
@@ -39,11 +32,13 @@ export type OpenSessions = Sessions & {
 export const openSessions = (
   services: SessionServices & { readonly maxCachedBytes?: number; readonly admits?: AdmissionLimits },
 ): OpenSessions => {
-  const maxBytes = services.maxCachedBytes ?? MAX_CACHED_BYTES;
-  const sessions = new Map<StreamName, AnySession>();
+  const cache = sessionCache<AnySession>({
+    bytes: services.maxCachedBytes ?? MAX_CACHED_BYTES,
+    sessions: MAX_CACHED,
+    over: MAX_CACHED_OVER,
+  });
   const acknowledged = rememberAcknowledged();
   const admits = admission(services.admits ?? ADMISSION_LIMITS);
-  let commands = 0;
 
   const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
     const prefix = prefixOf(stream);
@@ -51,28 +46,32 @@ export const openSessions = (
     return openSession({ aggregate, stream, services, onDurable });
   };
 
-  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
+  const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> =>
     // A stream has one category and so one aggregate: what is cached under its name has these types.
-    const known = sessions.get(stream) as Session<S, C, R> | undefined;
-    const session = known ?? open(aggregate, stream);
-    sessions.delete(stream);
-    sessions.set(stream, session);
-    commands += 1;
-    if (commands > Math.max(WEIGH_EVERY, sessions.size)) {
-      commands = 0;
-      shrink(sessions, maxBytes);
-    }
-    return session;
+    cache.use(stream, () => open(aggregate, stream)) as Session<S, C, R>;
+
+  /** What was asked of a stream has made it larger, or over. */
+  const weighedAfter = <Answer>(stream: StreamName, answer: Promise<Answer>): Promise<Answer> => {
+    const weigh = (): void => cache.weigh(stream);
+    answer.then(weigh, weigh);
+    return answer;
   };
 
   return {
     acknowledged,
+    cached: () => cache.kept(),
     // Looked up by name first: most streams are of no concern to this process.
-    observe: (event) => sessions.get(event.stream)?.observe(event),
+    observe: (event) => {
+      const session = cache.peek(event.stream);
+      if (session === undefined) return;
+      session.observe(event);
+      cache.weigh(event.stream);
+    },
     handle: (aggregate, stream, command, context) => {
       const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
-      return refused ? Promise.reject(refused) : admits.count(sessionOf(aggregate, stream).handle(command, context));
+      if (refused) return Promise.reject(refused);
+      return admits.count(weighedAfter(stream, sessionOf(aggregate, stream).handle(command, context)));
     },
-    read: (aggregate, stream, look) => sessionOf(aggregate, stream).read(look),
+    read: (aggregate, stream, look) => weighedAfter(stream, sessionOf(aggregate, stream).read(look)),
   };
 };

@@ -30,7 +30,7 @@ export const taskDecider: Decider<TaskState, RegisterTask, TaskEvent, TaskRefusa
   },
 };
 
-const STATE_BYTES = 150;
+const STATE_BYTES = 320;
 
 export const taskAggregate: Aggregate<TaskState, RegisterTask, TaskEvent, TaskRefusal> = {
   category: TASK_CATEGORY,
@@ -39,4 +39,5 @@ export const taskAggregate: Aggregate<TaskState, RegisterTask, TaskEvent, TaskRe
   payloadScope: ({ id }) => `definitions/${id.project}`,
   isForGood: () => true,
   sizeOf: () => STATE_BYTES,
+  isOver: ({ digest }) => digest !== undefined,
 };

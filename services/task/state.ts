@@ -5,4 +5,5 @@ export type TaskState = { readonly digest: Uint8Array | undefined };
 
 export const initialTask = (): TaskState => ({ digest: undefined });
 
-export const evolveTask = (_state: TaskState, { data }: TaskEvent): TaskState => ({ digest: data.digest });
+// A copy: what was decoded is a view of its event, and would keep all of that.
+export const evolveTask = (_state: TaskState, { data }: TaskEvent): TaskState => ({ digest: data.digest.slice() });

@@ -38,7 +38,7 @@ export const workflowDecider: Decider<WorkflowState, RegisterWorkflow, WorkflowE
   },
 };
 
-const STATE_BYTES = 150;
+const STATE_BYTES = 320;
 
 export const workflowAggregate: Aggregate<WorkflowState, RegisterWorkflow, WorkflowEvent, WorkflowRefusal> = {
   category: WORKFLOW_CATEGORY,
@@ -47,4 +47,5 @@ export const workflowAggregate: Aggregate<WorkflowState, RegisterWorkflow, Workf
   payloadScope: ({ id }) => `definitions/${id.project}`,
   isForGood: () => true,
   sizeOf: () => STATE_BYTES,
+  isOver: ({ digest }) => digest !== undefined,
 };

@@ -6,5 +6,6 @@ export type WorkflowState = { readonly digest: Uint8Array | undefined };
 export const initialWorkflow = (): WorkflowState => ({ digest: undefined });
 
 export const evolveWorkflow = (_state: WorkflowState, { data }: WorkflowEvent): WorkflowState => ({
-  digest: data.digest,
+  // A copy: what was decoded is a view of its event, and would keep all of that.
+  digest: data.digest.slice(),
 });

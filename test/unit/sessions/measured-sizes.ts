@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { AttributesUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
+import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
+import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { NamedEntityState } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { ProjectRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
+import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
+import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
+import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { attributesAggregate } from '../../../services/attributes/decider.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import type { ExecutionEvent } from '../../../services/execution/events.js';
+import type { Aggregate } from '../../../services/kernel/aggregate.js';
+import { sha256Hex } from '../../../services/kernel/hash.js';
+import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
+import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
+import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
+import { namedEntityAggregate } from '../../../services/named-entity/decider.js';
+import { projectAggregate } from '../../../services/project/decider.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { taskAggregate } from '../../../services/task/decider.js';
+import { workflowAggregate } from '../../../services/workflow/decider.js';
+import { heapBytes, heapBytesOfEach } from '../../support/heap.js';
+import { purse } from '../../support/purse.js';
+import { creation, node, task, workflow } from '../execution/reports.js';
+
+type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'> & {
+  readonly decider: { initial(): State; evolve(state: State, event: Event): State };
+  sizeOf(state: State): number;
+};
+
+/** Folds events as they come from the log. */
+const folded = <State, Event>({ decider, codec }: Folding<State, Event>, events: readonly Event[]): State =>
+  events.reduce((state, event) => {
+    const { type, data } = codec.encode(event);
+    return decider.evolve(state, codec.decode(type, data, 1));
+  }, decider.initial());
+
+/** So much is measured together, in bytes: what the engine uses the heap for meanwhile is little beside it. */
+const MEASURED_BYTES = 3_000_000;
+
+/** What is in a stream of a size. */
+const THINGS = { small: 1, large: 1_100 } as const;
+type Size = keyof typeof THINGS;
+
+/** How many times what it declares the state takes that events fold to. */
+const ratio = <State, Event>(aggregate: Folding<State, Event>, events: readonly Event[]): number => {
+  const fold = (): State => folded(aggregate, events);
+  const declared = aggregate.sizeOf(fold());
+  return heapBytesOfEach(Math.ceil(MEASURED_BYTES / declared), fold) / declared;
+};
+
+const range = (size: Size): readonly number[] => Array.from({ length: THINGS[size] }, (_, index) => index);
+const digest = (): Uint8Array => new Uint8Array(32);
+const idOf = (version: string) => ({
+  resourceType: 1,
+  project: 'flytesnacks',
+  domain: 'development',
+  name: 'core.a_workflow',
+  version,
+});
+/** What lies in an event beside what is kept of it. */
+const LARGE = { content: { case: 'inline', value: new Uint8Array(2_000) } } as const;
+
+const noPayloads: PayloadStore = {
+  put: () => Promise.reject(new Error('nothing is large here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+const executions = executionAggregate({ payloads: noPayloads });
+
+/** The events that commands come to, one after another. */
+const decided = (commands: readonly ExecutionCommand[]): readonly ExecutionEvent[] => {
+  let state = executions.decider.initial();
+  return commands.flatMap((command) => {
+    const decision = executions.decider.decide(state, command);
+    const events = decision.kind === 'accepted' ? decision.events : [];
+    for (const event of events) state = executions.decider.evolve(state, event);
+    return events;
+  });
+};
+
+const withNodes = (size: Size) =>
+  decided([
+    creation,
+    workflow('RUNNING'),
+    ...range(size).flatMap((each) => [
+      node('QUEUED', { node: `n${each}` }),
+      node('RUNNING', { node: `n${each}` }),
+      node('SUCCEEDED', { node: `n${each}` }),
+    ]),
+  ]);
+
+const withTasks = (size: Size) =>
+  decided([
+    creation,
+    workflow('RUNNING'),
+    ...range(size).flatMap((each) => [
+      node('RUNNING', { node: `n${each}` }),
+      task('QUEUED', { node: `n${each}` }),
+      task('RUNNING', { node: `n${each}` }),
+    ]),
+  ]);
+
+const withSignals = (size: Size): readonly ExecutionEvent[] => [
+  ...decided([creation]),
+  ...range(size).flatMap((each): readonly ExecutionEvent[] => {
+    const type = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
+    const signalId = `approve-${each}`;
+    return [
+      { type: 'SignalCreated', data: create(SignalCreatedSchema, { id: creation.id, signalId, type }) },
+      { type: 'SignalSet', data: create(SignalSetSchema, { signalId, value: LARGE, digest: digest() }) },
+    ];
+  }),
+];
+
+/** Streams that many things can be in. */
+const cases: Readonly<Record<string, (size: Size) => number>> = {
+  'an execution and its nodes': (size) => ratio(executions, withNodes(size)),
+  'an execution and its tasks': (size) => ratio(executions, withTasks(size)),
+  'an execution and its signals': (size) => ratio(executions, withSignals(size)),
+  'a launch plan and its versions': (size) =>
+    ratio(
+      launchPlanAggregate,
+      range(size).map((each) => ({
+        type: 'LaunchPlanRegistered',
+        data: create(LaunchPlanRegisteredSchema, { id: idOf(`v${each}`), spec: LARGE, digest: digest() }),
+      })),
+    ),
+  'slots and their holders': (size) =>
+    ratio(
+      slotsAggregate,
+      range(size).map((each) => ({
+        type: 'SlotTaken',
+        data: create(SlotTakenSchema, {
+          execution: { project: 'flytesnacks', domain: 'development', name: `f0123456789${each}` },
+          attempt: `00000000-0000-0000-0000-${each}`,
+          takenAt: { seconds: BigInt(each) },
+        }),
+      })),
+    ),
+  'a project and its labels': (size) =>
+    ratio(projectAggregate, [
+      {
+        type: 'ProjectRegistered',
+        data: create(ProjectRegisteredSchema, {
+          project: {
+            id: 'flytesnacks',
+            name: 'flytesnacks',
+            description: 'what there is to try',
+            domains: ['development', 'staging', 'production'].map((id) => ({ id, name: id })),
+            labels: { values: Object.fromEntries(range(size).map((each) => [`label-${each}`, `value-${each}`])) },
+          },
+        }),
+      },
+    ]),
+  'attributes and their rows': (size) =>
+    ratio(
+      attributesAggregate,
+      range(size).map((each) => ({
+        type: 'AttributesUpdated',
+        data: create(AttributesUpdatedSchema, {
+          scope: { project: 'flytesnacks', domain: 'development', workflow: `w${each}` },
+          attributes: {
+            target: { case: 'clusterResourceAttributes', value: { attributes: { cpu: '2', memory: `${each}Gi` } } },
+          },
+        }),
+      })),
+    ),
+};
+
+/** Streams with one thing in them. */
+const singleCases: Readonly<Record<string, () => number>> = {
+  'a version of a task': () =>
+    ratio(taskAggregate, [
+      { type: 'TaskRegistered', data: create(TaskRegisteredSchema, { compiled: LARGE, digest: digest() }) },
+    ]),
+  'a version of a workflow': () =>
+    ratio(workflowAggregate, [
+      { type: 'WorkflowRegistered', data: create(WorkflowRegisteredSchema, { compiled: LARGE, digest: digest() }) },
+    ]),
+  'a named entity': () =>
+    ratio(namedEntityAggregate, [
+      {
+        type: 'NamedEntityUpdated',
+        data: create(NamedEntityUpdatedSchema, {
+          metadata: { description: 'what it is good for', state: NamedEntityState.NAMED_ENTITY_ARCHIVED },
+        }),
+      },
+    ]),
+};
+
+/** How many times what the cache of live streams says it takes, with what is remembered of each beside it. */
+const liveRatio = async (streams: number): Promise<number> => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-sizes-'));
+  const store = await sqliteEventStore({ directory });
+  const sessions = openSessions({ store, payloads: noPayloads, now: () => 1_000, maxCachedBytes: Infinity });
+  const begin = (): Promise<unknown> => {
+    const stream = streamName('purse', ['flytesnacks', 'development', randomUUID()]);
+    return sessions.handle(purse, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() });
+  };
+  const before = heapBytes();
+  for (let left = streams; left > 0; left -= 1_000) await Promise.all(Array.from({ length: 1_000 }, begin));
+  const ratio = (heapBytes() - before) / sessions.cached().bytes;
+  await store.close();
+  rmSync(directory, { recursive: true });
+  return ratio;
+};
+
+/** How many times what they say the keys of callers take. */
+const keysRatio = (): number => {
+  const keys = (): KnownKeys => {
+    const known: KnownKeys = new Map();
+    for (let each = 0; each < 1_000; each += 1) {
+      const idempotency = {
+        operation: 'CreateTaskEvent',
+        target: `["n0",{},${each}]`,
+        content: sha256Hex(String(each)),
+      };
+      const about = { recordedAtMs: each, actor: 'tester', commandId: '', schema: 1 };
+      noteKey(known, { ...about, idempotencyKey: randomUUID(), idempotency });
+    }
+    return known;
+  };
+  return heapBytesOfEach(8, keys) / sizeOfKeys(keys());
+};
+
+/** What each kind of stream takes in memory, in times of what its aggregate declares. */
+const ratios = Object.fromEntries([
+  ...Object.entries(cases).flatMap(([name, measured]) =>
+    (['small', 'large'] as const).map((size) => [`${name}, ${size}`, measured(size)] as const),
+  ),
+  ...Object.entries(singleCases).map(([name, measured]) => [name, measured()] as const),
+  ['live streams', await liveRatio(8_000)],
+  ['keys of callers', keysRatio()],
+]);
+
+// A process of its own: in that of a test runner others use the heap meanwhile.
+process.send?.(ratios);

@@ -1,0 +1,19 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const measured = async (): Promise<Readonly<Record<string, number>>> => {
+  const child = fork(fileURLToPath(new URL('./measured-sizes.js', import.meta.url)), { execArgv: ['--expose-gc'] });
+  const [ratios] = (await once(child, 'message')) as [Readonly<Record<string, number>>];
+  return ratios;
+};
+
+describe('the size that an aggregate declares', () => {
+  it('is what its state takes in memory, within a factor of 1.5', async () => {
+    const ratios = await measured();
+    const wrong = Object.entries(ratios).filter(([, ratio]) => !(ratio > 1 / 1.5 && ratio < 1.5));
+    expect(wrong).toEqual([]);
+    expect(Object.keys(ratios)).toHaveLength(19);
+  }, 120_000);
+});
