@@ -8,6 +8,7 @@ import { type Disk, openDisk } from './disk.js';
 import { ingestEventstore, ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
+import { memory } from './memory.js';
 import { projector } from './projector.js';
 import { rebuild } from './rebuild.js';
 
@@ -17,6 +18,7 @@ const BENCHES: readonly Bench[] = [
   fanOut,
   lists,
   rebuild,
+  memory,
   eventstore,
   ingestEventstore,
   projector,
