@@ -9,10 +9,9 @@ WORKDIR /opt/flightlog
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-# Tests and benchmarks are compiled with the rest, and stay behind; so does what only development needs, and what of the
-# packages is for other platforms.
-RUN npm run --silent build \
-  && rm -rf dist/test dist/bench dist/vitest.config.* dist/.tsbuildinfo \
+# What only development needs stays behind, and what of the packages is for other platforms.
+RUN node build.js \
+  && rm dist/.translated.json \
   && npm prune --omit=dev \
   && cd node_modules \
   && find . -name '*.map' -delete -o -name '*.d.*ts' -delete \

@@ -103,8 +103,11 @@ export default defineConfig(
         console: 'readonly',
         fetch: 'readonly',
         setTimeout: 'readonly',
+        performance: 'readonly',
+        URL: 'readonly',
       },
     },
+    rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' }, // JavaScript has no place for them
   },
   prettier,
 );

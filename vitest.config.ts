@@ -13,6 +13,7 @@ const kind = (name: string, testTimeout: number, setupFiles: readonly string[] =
     testTimeout,
     hookTimeout: Math.max(2.5 * testTimeout, 30_000), // stories begin with many requests
     setupFiles: [...setupFiles],
+    env: { FLIGHTLOG_TEST_AS_BUILT: '1' },
   },
 });
 

@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runEngine } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { addresses } from './announcement.js';
-import { settings, type Configuration } from './configuration.js';
+import type { Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
 import { registerSamples, SAMPLE_EXECUTION } from './samples.js';
@@ -34,9 +34,13 @@ const LAUNCH = {
 const greet = (configuration: Configuration, server: Running): void =>
   say(`flightlog sandbox: no authentication, for trying things out\n\n${addresses(configuration, server)}\n`);
 
+/** The command line of this process, in words that mean the same in any folder. */
+const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
 const suggest = ({ http, data }: Running, execution: string): void => {
   const executions = `${http}/api/v1/executions`;
-  const isUsual = data === resolve(settings.parse({}).data);
   say(`
 Three commands to try, in another terminal:
 
@@ -44,7 +48,7 @@ Three commands to try, in another terminal:
 
   curl -s ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
 
-  npx flightlog log cat${isUsual ? '' : ` --data '${data}'`} --execution ${execution}
+  node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${execution}
 
 A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.
 Ctrl-C stops.`);

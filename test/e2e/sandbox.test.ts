@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { flightlog, type Running } from '../support/command.js';
+import { flightlog, type Running, start } from '../support/command.js';
 import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));
@@ -39,11 +39,15 @@ describe('the sandbox', () => {
     const sandbox = await startSandbox();
     expect(sandbox.stdout()).toContain(`  data  ${data}\n`);
     expect(sandbox.stdout()).toMatch(/^Registered \d+ sample .* launched flytesnacks\/development\/churn-v1\.$/mu);
-    expect(sandbox.stdout()).toContain(`npx flightlog log cat --data '${data}' --execution`);
+    const [command = ''] = /^ {2}node .* log cat .*$/mu.exec(sandbox.stdout()) ?? [];
+    expect(command).toContain(`log cat --data '${data}' --execution`);
     await until(
       () => phaseOf(sandbox),
       (phase) => phase === 'SUCCEEDED',
     );
+    // In a folder that knows nothing of this one.
+    const { code: catCode, stdout: events } = await start('sh', ['-c', command], { cwd: tmpdir() }).ended;
+    expect({ catCode, isPrinted: events.includes('"ExecutionCreated"') }).toEqual({ catCode: 0, isPrinted: true });
     sandbox.child.kill('SIGINT');
     const { code, stdout, stderr } = await sandbox.ended;
     expect(stdout).toMatch(/Stopped\. The data is kept\.\n$/u);

@@ -28,8 +28,10 @@ describe('the image', () => {
       .filter((line) => line.startsWith('!'))
       .map((line) => line.slice(1));
     for (const path of kept) expect(existsSync(join(CHECKOUT, path)), path).toBe(true);
-    const { include } = JSON.parse(fileText('tsconfig.json')) as { readonly include: readonly string[] };
-    for (const path of include) expect(kept).toContain(path);
+    const [, product = ''] = /^const PRODUCT = \[(.*)\];$/mu.exec(fileText('build.js')) ?? [];
+    const sources = [...product.matchAll(/'([^']+)'/gu)].map(([, path]) => path);
+    expect(sources).toContain('services');
+    for (const path of [...sources, 'build.js', 'flightlog.js']) expect(kept).toContain(path);
   });
 
   it.each([

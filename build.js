@@ -1,0 +1,110 @@
+// Translates TypeScript to JavaScript, file by file, and checks no types: that is what `npm run check` and `npm run
+// build` do besides. Translates again only what has changed. `node build.js` is the product, with `--all` tests and
+// benchmarks too.
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(fileURLToPath(import.meta.url));
+const PRODUCT = ['proto/gen', 'services', 'projections'];
+const REST = ['test', 'bench', 'vitest.config.ts'];
+
+/** What the translation of every file depends on, besides the file. */
+const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
+
+/** In `dist`, so that it goes where the translated files go: what each source was like when it was translated. */
+const RECORD = join(ROOT, 'dist/.translated.json');
+
+const statOf = (path) => statSync(join(ROOT, path), { throwIfNoEntry: false });
+
+const sourcesIn = (path) => {
+  if (statOf(path)?.isDirectory() !== true) return /(?<!\.d)\.ts$/u.test(path) ? [path] : [];
+  const names = readdirSync(join(ROOT, path)).filter((name) => name !== 'node_modules' && !name.startsWith('.'));
+  return names.flatMap((name) => sourcesIn(`${path}/${name}`));
+};
+
+const markOf = (path) => {
+  const stat = statOf(path);
+  return stat && `${stat.mtimeMs} ${stat.size}`;
+};
+
+const toolMarks = () => TOOLS.map(markOf).join(', ');
+
+/** The record; an empty one where there is none, or other tools wrote it. */
+const recorded = () => {
+  try {
+    const record = JSON.parse(readFileSync(RECORD, 'utf8'));
+    return record.tools === toolMarks() ? record.sources : {};
+  } catch {
+    return {};
+  }
+};
+
+/** Renamed into place, so that a process that starts meanwhile reads no half file. */
+const write = (path, contents) => {
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, contents);
+  renameSync(temporary, path);
+};
+
+const outputOf = (source) => join(ROOT, 'dist', source.replace(/\.ts$/u, '.js'));
+
+/** The sources that have changed since they were translated, and those that are translated and gone. */
+const changesIn = (places) => {
+  const sources = recorded();
+  const now = Object.fromEntries(places.flatMap(sourcesIn).map((source) => [source, markOf(source)]));
+  return {
+    changed: Object.keys(now).filter((source) => sources[source] !== now[source]),
+    gone: Object.keys(sources).filter((source) => markOf(source) === undefined),
+    next: { ...sources, ...now },
+  };
+};
+
+const translate = async (sources) => {
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: sources,
+    outdir: 'dist',
+    outbase: '.',
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2023',
+    charset: 'utf8',
+    sourcemap: true,
+    sourcesContent: false,
+  });
+  for (const { path, contents } of outputFiles) write(path, contents);
+};
+
+const apply = async ({ changed, gone, next }) => {
+  if (changed.length > 0) await translate(changed);
+  for (const source of gone) for (const end of ['', '.map']) rmSync(`${outputOf(source)}${end}`, { force: true });
+  const left = Object.fromEntries(Object.entries(next).filter(([source]) => !gone.includes(source)));
+  write(RECORD, JSON.stringify({ tools: toolMarks(), sources: left }));
+};
+
+const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
+
+/**
+ * Brings the translation up to date, and says so on standard error where there is something to do.
+ *
+ * @throws when a source cannot be read as TypeScript; what is wrong was said then.
+ */
+export const bringUpToDate = async (places = PRODUCT) => {
+  const changes = changesIn(places);
+  const count = changes.changed.length;
+  if (count + changes.gone.length === 0) return;
+  const started = performance.now();
+  process.stderr.write(`flightlog: translating ${count} source file${count === 1 ? '' : 's'} …\n`);
+  await apply(changes).catch((error) => {
+    if (!isToolMissing(error) || count === 0) throw error;
+    throw new Error('its sources are not translated, and esbuild is not installed: run `npm ci`', { cause: error });
+  });
+  process.stderr.write(`flightlog: translated in ${((performance.now() - started) / 1_000).toFixed(1)} s\n`);
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await bringUpToDate(process.argv.includes('--all') ? [...PRODUCT, ...REST] : PRODUCT);

@@ -1,0 +1,91 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CHECKOUT, type Ended, start } from '../support/command.js';
+
+/** A checkout of a program of two files. */
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-first-start-'));
+const MAIN = 'services/main/flightlog.ts';
+const WORD = 'services/main/word.ts';
+
+const write = (path: string, text: string): void => {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+};
+
+const word = (text: string): void => write(WORD, `export const word: string = '${text}';\n`);
+
+const run = (): Promise<Ended> =>
+  start(process.execPath, [join(folder, 'flightlog.js')], { cwd: tmpdir(), env: { FLIGHTLOG_TEST_AS_BUILT: '' } })
+    .ended;
+
+const translated = (count: string) =>
+  expect.stringMatching(
+    new RegExp(`^flightlog: translating ${count} …\nflightlog: translated in .* s\n$`, 'u'),
+  ) as string;
+
+const built = (path: string): boolean => existsSync(join(folder, 'dist', path));
+
+describe('the program in a checkout', () => {
+  beforeAll(() => {
+    for (const name of ['flightlog.js', 'build.js', 'package.json', 'package-lock.json', 'tsconfig.json'])
+      cpSync(join(CHECKOUT, name), join(folder, name));
+    symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
+    write(MAIN, `import { word } from './word.js';\nprocess.stdout.write(word);\n`);
+    write('test/unit/some.test.ts', 'export {};\n');
+    write('proto/gen/some_pb.d.ts', 'export {};\n');
+    word('one');
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is translated at its first start, without tests, and says so', async () => {
+    expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
+    expect([built('services/main/word.js.map'), built('test'), built('proto')]).toEqual([true, false, false]);
+  });
+
+  it('is as it was at the second', async () => {
+    expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: '' });
+  });
+
+  it('is translated again where a source has changed, also to one of before', async () => {
+    word('two');
+    expect(await run()).toEqual({ code: 0, stdout: 'two', stderr: translated('1 source file') });
+    word('one');
+    utimesSync(join(folder, WORD), 1, 1);
+    expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('1 source file') });
+  });
+
+  it('is translated whole where the tools have changed', async () => {
+    utimesSync(join(folder, 'package-lock.json'), 1, 1);
+    expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
+  });
+
+  it('keeps nothing of a source that is gone', async () => {
+    rmSync(join(folder, WORD));
+    const { code, stderr } = await run();
+    expect({ code, isKept: built('services/main/word.js') }).toEqual({ code: 1, isKept: false });
+    expect(stderr).toContain('Cannot find module');
+  });
+
+  it('ends with what is wrong where a source cannot be read, and starts when that is mended', async () => {
+    write(WORD, 'export const word: = 1;\n');
+    const { code, stdout, stderr } = await run();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/services\/main\/word\.ts:1:19/u);
+    word('mended');
+    expect(await run()).toMatchObject({ code: 0, stdout: 'mended' });
+  });
+
+  it('says what to do where it cannot be translated, and runs without its sources', async () => {
+    word('installed');
+    await run();
+    rmSync(join(folder, 'node_modules'));
+    utimesSync(join(folder, WORD), 1, 1);
+    const hint = 'flightlog: its sources are not translated, and esbuild is not installed: run `npm ci`\n';
+    expect(await run()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(hint) as string });
+    for (const name of ['services', 'build.js']) rmSync(join(folder, name), { recursive: true });
+    expect(await run()).toEqual({ code: 0, stdout: 'installed', stderr: '' });
+  });
+});
