@@ -19,6 +19,8 @@ const sizeOf = (events: readonly NewEvent[]): number =>
 export const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
   if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);
   if (events.some(({ id }) => id.length !== 16)) throw new RangeError(`an event id for ${stream} is not of 16 bytes`);
+  if ([stream, ...events.flatMap(({ type, metadata }) => [type, metadata])].some((text) => text.includes('\0')))
+    throw new RangeError(`a stream, type or metadata of an append to ${stream} has a NUL character`);
   if (typeof expected === 'bigint' && expected < 0n)
     throw new RangeError(`revision ${expected} of ${stream} cannot be`);
   const bytes = sizeOf(events);

@@ -197,6 +197,15 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await expect(store.append(stream, 'no-stream', parts)).rejects.toBeInstanceOf(AppendTooLarge);
       });
 
+      it('refuses a NUL in the name of a stream, in a type and in metadata, which SQLite would cut there', async () => {
+        const [one] = events(1);
+        const named = `${stream}\0x` as StreamName;
+        await expect(store.append(named, 'any', [one!])).rejects.toBeInstanceOf(RangeError);
+        await expect(store.append(stream, 'any', [{ ...one!, type: 'a\0b' }])).rejects.toBeInstanceOf(RangeError);
+        await expect(store.append(stream, 'any', [{ ...one!, metadata: '{}\0' }])).rejects.toBeInstanceOf(RangeError);
+        expect(await streamOf(store, stream)).toEqual([]);
+      });
+
       it('says that it is unavailable once it is closed', async () => {
         await store.close();
         await expect(store.append(stream, 'no-stream', events(1))).rejects.toBeInstanceOf(StoreUnavailable);
