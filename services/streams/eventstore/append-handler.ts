@@ -24,6 +24,7 @@ import { decoded, encodedAs } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { WrongVersion } from './failure.js';
 import { placeOf } from './recorded.js';
+import { type Shutdown, unlessSignalled } from './shutdown.js';
 import { empty } from './uuid.js';
 
 const expectedOption = (expected: Expected) => {
@@ -43,10 +44,7 @@ const success = ({ revision, position }: Written): Buffer =>
       value: {
         currentRevisionOption:
           revision === undefined ? { case: 'noStream', value: empty } : { case: 'currentRevision', value: revision },
-        positionOption:
-          position === undefined
-            ? { case: 'noPosition', value: empty }
-            : { case: 'position', value: placeOf(position) },
+        positionOption: { case: 'position', value: placeOf(position) },
       },
     },
   });
@@ -94,9 +92,9 @@ const append = async (writing: Writing, call: AppendCall): Promise<Buffer> => {
 
 /** Serves one append for each call. */
 export const appendHandler =
-  (writing: Writing, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
+  (writing: Writing, { overdue }: Shutdown, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
   (call, respond) =>
-    void append(writing, call).then(
+    void unlessSignalled(append(writing, call), overdue).then(
       (answer) => respond(null, answer),
       (thrown: unknown) => respond(failedCall(log, 'Append', thrown)),
     );
@@ -104,10 +102,11 @@ export const appendHandler =
 /** Appends of one stream that may wait for their answers; beyond it the stream is not read. */
 const MAX_IN_FLIGHT = 512;
 
+type BatchCall = ServerDuplexStream<Buffer, Buffer>;
+
 /** Takes messages as they come, and answers as the appends are written; a failure of either ends the stream. */
-const answerAll = async (writing: Writing, call: ServerDuplexStream<Buffer, Buffer>): Promise<void> => {
+const takeAll = async (writing: Writing, call: BatchCall, inFlight: Set<Promise<unknown>>): Promise<void> => {
   const take = batchAppends(writing);
-  const inFlight = new Set<Promise<unknown>>();
   const send = async ({ answer }: Answering): Promise<void> => {
     call.write(await answer);
   };
@@ -120,14 +119,23 @@ const answerAll = async (writing: Writing, call: ServerDuplexStream<Buffer, Buff
     inFlight.add(sent);
     if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
   }
-  await Promise.all(inFlight);
+};
+
+/** Answers every append that was taken, also when a shutdown ends the stream. */
+const answerAll = async (writing: Writing, call: BatchCall, { begun }: Shutdown): Promise<void> => {
+  const inFlight = new Set<Promise<unknown>>();
+  try {
+    await unlessSignalled(takeAll(writing, call, inFlight), begun);
+  } finally {
+    await Promise.all(inFlight);
+  }
 };
 
 /** Serves any number of appends on one stream. */
 export const batchAppendHandler =
-  (writing: Writing, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (writing: Writing, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
   (call) =>
-    void answerAll(writing, call).then(
+    void unlessSignalled(answerAll(writing, call, shutdown), shutdown.overdue).then(
       () => call.end(),
       (thrown: unknown) => {
         if (!call.cancelled) call.emit('error', failedCall(log, 'BatchAppend', thrown));

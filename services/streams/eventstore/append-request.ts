@@ -67,6 +67,7 @@ export const proposedEvent = (
   const isJson = propertyOf(metadata, 'content-type') === 'application/json';
   if (Buffer.byteLength(type) > MAX_TYPE_BYTES)
     throw invalid('proposed_message.metadata.type', `longer than ${MAX_TYPE_BYTES} bytes`);
+  if (type.includes('\0')) throw invalid('proposed_message.metadata.type', 'it has a NUL character');
   return {
     id: uuidBytes('proposed_message.id', id),
     type,

@@ -17,8 +17,8 @@ export type Writing = {
   readonly newId: () => Uint8Array;
 };
 
-/** The end of the stream after an append; without a position when nothing was written. */
-export type Written = { readonly revision: bigint | undefined; readonly position: bigint | undefined };
+/** The end of the stream after an append, and the position of its last event; of an empty append, the log's head. */
+export type Written = { readonly revision: bigint | undefined; readonly position: bigint };
 
 /** The last revision that a writer may count on: a stream that was deleted is as if it were not there. */
 const visibleRevision = ({ rules }: Writing, stream: StreamName, last: bigint | undefined): bigint | undefined =>
@@ -49,7 +49,7 @@ const expectedRevision = async (writing: Writing, { stream, expected }: Target):
 const onlyCheck = async (writing: Writing, { stream, expected }: Target): Promise<Written> => {
   const revision = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
   if (!isMet(expected, revision)) throw new WrongVersion(stream, revision);
-  return { revision, position: undefined };
+  return { revision, position: await writing.store.head() };
 };
 
 /** An append on its way: it has its place among the others once this is there, and its outcome later. */

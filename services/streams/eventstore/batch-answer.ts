@@ -80,10 +80,7 @@ const successOf = ({ revision, position }: Written) => ({
     revision === undefined
       ? ({ case: 'noStream', value: empty } as const)
       : ({ case: 'currentRevision', value: revision } as const),
-  positionOption:
-    position === undefined
-      ? ({ case: 'noPosition', value: empty } as const)
-      : ({ case: 'position', value: placeOf(position) } as const),
+  positionOption: { case: 'position', value: placeOf(position) } as const,
 });
 
 const answerTo = (

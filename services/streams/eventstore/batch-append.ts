@@ -5,7 +5,7 @@ import type {
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { UUID } from '../../../proto/gen/event_store/client/values_pb.js';
 import { OutcomeUnknown } from '../../kernel/fault.js';
-import { invalid, missing } from '../../kernel/rpc.js';
+import { invalid, missing, RpcError } from '../../kernel/rpc.js';
 import { launchAppend, type Launched, type Writing } from './append.js';
 import { gathering, proposedEvent, targetOf } from './append-request.js';
 import { type Asked, failureAnswer, successAnswer } from './batch-answer.js';
@@ -71,7 +71,11 @@ export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Pr
 
   const launch = async (append: Open, ms: number): Promise<Launched> => {
     if (append.error !== undefined) throw append.error;
-    if (ms <= 0) throw new OutcomeUnknown('the deadline had passed before the append was whole'); // nothing is queued
+    if (ms <= 0)
+      throw new RpcError(
+        'DEADLINE_EXCEEDED',
+        'the deadline passed before the append was sent whole: nothing was written',
+      );
     return launchAppend(writing, { ...targetOf(append.options), events: append.gathered.events() });
   };
 

@@ -9,7 +9,7 @@ import { invalid } from '../../kernel/rpc.js';
 /** Which events of the whole log a reader wants, and how often it wants to know how far the log was read. */
 export type Filter = {
   readonly matches: (event: RecordedEvent) => boolean;
-  /** After so many events that were looked at, matching or not, the reader is told the position. */
+  /** A subscription sends a checkpoint after so many events that were looked at, matching or not. */
   readonly checkpointEvery: number;
 };
 
@@ -72,14 +72,15 @@ const matchOf = ({ regex, prefix }: Expression): Match => (regex === '' ? prefix
 const windowOf = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
 
 /**
- * Reads a filter.
+ * Reads a filter. Only a subscription sends checkpoints: clients leave their interval at 0 in a read that ends.
  *
  * @throws {RpcError} INVALID_ARGUMENT when it is none, or cannot be run in bounded time.
  */
-export const filterOf = (options: FilterOptions): Filter => {
+export const filterOf = (options: FilterOptions, isSubscription: boolean): Filter => {
   const { filter, checkpointIntervalMultiplier } = options;
   if (filter.case === undefined) throw invalid('filter', 'one of stream_identifier and event_type is needed');
-  if (checkpointIntervalMultiplier === 0) throw invalid('filter.checkpoint_interval_multiplier', 'above 0 is needed');
+  if (isSubscription && checkpointIntervalMultiplier === 0)
+    throw invalid('filter.checkpoint_interval_multiplier', 'above 0 is needed');
   if (windowOf(options) === 0) throw invalid('filter.max', 'above 0 is needed');
   const match = matchOf(filter.value);
   return {

@@ -7,6 +7,7 @@ import { failedCall, type StreamsLog } from './failed-call.js';
 import { readOnce, type Reading } from './read.js';
 import { readPlan } from './read-request.js';
 import { encoded } from './recorded.js';
+import { type Shutdown, unlessSignalled } from './shutdown.js';
 import { follow, type Send } from './subscribe.js';
 
 type ReadCall = ServerWritableStream<Buffer, Buffer>;
@@ -27,15 +28,15 @@ const sendTo = (call: ReadCall): Send => {
   };
 };
 
-const untilGone = async (call: ReadCall, subscription: Subscription, closing: Promise<unknown>): Promise<void> => {
+const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
   try {
-    await Promise.race([subscription.ended, heard(call, 'cancelled'), closing]);
+    await unlessSignalled(Promise.race([subscription.ended, heard(call, 'cancelled')]), begun);
   } finally {
     await subscription.close();
   }
 };
 
-const answer = async (reading: Reading, call: ReadCall, closing: Promise<unknown>): Promise<void> => {
+const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Promise<void> => {
   const plan = readPlan(decoded(ReadReqSchema, call.request));
   const send = sendTo(call);
   const { count } = plan;
@@ -43,14 +44,14 @@ const answer = async (reading: Reading, call: ReadCall, closing: Promise<unknown
     for await (const content of readOnce(reading, { ...plan, count })) await send(content);
     return;
   }
-  await untilGone(call, await follow(reading, plan, { send, subscriptionId: randomUUID() }), closing);
+  await untilGone(call, await follow(reading, plan, { send, subscriptionId: randomUUID() }), shutdown);
 };
 
-/** Serves reads and subscriptions; `closing` ends the subscriptions. */
+/** Serves reads and subscriptions; a shutdown ends the subscriptions at once, and reads when they are overdue. */
 export const readHandler =
-  (reading: Reading, closing: Promise<unknown>, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
+  (reading: Reading, shutdown: Shutdown, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
   (call) =>
-    void answer(reading, call, closing).then(
+    void unlessSignalled(answer(reading, call, shutdown), shutdown.overdue).then(
       () => call.end(),
       (thrown: unknown) => {
         if (!(thrown instanceof ReaderGone)) call.emit('error', failedCall(log, 'Read', thrown));

@@ -64,12 +64,13 @@ export const readPlan = ({ options }: ReadReq): ReadPlan => {
   if (options === undefined) throw missing('options');
   assertCombination(options);
   const { streamOption, filterOption, uuidOption, controlOption, readDirection } = options;
+  const count = countOf(options);
   return {
     stream: streamOption.case === 'stream' ? streamOf(streamOption.value.streamIdentifier) : undefined,
     from: fromOf(options),
     direction: readDirection === Direction.Backwards ? 'backwards' : 'forwards',
-    count: countOf(options),
-    filter: filterOption.case === 'filter' ? filterOf(filterOption.value) : undefined,
+    count,
+    filter: filterOption.case === 'filter' ? filterOf(filterOption.value, count === undefined) : undefined,
     form: uuidOption?.content.case === 'structured' ? 'structured' : 'string',
     saysEnds: (controlOption?.compatibility ?? 0) >= 1,
   };

@@ -60,15 +60,20 @@ async function* shownEvents(
   }
 }
 
-/** Where a stream ends, for clients that understand it. */
-function* endsOf(
-  { direction, saysEnds }: CountedPlan,
-  { first, last, seen }: { readonly first: bigint; readonly last: bigint; readonly seen: bigint | undefined },
-): Generator<ReadContent> {
+/** The first and last revisions that a stream shows. */
+type Extent = { readonly first: bigint; readonly last: bigint };
+
+/**
+ * What follows the events of a stream, for clients that understand it: always its last revision, also where a count
+ * ended the read; and before that, where a read forwards found nothing, the revision from which it would have.
+ */
+function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
   if (!saysEnds) return;
-  if (seen === undefined && first > 0n) yield { case: 'firstStreamPosition', value: first };
-  const isAtEnd = direction === 'forwards' ? (seen ?? last) >= last : (seen ?? first) <= first;
-  if (isAtEnd) yield { case: 'lastStreamPosition', value: last };
+  const begin = from === 'start' ? 0n : from;
+  const next = begin !== 'end' && begin < first ? first : last + 1n;
+  if (isEmpty && direction === 'forwards' && begin !== next)
+    yield { case: 'firstStreamPosition', value: next } satisfies ReadContent;
+  yield { case: 'lastStreamPosition', value: last } satisfies ReadContent;
 }
 
 /** One stream, as far as it is wanted. What is not there is an answer and no failure. */
@@ -85,12 +90,12 @@ async function* readStream(
     yield { case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } };
     return;
   }
-  let seen: bigint | undefined;
+  let isEmpty = true;
   for await (const event of shownEvents(reading, plan, last)) {
-    seen = event.revision;
+    isEmpty = false;
     yield await eventContent(event, form, reading.present);
   }
-  yield* endsOf(plan, { first, last, seen });
+  yield* endsOf(plan, { first, last }, isEmpty);
 }
 
 const logPages = (

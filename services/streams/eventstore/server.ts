@@ -20,7 +20,7 @@ import type { Reading } from './read.js';
 import { readHandler } from './read-handler.js';
 import { placeOf } from './recorded.js';
 import { supportedMethods } from './server-features.js';
-import { empty } from './uuid.js';
+import { type Shutdown, shutdownSignal } from './shutdown.js';
 
 /** What the EventStoreDB protocol is served over, and where. */
 export type EventstoreHosting = {
@@ -45,7 +45,7 @@ export type EventstoreTls = {
 /** The protocol, listening. */
 export interface EventstoreListening {
   readonly port: number;
-  /** Ends subscriptions, waits at most `drainMs` for other calls, then cuts them off. */
+  /** Ends subscriptions with UNAVAILABLE, and so the calls that have not ended after `drainMs`. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
@@ -68,16 +68,9 @@ const unary =
       (thrown: unknown) => respond(failedCall(logger, rpc, thrown)),
     );
 
-const positionOption = ({ position }: Written) =>
-  position === undefined
-    ? ({ case: 'noPosition', value: empty } as const)
-    : ({ case: 'position', value: placeOf(position) } as const);
+const positionOption = ({ position }: Written) => ({ case: 'position', value: placeOf(position) }) as const;
 
-const registerStreams = (
-  server: Server,
-  { reading, writing, logger }: EventstoreHosting,
-  closing: Promise<unknown>,
-): void => {
+const registerStreams = (server: Server, { reading, writing, logger }: EventstoreHosting, shutdown: Shutdown): void => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
   const removed = unary('Delete', logger, async (request) => {
     const written = await deleteStream(writing, targetOf(decoded(DeleteReqSchema, request).options));
@@ -87,9 +80,9 @@ const registerStreams = (
     const written = await tombstoneStream(writing, targetOf(decoded(TombstoneReqSchema, request).options));
     return encodedAs(TombstoneRespSchema, { positionOption: positionOption(written) });
   });
-  server.register(pathOf(read), readHandler(reading, closing, logger), raw, raw, 'serverStream');
-  server.register(pathOf(append), appendHandler(writing, logger), raw, raw, 'clientStream');
-  server.register(pathOf(batchAppend), batchAppendHandler(writing, logger), raw, raw, 'bidi');
+  server.register(pathOf(read), readHandler(reading, shutdown, logger), raw, raw, 'serverStream');
+  server.register(pathOf(append), appendHandler(writing, shutdown, logger), raw, raw, 'clientStream');
+  server.register(pathOf(batchAppend), batchAppendHandler(writing, shutdown, logger), raw, raw, 'bidi');
   server.register(pathOf(remove), removed, raw, raw, 'unary');
   server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
 };
@@ -114,11 +107,14 @@ const listen = (server: Server, { host, port, tls }: EventstoreHosting): Promise
     });
   });
 
-const shutDown = (server: Server, drainMs: number): Promise<void> =>
+/** For connections that do not take the statuses of their calls, in milliseconds. */
+const LAST_WORDS_MS = 500;
+
+const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), drainMs);
+    const timers = [setTimeout(onOverdue, drainMs), setTimeout(() => server.forceShutdown(), drainMs + LAST_WORDS_MS)];
     server.tryShutdown(() => {
-      clearTimeout(timer);
+      timers.forEach(clearTimeout);
       resolve();
     });
   });
@@ -134,8 +130,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_CALLS,
   });
-  let close = (): void => undefined;
-  const closing = new Promise<void>((resolve) => (close = resolve));
+  const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
   const instanceId = randomBytes(16);
   let port = 0;
   const features = () => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods()));
@@ -143,7 +138,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     Promise.resolve(
       encodedAs(ClusterInfoSchema, clusterOfOne({ address: hosting.host, port }, instanceId, hosting.reading.now())),
     );
-  registerStreams(server, hosting, closing);
+  registerStreams(server, hosting, { begun: begun.signal, overdue: overdue.signal });
   const { getSupportedMethods } = ServerFeatures.method;
   server.register(
     pathOf(getSupportedMethods),
@@ -157,8 +152,8 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   return {
     port,
     close: ({ drainMs }) => {
-      close();
-      return shutDown(server, drainMs);
+      begun.abort();
+      return shutDown(server, drainMs, () => overdue.abort());
     },
   };
 };

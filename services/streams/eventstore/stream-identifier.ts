@@ -9,12 +9,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * The stream that is meant.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the name is empty, no UTF-8, or longer than 1,024 bytes.
+ * @throws {RpcError} INVALID_ARGUMENT when the name is empty, not UTF-8, longer than 1,024 bytes, or has a NUL.
  */
 export const streamOf = (identifier: StreamIdentifier | undefined): StreamName => {
   const bytes = identifier?.streamName;
   if (bytes === undefined || bytes.length === 0) throw missing('options.stream_identifier');
   if (bytes.length > MAX_BYTES) throw invalid('options.stream_identifier', `longer than ${MAX_BYTES} bytes`);
+  // The log's binding ends a text at its first NUL: what is stored would be another stream than the one checked here.
+  if (bytes.includes(0)) throw invalid('options.stream_identifier', 'it has a NUL character');
   try {
     return utf8.decode(bytes) as StreamName;
   } catch {

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  AppendReqSchema,
+  AppendRespSchema,
+  BatchAppendReqSchema,
+  BatchAppendRespSchema,
+  ReadReq_Options_ReadDirection as Direction,
+  type ReadReq_OptionsSchema,
+  ReadReqSchema,
+  ReadRespSchema,
+  Streams,
+} from '../../proto/gen/event_store/client/streams_pb.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { callRaw, framed, openRaw, type RawAnswer } from '../support/raw-call.js';
+
+const pathOf = (rpc: string): string => `/${Streams.typeName}/${rpc}`;
+const empty = {};
+
+type ReadOptions = Exclude<MessageInitShape<typeof ReadReq_OptionsSchema>, { readonly $typeName: string }>;
+type Revision = bigint | 'start' | 'end';
+
+describe('the EventStoreDB protocol answers as the real server does', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-answers-'));
+  let server: LogServer;
+  let session: ClientHttp2Session;
+
+  beforeAll(async () => {
+    server = await startLogServer(directory);
+    session = connect(`http://${server.address}`);
+    session.on('error', () => undefined); // the server ends it when it stops
+  });
+  afterAll(async () => {
+    session.destroy();
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const append = (name: string, types: readonly string[]): Promise<RawAnswer> => {
+    const request = (content: MessageInitShape<typeof AppendReqSchema>['content']) =>
+      framed(toBinary(AppendReqSchema, create(AppendReqSchema, content && { content })));
+    const expected = { case: 'any', value: empty } as const;
+    const streamIdentifier = { streamName: Buffer.from(name) };
+    const events = types.map((type) =>
+      request({
+        case: 'proposedMessage',
+        value: {
+          id: { value: { case: 'string', value: randomUUID() } },
+          metadata: { type, 'content-type': 'application/json' },
+          data: Buffer.from('{}'),
+        },
+      }),
+    );
+    const options = request({ case: 'options', value: { streamIdentifier, expectedStreamRevision: expected } });
+    return callRaw(session, pathOf('Append'), { body: Buffer.concat([options, ...events]) });
+  };
+
+  const read = (options: ReadOptions): Promise<RawAnswer> => {
+    const whole: ReadOptions = {
+      filterOption: { case: 'noFilter', value: empty },
+      uuidOption: { content: { case: 'string', value: empty } },
+      controlOption: { compatibility: 1 },
+      ...options,
+    };
+    const body = framed(toBinary(ReadReqSchema, create(ReadReqSchema, { options: whole })));
+    return callRaw(session, pathOf('Read'), { body });
+  };
+
+  /** The answers of a read of a stream: the revisions of events, and what is said beside them. */
+  const readOf = async (
+    name: string,
+    { from, count, backwards = false }: { from: Revision; count: number; backwards?: boolean },
+  ): Promise<string[]> => {
+    const streamIdentifier = { streamName: Buffer.from(name) };
+    const revisionOption =
+      typeof from === 'bigint' ? ({ case: 'revision', value: from } as const) : ({ case: from, value: empty } as const);
+    const { messages } = await read({
+      streamOption: { case: 'stream', value: { streamIdentifier, revisionOption } },
+      readDirection: backwards ? Direction.Backwards : Direction.Forwards,
+      countOption: { case: 'count', value: BigInt(count) },
+    });
+    return messages.map((message) => {
+      const { content } = fromBinary(ReadRespSchema, message);
+      if (content.case === 'event') return String(content.value.event?.streamRevision);
+      return typeof content.value === 'bigint' ? `${content.case} ${content.value}` : String(content.case);
+    });
+  };
+
+  const fresh = (): string => `orders-${randomUUID()}`;
+
+  it('names the last revision of a stream, also where a count ended the read', async () => {
+    const name = fresh();
+    await append(name, ['A', 'B', 'C']);
+    expect(await readOf(name, { from: 'end', count: 1, backwards: true })).toEqual(['2', 'lastStreamPosition 2']);
+    expect(await readOf(name, { from: 'start', count: 2 })).toEqual(['0', '1', 'lastStreamPosition 2']);
+    expect(await readOf(name, { from: 3n, count: 2 })).toEqual(['lastStreamPosition 2']);
+  });
+
+  it('names the revision from which a read beyond the end would find events', async () => {
+    const name = fresh();
+    await append(name, ['A', 'B', 'C']);
+    expect(await readOf(name, { from: 9n, count: 2 })).toEqual(['firstStreamPosition 3', 'lastStreamPosition 2']);
+  });
+
+  it('reads the whole log with a filter that has no checkpoint interval', async () => {
+    const marker = `Marked-${randomUUID()}`;
+    await append(fresh(), [marker]);
+    const options: ReadOptions = {
+      streamOption: { case: 'all', value: { allOption: { case: 'start', value: empty } } },
+      filterOption: {
+        case: 'filter',
+        value: { filter: { case: 'eventType', value: { prefix: [marker] } }, checkpointIntervalMultiplier: 0 },
+      },
+    };
+    const found = await read({ ...options, countOption: { case: 'count', value: 5n } });
+    expect(found).toMatchObject({ code: 'OK' });
+    expect(found.messages).toHaveLength(1);
+    const followed = await read({ ...options, countOption: { case: 'subscription', value: empty } });
+    expect(followed).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(followed.message).toContain('checkpoint_interval_multiplier');
+  });
+
+  it('answers an append of no events with a position', async () => {
+    const name = fresh();
+    for (const events of [[], ['A'], []]) {
+      const { messages } = await append(name, events);
+      const { result } = fromBinary(AppendRespSchema, messages[0]!);
+      expect(result.value).toMatchObject({ positionOption: { case: 'position' } });
+    }
+  });
+
+  it('says that nothing was written of an append that came after its deadline', async () => {
+    const request = create(BatchAppendReqSchema, {
+      correlationId: { value: { case: 'string', value: randomUUID() } },
+      options: {
+        streamIdentifier: { streamName: Buffer.from(fresh()) },
+        expectedStreamPosition: { case: 'any', value: empty },
+        deadlineOption: { case: 'deadline', value: { seconds: 0n, nanos: 0 } },
+      },
+      isFinal: true,
+    });
+    const body = framed(toBinary(BatchAppendReqSchema, request));
+    const { messages } = await callRaw(session, pathOf('BatchAppend'), { body });
+    const { result } = fromBinary(BatchAppendRespSchema, messages[0]!);
+    expect(result).toMatchObject({ case: 'error', value: { code: 4 } });
+    expect((result.value as { message: string }).message).toContain('nothing was written');
+  });
+
+  it.each(['zz\0three', '\0abc', 'execution\0-x', 'abc\0'])('refuses the stream name %j', async (name) => {
+    expect(await append(name, ['A'])).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const { code, message } = await read({
+      streamOption: { case: 'stream', value: { streamIdentifier: { streamName: Buffer.from(name) } } },
+      countOption: { case: 'count', value: 1n },
+    });
+    expect({ code, message }).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('stream_identifier') as string,
+    });
+  });
+
+  it('refuses an event type with a NUL, and writes nothing', async () => {
+    const name = fresh();
+    expect(await append(name, ['A', 'a\0b'])).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('metadata.type') as string,
+    });
+    expect(await readOf(name, { from: 'start', count: 1 })).toEqual(['streamNotFound']);
+  });
+
+  it('ends subscriptions and streams of appends with UNAVAILABLE when it is stopped', async () => {
+    const subscription = {
+      streamOption: { case: 'all', value: { allOption: { case: 'end', value: empty } } },
+      filterOption: { case: 'noFilter', value: empty },
+      uuidOption: { content: { case: 'string', value: empty } },
+      countOption: { case: 'subscription', value: empty },
+    } as const;
+    const follow = framed(toBinary(ReadReqSchema, create(ReadReqSchema, { options: subscription })));
+    const statuses = ['Read', 'BatchAppend'].map(async (rpc) => {
+      const call = openRaw(session, pathOf(rpc));
+      const status = new Promise<unknown>((resolve) => {
+        const take = (headers: object): void => {
+          if ('grpc-status' in headers) resolve(headers['grpc-status']);
+        };
+        call.on('response', take).on('trailers', take).on('error', resolve);
+      });
+      if (rpc === 'Read') call.end(follow);
+      call.resume();
+      const said = await status;
+      call.end();
+      return [rpc, said];
+    });
+    await read({ ...subscription, countOption: { case: 'count', value: 1n } }); // the calls before it have arrived
+    await server.stop();
+    expect(await Promise.all(statuses)).toEqual([
+      ['Read', '14'],
+      ['BatchAppend', '14'],
+    ]);
+  });
+});
