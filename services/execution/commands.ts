@@ -16,8 +16,6 @@ export type CreateExecution = {
   readonly type: 'CreateExecution';
   readonly id: ExecutionId;
   readonly created: ExecutionCreated;
-  /** The attempt that has a slot of the launch plan for it, where the plan has slots. */
-  readonly attempt?: string;
 };
 
 /** Makes sure that an attempt can no more create the execution. */

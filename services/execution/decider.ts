@@ -32,9 +32,9 @@ import { evolve, type ExecutionState, initialState } from './state.js';
 
 const NOT_FOUND: Verdict = refused({ kind: 'execution-not-found' });
 
-const decideCreate = (state: ExecutionState, { created, attempt }: CreateExecution): Verdict => {
+const decideCreate = (state: ExecutionState, { created }: CreateExecution): Verdict => {
   if (state.exists) return refused({ kind: 'execution-exists' });
-  if (attempt !== undefined && state.voided.includes(attempt)) return refused({ kind: 'execution-voided' });
+  if (state.voided.includes(created.slotAttempt)) return refused({ kind: 'execution-voided' });
   return accepted({ type: 'ExecutionCreated', data: created });
 };
 

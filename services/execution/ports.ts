@@ -120,8 +120,8 @@ export interface SingleTasks {
 export type Slot = {
   /** Which attempt has it. */
   readonly attempt: string;
-  /** Gives it back when the attempt has come to nothing, unless another attempt has it. */
-  readonly release: () => Promise<void>;
+  /** Gives it back after a refusal, unless the execution stands that the same attempt created at another process. */
+  readonly release: () => Promise<unknown>;
 };
 
 /** The slots of launch plans. */

@@ -205,7 +205,8 @@ export const createExecution = async (
   const created = await createdOf(services, sound, { id, principal: call.principal, target, inputs, inherited });
   await target.prepare();
   const slot = await slotFor(services, target, id);
-  const command = { type: 'CreateExecution', id, created, ...(slot && { attempt: slot.attempt }) } as const;
+  if (slot !== undefined) created.slotAttempt = slot.attempt;
+  const command = { type: 'CreateExecution', id, created } as const;
   const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
   const answered = answer(id, call, outcome.position);
   if (outcome.kind === 'accepted') return answered;

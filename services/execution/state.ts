@@ -43,6 +43,8 @@ export type ExecutionState = Reported &
     exists: boolean;
     /** The attempts that can no more create it. */
     voided: readonly string[];
+    /** The attempt that created it with a slot of its launch plan; empty where it has none. */
+    slotAttempt: string;
     /** How many events have been folded. */
     events: number;
     /** The producer that the execution belongs to; empty until one that is not the default takes it. */
@@ -73,6 +75,7 @@ export const initialState = (): ExecutionState => ({
   isInferred: false,
   exists: false,
   voided: NO_ATTEMPTS,
+  slotAttempt: '',
   events: 0,
   cluster: '',
   queuedBy: undefined,
@@ -205,8 +208,9 @@ type DataOf<Type> = Extract<ExecutionEvent, { readonly type: Type }>['data'];
 
 /** What each event did. */
 const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState, data: DataOf<Type>) => void } = {
-  ExecutionCreated: (state, { spec }) => {
+  ExecutionCreated: (state, { spec, slotAttempt }) => {
     state.exists = true;
+    state.slotAttempt = slotAttempt;
     state.phase = WORKFLOW.QUEUED;
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send tags, and lists filter by them
     state.tags = spec?.tags ?? [];

@@ -2,15 +2,19 @@ import { create } from '@bufbuild/protobuf';
 
 import { SlotReleasedSchema, SlotTakenSchema } from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
-import type { ReleaseSlot, SlotsCommand, TakeSlot } from './commands.js';
+import type { ExecutionId, ReleaseSlot, SlotsCommand, TakeSlot } from './commands.js';
 import { SLOTS_CATEGORY, slotsCodec, type SlotsEvent } from './events.js';
-import { evolveSlots, holderKey, initialSlots, type SlotsState } from './state.js';
+import { evolveSlots, type Holder, holderKey, initialSlots, type SlotsState } from './state.js';
 
 export type SlotsRefusal = { readonly kind: 'limit-reached' };
 
 type Verdict = Decision<SlotsEvent, SlotsRefusal>;
 
 const NOTHING_TO_DO: Verdict = { kind: 'accepted', events: [] };
+
+/** The slot of an execution, if it holds one. */
+export const holderOf = ({ holders }: SlotsState, execution: ExecutionId): Holder | undefined =>
+  holders.get(holderKey(execution));
 
 /** An execution holds one slot at most: the attempt that has it goes on with it. */
 const take = ({ holders }: SlotsState, { execution, attempt, max, nowMs }: TakeSlot): Verdict => {
@@ -23,8 +27,8 @@ const take = ({ holders }: SlotsState, { execution, attempt, max, nowMs }: TakeS
   };
 };
 
-const release = ({ holders }: SlotsState, { execution, attempt }: ReleaseSlot): Verdict => {
-  if (holders.get(holderKey(execution))?.attempt !== attempt) return NOTHING_TO_DO;
+const release = (state: SlotsState, { execution, attempt }: ReleaseSlot): Verdict => {
+  if (holderOf(state, execution)?.attempt !== attempt) return NOTHING_TO_DO;
   return {
     kind: 'accepted',
     events: [{ type: 'SlotReleased', data: create(SlotReleasedSchema, { execution, attempt }) }],

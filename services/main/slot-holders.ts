@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
-import { isTerminal } from '../execution/phases.js';
-import type { ExecutionState } from '../execution/state.js';
+import { attemptStanding } from '../execution/attempt-standing.js';
 import type { Sessions } from '../kernel/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/take.js';
 
-const standingOf = ({ exists, phase }: ExecutionState): 'absent' | 'open' | 'ended' => {
-  if (!exists) return 'absent';
-  return isTerminal('workflow', phase) ? 'ended' : 'open';
-};
-
 /** What slots ask of executions, answered from their own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
-  standing: (id) => sessions.read(aggregate, executionStream(id), ({ state }) => standingOf(state)),
+  standing: (id, attempt) =>
+    sessions.read(aggregate, executionStream(id), ({ state }) => attemptStanding(state, attempt)),
   fence: (id, attempt) =>
     sessions.handle(
       aggregate,

@@ -229,6 +229,36 @@ describe('two control planes on one log', () => {
   );
 
   it(
+    'keep the slot of an execution that both were asked to create',
+    async () => {
+      const recorded = fromBinary(
+        LaunchPlanCreateRequestSchema,
+        fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+      );
+      const policy = { max: 1, behavior: ConcurrencyLimitBehavior.SKIP };
+      await first().call(method.createLaunchPlan, {
+        ...recorded,
+        id: { ...recorded.id!, name: 'hello.once' },
+        spec: { ...recorded.spec!, concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy', ...policy } },
+      });
+      const launch = (turn: number, name: string) =>
+        api(turn).refused(
+          method.createExecution,
+          helloRequest(name, ({ spec }) => (spec!.launchPlan!.name = 'hello.once')),
+        );
+      for (let round = 0; round < 8; round += 1) {
+        const name = `once-${round}`;
+        const answers = await Promise.all([0, 1, 2, 3].map((turn) => launch(turn, name)));
+        expect(codes(answers)).toEqual(['ALREADY_EXISTS', 'OK']);
+        const more = await launch(round, `once-too-many-${round}`);
+        expect(more.message).toContain('concurrency limit (1) reached');
+        await api(round).call(method.createWorkflowEvent, workflowReport(idOf(name), { phase: Phase.FAILED }));
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
     'agree on the end of what one terminates while the other hears of it',
     async () => {
       for (let round = 0; round < 10; round += 1) {

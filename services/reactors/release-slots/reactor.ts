@@ -31,12 +31,19 @@ const isEnd = ({ type, data, metadata }: RecordedEvent): boolean =>
   (type === 'EngineReported' || type === 'ExecutionExpired') &&
   endsExecution(executionCodec.decode(type, data, metadataOf({ metadata }).schema));
 
+/** An execution that names no attempt may be anyone's. */
+const isCreatedBy = (attempt: string, { type, data, metadata }: RecordedEvent): boolean => {
+  if (type !== 'ExecutionCreated') return false;
+  const event = executionCodec.decode(type, data, metadataOf({ metadata }).schema);
+  return event.type === type && ['', attempt].includes(event.data.slotAttempt);
+};
+
 /** Looks at what is new in the stream of the execution that holds a slot, and answers whether it needs it no more. */
 const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
   let isOver = false;
   for await (const page of log.readStream(streamOf(slot.held.execution), { from: slot.next })) {
     for (const event of page) {
-      slot.isCreated ||= event.type === 'ExecutionCreated';
+      slot.isCreated ||= isCreatedBy(slot.held.attempt, event);
       isOver ||= isEnd(event);
       slot.next = event.revision + 1n;
     }

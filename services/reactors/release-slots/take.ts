@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
-import { slotsAggregate } from '../../launch-plan-slots/decider.js';
+import { holderOf, slotsAggregate } from '../../launch-plan-slots/decider.js';
 import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events.js';
 import type { Sessions } from '../../kernel/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 
 /** What is asked of executions. */
 export interface SlotHolders {
-  standing(id: ExecutionId): Promise<'absent' | 'open' | 'ended'>;
+  /**
+   * What an attempt has come to, as the execution's stream says. It is `pending` while it may still create the
+   * execution, `running` until the execution that it created has ended, and `over` after that, or when it was voided,
+   * or when another attempt created the execution.
+   */
+  standing(id: ExecutionId, attempt: string): Promise<'pending' | 'running' | 'over'>;
   /** Makes sure that an attempt can no more create the execution; nothing when it has. */
   fence(id: ExecutionId, attempt: string): Promise<unknown>;
 }
@@ -20,8 +25,8 @@ export type SlotsOptions = {
   readonly now: () => number;
 };
 
-/** A slot that is held: by which attempt, and how to give it back when that attempt has come to nothing. */
-export type Slot = { readonly attempt: string; readonly release: () => Promise<void> };
+/** A slot that is held: by which attempt, and how to give it back when a create of that attempt was refused. */
+export type Slot = { readonly attempt: string; readonly release: () => Promise<unknown> };
 
 /** A slot that is held: for which execution, by which attempt, since when in milliseconds since 1970. */
 export type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
@@ -47,11 +52,10 @@ export const FENCED_AFTER_MS = 60_000;
 const ROUNDS = 5;
 
 const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinceMs }: Held): Promise<boolean> => {
-  const standing = await holders.standing(execution);
-  if (standing !== 'absent') return standing === 'ended';
-  if (now() - sinceMs < FENCED_AFTER_MS) return false;
+  const standing = await holders.standing(execution, attempt);
+  if (standing !== 'pending' || now() - sinceMs < FENCED_AFTER_MS) return standing === 'over';
   await holders.fence(execution, attempt);
-  return (await holders.standing(execution)) === 'absent';
+  return (await holders.standing(execution, attempt)) === 'over';
 };
 
 const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slots', commandId });
@@ -95,17 +99,10 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const hasRoom = (stream: StreamName, max: number | undefined): Promise<boolean> =>
     sessions.read(slotsAggregate, stream, ({ state }) => state.holders.size < (max ?? Infinity));
 
-  const heldBy = async (stream: StreamName, execution: ExecutionId, attempt: string): Promise<Slot> => {
-    const isTheOne = ({ execution: { project, domain, name } }: Held): boolean =>
-      project === execution.project && domain === execution.domain && name === execution.name;
-    const holder = await sessions.read(slotsAggregate, stream, ({ state }) =>
-      [...state.holders.values()].find(isTheOne),
-    );
-    const isOwn = holder?.attempt === attempt;
-    return {
-      attempt: holder?.attempt ?? attempt,
-      release: () => (isOwn ? release(stream, { execution, attempt }) : Promise.resolve()),
-    };
+  /** The slot of an execution, whichever request took it; `undefined` when it was given back meanwhile. */
+  const heldBy = async (stream: StreamName, execution: ExecutionId): Promise<Slot | undefined> => {
+    const held = await sessions.read(slotsAggregate, stream, ({ state }) => holderOf(state, execution));
+    return held && { attempt: held.attempt, release: () => settle(stream, held) };
   };
 
   return {
@@ -117,8 +114,10 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const command = { type: 'TakeSlot', execution, attempt, max, nowMs: now() } as const;
         const { kind } = await sessions.handle(slotsAggregate, stream, command, context());
-        if (kind === 'accepted') return heldBy(stream, execution, attempt);
-        if (!(await clear(stream)) && !(await hasRoom(stream, max))) return undefined;
+        if (kind === 'accepted') {
+          const slot = await heldBy(stream, execution);
+          if (slot !== undefined) return slot;
+        } else if (!(await clear(stream)) && !(await hasRoom(stream, max))) return undefined;
       }
       return undefined;
     },

@@ -16,6 +16,7 @@ import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { CreateExecution, ExecutionCommand, ReportPhase } from '../../../services/execution/commands.js';
 import type { Entity } from '../../../services/execution/engine-report.js';
 import { envelopeScan } from '../../../services/execution/envelope-scan.js';
+import type { ExecutionId } from '../../../services/execution/envelope.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionRefusal } from '../../../services/execution/refusals.js';
@@ -109,6 +110,13 @@ export const creation: CreateExecution = {
   id,
   created: create(ExecutionCreatedSchema, { id, spec: {} }),
 };
+
+/** Creates an execution with a slot of its launch plan. */
+export const creationOf = (own: ExecutionId, slotAttempt: string): CreateExecution => ({
+  type: 'CreateExecution',
+  id: own,
+  created: create(ExecutionCreatedSchema, { id: own, spec: {}, slotAttempt }),
+});
 
 export const termination = { type: 'TerminateExecution', id, cause: 'enough', principal: 'ada' } as const;
 export const expiry = { type: 'ExpireTermination', id, afterMs: 600_000 } as const;

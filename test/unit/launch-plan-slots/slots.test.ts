@@ -17,7 +17,7 @@ import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { filePayloadStore } from '../../../services/store/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
 import { handTimers } from '../../support/hand-timers.js';
-import { creation, workflow } from '../execution/reports.js';
+import { creationOf, workflow } from '../execution/reports.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
 const nameless = { project: 'p', domain: 'd' };
@@ -52,7 +52,11 @@ const context = () => ({ actor: '', commandId: `command-${(commands += 1)}` });
 
 const createAs = (name: string, attempt: string) => {
   const id = { ...nameless, name };
-  return sessions.handle(aggregate, executionStream(id), { ...creation, id, attempt }, context());
+  return sessions.handle(aggregate, executionStream(id), creationOf(id, attempt), context());
+};
+const voidAs = (name: string, attempt: string) => {
+  const id = { ...nameless, name };
+  return sessions.handle(aggregate, executionStream(id), { type: 'VoidExecution', id, attempt }, context());
 };
 const end = (name: string) => {
   const id = { ...nameless, name };
@@ -89,14 +93,52 @@ describe('the slots of a launch plan', () => {
     expect(await take('c', 3)).toBeDefined();
   });
 
-  it('are given back by an attempt that came to nothing, and by no other', async () => {
-    const first = await take('a');
-    const again = await take('a');
-    expect(again!.attempt).toBe(first!.attempt);
-    await again!.release();
+  it('are kept by an execution that the same attempt created at another process', async () => {
+    const [one, other] = [(await take('a'))!, (await take('a'))!];
+    expect(other.attempt).toBe(one.attempt);
+    await createAs('a', other.attempt);
+    await expect(createAs('a', one.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-exists' } });
+    await one.release();
     expect(await types()).toEqual(['SlotTaken']);
-    await first!.release();
+    expect(await take('b')).toBeUndefined();
+  });
+
+  it('are given back by an attempt whose execution exists by another, of another launch plan', async () => {
+    const slot = (await take('a'))!;
+    const elsewhere = (await slots.take({ ...plan, name: 'elsewhere' }, { ...nameless, name: 'a' }, 1))!;
+    await createAs('a', elsewhere.attempt);
+    await slot.release();
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are given back at once by an attempt that was voided', async () => {
+    const slot = (await take('a'))!;
+    await voidAs('a', slot.attempt);
+    await expect(createAs('a', slot.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-voided' } });
+    await slot.release();
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are taken anew where the one that was found is given back at that moment', async () => {
+    const lost = (await take('a'))!;
+    await voidAs('a', lost.attempt);
+    const read: Sessions['read'] = async (of, stream, look) => {
+      await lost.release();
+      return sessions.read(of, stream, look);
+    };
+    const meanwhile = launchPlanSlots({
+      sessions: { ...sessions, read },
+      holders: slotHolders(sessions, aggregate),
+      now: () => now,
+    });
+    const slot = (await meanwhile.take(plan, { ...nameless, name: 'a' }, 1))!;
+    expect(slot.attempt).not.toBe(lost.attempt);
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased', 'SlotTaken']);
+  });
+
+  it('are kept while their attempt may still create its execution', async () => {
+    await (await take('a'))!.release();
+    expect(await types()).toEqual(['SlotTaken']);
   });
 
   it('are kept for a minute for an attempt that has not created its execution, and it can no more after that', async () => {
