@@ -25,9 +25,9 @@ const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   const flush = async (): Promise<void> => {
     if (kept.position === kept.written) return;
     const { position } = kept;
+    kept.atMs = now(); // before the write: another one does not begin beside it
     await checkpoint.write(position);
     kept.written = position;
-    kept.atMs = now();
   };
   const reached = async (position: bigint): Promise<void> => {
     kept.position = position;

@@ -35,22 +35,24 @@ type Expiry = {
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-const idIn = (event: RecordedEvent) => {
+type Item = { readonly stream: StreamName; readonly id: ExpireTermination['id']; readonly cause: string };
+
+const itemOf = (event: RecordedEvent): Item | undefined => {
   const { data } = executionCodec.decode(event.type, event.data, metadataOf(event).schema);
-  return 'id' in data ? data.id : undefined;
+  const id = 'id' in data ? data.id : undefined;
+  if (id === undefined) return undefined;
+  const { project, domain, name } = id;
+  return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id) };
 };
 
 const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): Reactor => {
   const { log, handle, afterMs } = options;
-  const settle = async (event: RecordedEvent): Promise<void> => {
-    const id = idIn(event);
-    if (id === undefined || (await isSeenToHaveEnded(log, event.stream))) return;
-    const { project, domain, name: execution } = id;
-    const cause = hex(event.id);
+  const settle = async ({ stream, id, cause }: Item): Promise<void> => {
+    if (await isSeenToHaveEnded(log, stream)) return;
     const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause };
-    await handle(event.stream, { type, id: { project, domain, name: execution }, afterMs }, context);
+    await handle(stream, { type, id, afterMs }, context);
   };
-  return whenDue({ ...options, filter: { categories: [EXECUTION_CATEGORY], types }, settle });
+  return whenDue({ ...options, filter: { categories: [EXECUTION_CATEGORY], types }, itemOf, settle });
 };
 
 /**

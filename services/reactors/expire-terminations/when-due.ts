@@ -1,109 +1,161 @@
 import type { Checkpoint } from '../../kernel/checkpoint.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog } from '../../kernel/event-store.js';
-import { follow } from '../../kernel/follow.js';
+import { follow, type Reached } from '../../kernel/follow.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { Timers } from '../../kernel/timers.js';
+import { type Due, dueQueue } from './due-queue.js';
 
-export type WhenDueOptions = {
+export type WhenDueOptions<Item> = {
   readonly log: Pick<EventLog, 'subscribe'>;
   readonly filter: EventFilter;
   readonly checkpoint: Checkpoint;
   /** How long after it was recorded each event is due, in milliseconds. */
   readonly afterMs: number;
   readonly timers: Timers;
+  /** The little that is kept of an event until it is due; `undefined` where there is nothing to do. */
+  readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does what is due; done again, it comes to the same. */
-  readonly settle: (event: RecordedEvent) => Promise<void>;
+  readonly settle: (item: Item) => Promise<void>;
   /** Hears of every failure; what failed is tried again. */
   readonly onFailure: (error: unknown) => void;
 };
 
 const RETRY_MS = 5_000;
-/** So many may wait to be tried again; with more, everything waits. */
+/** With so many items that wait to be tried again, nothing is tried for the first time. */
 const MAX_FAILED = 1_000;
+/** With so many items that wait to be due, no more of the log is read. */
+const MAX_WAITING = 10_000;
 
-/** Delays that end at once when all of them are called off. */
-const delays = (timers: Timers) => {
-  const waiting = new Set<() => void>();
-  const state = { isOver: false };
+/** Waits that end when they are told to, or after a time. */
+const wakeable = (timers: Timers) => {
+  let wake = (): void => undefined;
   return {
-    isOver: () => state.isOver,
-    wait: (delayMs: number): Promise<void> =>
+    wake: () => wake(),
+    wait: (delayMs?: number): Promise<void> =>
       new Promise((resolve) => {
-        if (state.isOver || delayMs <= 0) {
-          resolve();
-          return;
-        }
-        const end = (): void => {
-          cancel();
-          waiting.delete(end);
+        const cancel = delayMs === undefined ? undefined : timers.after(delayMs, () => wake());
+        wake = () => {
+          cancel?.();
           resolve();
         };
-        const cancel = timers.after(delayMs, end);
-        waiting.add(end);
       }),
-    callOff: (): void => {
-      state.isOver = true;
-      for (const end of waiting) end();
-    },
   };
 };
 
-/**
- * Follows events, and does something with each a time after it was recorded. All have the same time, so they are due
- * in the order of the log: only the first of them is waited for, and no more than a page of them is in memory. What
- * fails is tried again beside the others, and the checkpoint stays before it.
- */
-export const whenDue = (options: WhenDueOptions): Reactor => {
-  const { afterMs, timers, settle, onFailure } = options;
-  const delay = delays(timers);
-  const failed = new Map<bigint, Promise<void>>();
+type Entry<Item> = Due & { readonly position: bigint; readonly item: Item };
 
-  const succeeds = async (event: RecordedEvent): Promise<boolean> => {
-    try {
-      await settle(event);
-      return true;
-    } catch (error) {
-      onFailure(error);
-      return false;
-    }
-  };
-
-  const retry = async (event: RecordedEvent): Promise<void> => {
-    do {
-      await delay.wait(RETRY_MS);
-      if (delay.isOver()) return;
-    } while (!(await succeeds(event)));
-    failed.delete(event.position);
-  };
-
-  const take = async (event: RecordedEvent): Promise<void> => {
-    await delay.wait(metadataOf(event).recordedAtMs + afterMs - timers.now());
-    if (failed.size >= MAX_FAILED) await Promise.race(failed.values());
-    if (delay.isOver() || (await succeeds(event))) return;
-    failed.set(event.position, retry(event));
-  };
-
-  const firstOpen = (position: bigint): bigint => {
-    const [oldest] = failed.keys();
-    return oldest === undefined ? position : oldest - 1n;
-  };
-
-  const following = follow({ ...options, now: () => timers.now() }, async ({ events, position }, _, reached) => {
-    for (const event of events) {
-      await take(event);
-      if (delay.isOver()) return;
-      await reached(firstOpen(event.position));
-    }
-    await reached(firstOpen(position));
-  });
+/** What is not done yet: what waits for the first try, and what failed. */
+const openEntries = <Item>(now: () => number) => {
+  const waiting = dueQueue<Entry<Item>>();
+  const failed = dueQueue<Entry<Item>>();
+  /** Of all, in the order of the log, as they are added. */
+  const positions = new Set<bigint>();
+  const isDue = (entry: Entry<Item> | undefined): boolean => entry !== undefined && entry.dueMs <= now();
 
   return {
-    ended: following.ended,
+    isFull: () => waiting.size() >= MAX_WAITING,
+    oldest: (): bigint | undefined => positions.values().next().value,
+    add: (entry: Entry<Item>): void => {
+      positions.add(entry.position);
+      waiting.push(entry);
+    },
+    /** What has not been tried goes first, unless too much has failed. */
+    nextDue: (): Entry<Item> | undefined => {
+      if (failed.size() < MAX_FAILED && isDue(waiting.peek())) return waiting.pop();
+      return isDue(failed.peek()) ? failed.pop() : undefined;
+    },
+    /** When the next one is due; `undefined` when there is none. */
+    nextDueMs: (): number | undefined => {
+      const first = failed.size() < MAX_FAILED ? waiting.peek() : undefined;
+      const dueMs = Math.min(first?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity);
+      return dueMs === Infinity ? undefined : dueMs;
+    },
+    done: ({ position }: Entry<Item>): void => void positions.delete(position),
+    failed: (entry: Entry<Item>): void => failed.push({ ...entry, dueMs: now() + RETRY_MS }),
+  };
+};
+
+const attempt = async <Item>(
+  entry: Entry<Item>,
+  open: Pick<ReturnType<typeof openEntries<Item>>, 'done' | 'failed'>,
+  { settle, onFailure }: Pick<WhenDueOptions<Item>, 'settle' | 'onFailure'>,
+): Promise<void> => {
+  try {
+    await settle(entry.item);
+    open.done(entry);
+  } catch (error) {
+    onFailure(error);
+    open.failed(entry);
+  }
+};
+
+/**
+ * Follows events, and does something with each a time after it was recorded. A clock that was ahead when it recorded an
+ * event delays nothing: an event is due at the latest so long after it was read, and what is due first is done first,
+ * wherever it is in the log. What fails is tried again beside the rest. The checkpoint stays before everything that is
+ * not done.
+ */
+export const whenDue = <Item>(options: WhenDueOptions<Item>): Reactor => {
+  const { afterMs, timers, itemOf } = options;
+  const now = (): number => timers.now();
+  const open = openEntries<Item>(now);
+  const reader = wakeable(timers);
+  const settler = wakeable(timers);
+  const state = { isClosed: false, position: 0n, reached: (() => Promise.resolve()) as Reached };
+
+  const checkpoint = (): Promise<void> => {
+    const oldest = open.oldest();
+    return state.reached(oldest === undefined ? state.position : oldest - 1n);
+  };
+
+  const add = (event: RecordedEvent): void => {
+    const { position } = event;
+    state.position = position;
+    const item = itemOf(event);
+    if (item === undefined) return;
+    open.add({ dueMs: Math.min(metadataOf(event).recordedAtMs, now()) + afterMs, position, item });
+    settler.wake();
+  };
+
+  const untilDue = (): Promise<void> => {
+    const dueMs = open.nextDueMs();
+    return settler.wait(dueMs === undefined ? undefined : dueMs - now());
+  };
+
+  const keepSettling = async (): Promise<void> => {
+    while (!state.isClosed) {
+      const entry = open.nextDue();
+      if (entry === undefined) {
+        await untilDue();
+        continue;
+      }
+      await attempt(entry, open, options);
+      reader.wake();
+      await checkpoint();
+    }
+  };
+
+  const following = follow({ ...options, now }, async ({ events, position }, _, reached) => {
+    state.reached = reached;
+    for (const event of events) {
+      while (open.isFull() && !state.isClosed) await reader.wait();
+      if (state.isClosed) return;
+      add(event);
+    }
+    state.position = position;
+    await checkpoint();
+  });
+  const settling = keepSettling();
+
+  return {
+    ended: Promise.all([following.ended, settling]).then(() => undefined),
     close: async () => {
-      delay.callOff();
+      state.isClosed = true;
+      settler.wake();
+      reader.wake();
+      await settling.catch(() => undefined); // said by `ended`
       await following.close();
-      await Promise.all(failed.values());
     },
   };
 };

@@ -41,8 +41,13 @@ const watched = (event: RecordedEvent, execution: ExecutionId, attempt: string, 
   isCreated: false,
 });
 
-/** Folds the slots that are held from the events of all launch plans. */
-export const heldSlots = (): HeldSlots => {
+/**
+ * Folds the slots that are held from the events of all launch plans.
+ *
+ * @param now the time in milliseconds since 1970: no slot counts as taken later than it was read, whatever the clock
+ * said that recorded it.
+ */
+export const heldSlots = (now: () => number): HeldSlots => {
   const slots = new Map<string, WatchedSlot>();
   const key = ({ stream, held }: WatchedSlot): string => keyOf(stream, held.execution);
   const has = (slot: WatchedSlot): boolean => slots.get(key(slot)) === slot;
@@ -55,7 +60,7 @@ export const heldSlots = (): HeldSlots => {
       const execution = { project, domain, name };
       if (type === 'SlotReleased') slots.delete(keyOf(event.stream, execution));
       else {
-        const sinceMs = Number(data.takenAt?.seconds ?? 0n) * 1_000;
+        const sinceMs = Math.min(Number(data.takenAt?.seconds ?? 0n) * 1_000, now());
         slots.set(keyOf(event.stream, execution), watched(event, execution, data.attempt, sinceMs));
       }
     },

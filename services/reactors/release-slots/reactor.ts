@@ -59,7 +59,7 @@ const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSl
  */
 export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
   const { log, checkpoint, slots, timers, onFailure } = options;
-  const held = heldSlots();
+  const held = heldSlots(() => timers.now());
   const state = { isClosed: false, isLive: false, stopWaiting: (): void => undefined };
 
   const settle = async (slot: WatchedSlot): Promise<void> => {

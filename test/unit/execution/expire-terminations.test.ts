@@ -62,15 +62,17 @@ const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> =>
 
 const checkpoint = (name = 'checkpoint'): Checkpoint => fileCheckpoint({ directory, name, logId: store.logId });
 
+const options = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOptions['handle']): ExpiryOptions => ({
+  log: store,
+  checkpoint: checkpoint(),
+  handle: handle ?? ((to, command, context) => sessions.handle(aggregate, to, command, context)),
+  afterMs: AFTER_MS,
+  timers,
+  onFailure: (error) => failures.push(error),
+});
+
 const open = (timers: Timers, failures: unknown[] = [], handle?: ExpiryOptions['handle'], start = expireTerminations) =>
-  start({
-    log: store,
-    checkpoint: checkpoint(),
-    handle: handle ?? ((to, command, context) => sessions.handle(aggregate, to, command, context)),
-    afterMs: AFTER_MS,
-    timers,
-    onFailure: (error) => failures.push(error),
-  });
+  start(options(timers, failures, handle));
 
 const last = async (): Promise<unknown> => {
   let found: unknown;
@@ -129,7 +131,9 @@ describe('a terminated execution', () => {
     await run(creation);
     await run(termination);
     const timers = handTimers(START);
-    const reactors = [open(timers), open(timers)];
+    const reactors = ['one', 'other'].map((name) =>
+      expireTerminations({ ...options(timers), checkpoint: checkpoint(name) }),
+    );
     await until(() => timers.armed() === 2);
     timers.advance(AFTER_MS);
     await until(async () => (await types()).length === 3);
@@ -154,6 +158,24 @@ describe('a terminated execution', () => {
     await until(() => calls.length > 0);
     await again.close();
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
+  });
+
+  it('is ended in time behind another one that a clock recorded that was an hour ahead', async () => {
+    const ahead = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START + 3_600_000 });
+    const other = { ...id, name: 'ahead' };
+    const otherStream = executionStream(other);
+    await ahead.handle(aggregate, otherStream, { ...creation, id: other }, { actor: '', commandId: 'ahead' });
+    await ahead.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'ahead-end' });
+    await run(creation);
+    await run(termination);
+    const timers = handTimers(START);
+    const calls: unknown[] = [];
+    const reactor = open(timers, [], (to) => Promise.resolve(calls.push(to)));
+    await until(() => timers.armed() === 1);
+    timers.advance(AFTER_MS);
+    await until(() => calls.length === 2);
+    await reactor.close();
+    expect(new Set(calls)).toEqual(new Set([stream, otherStream]));
   });
 
   it('costs one timer, however many there are', async () => {

@@ -280,6 +280,17 @@ describe('the slots of executions that have ended', () => {
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
   });
 
+  it('are taken away a minute after they are seen where the clock was an hour ahead that took one', async () => {
+    now = START + 3_600_000;
+    await take('a');
+    now = START;
+    const reactor = open();
+    now = START + 3_599_000; // for the clock that took it, it has not been taken yet
+    await reactor.until(isReleased);
+    await reactor.close();
+    expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
   it('are followed from the oldest one that is held', async () => {
     await createAs('a', (await take('a', 2))!.attempt);
     await createAs('b', (await take('b', 2))!.attempt);

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { Reactor } from '../../../services/kernel/reactor.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { dueQueue } from '../../../services/reactors/expire-terminations/due-queue.js';
+import { whenDue } from '../../../services/reactors/expire-terminations/when-due.js';
+import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { handTimers } from '../../support/hand-timers.js';
+import { until } from '../../support/until.js';
+
+const START = 1_700_000_000_000;
+const AFTER_MS = 600_000;
+const HOUR_MS = 3_600_000;
+const RETRY_MS = 5_000;
+const MAX_FAILED = 1_000;
+const MAX_WAITING = 10_000;
+const stream = streamName('thing', ['one']);
+
+let directory: string;
+let store: EventStore;
+let timers: ReturnType<typeof handTimers>;
+let reactor: Reactor;
+let checkpoint: Checkpoint;
+/** The positions that were read, and those that were tried, in order. */
+let read: bigint[];
+let tried: bigint[];
+let doesFail: (position: bigint) => boolean;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-due-'));
+  store = await sqliteEventStore({ directory });
+  timers = handTimers(START);
+  checkpoint = fileCheckpoint({ directory, name: 'due', logId: store.logId });
+  read = [];
+  tried = [];
+  doesFail = () => false;
+});
+afterEach(async () => {
+  await reactor.close();
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+const record = (times: readonly number[]) =>
+  store.append(
+    stream,
+    'any',
+    times.map((recordedAtMs) => ({
+      id: randomBytes(16),
+      type: 'Thing',
+      data: new Uint8Array(),
+      metadata: JSON.stringify({ recordedAtMs, actor: '', commandId: '', schema: 1 }),
+    })),
+  );
+
+const open = (): void => {
+  reactor = whenDue<bigint>({
+    log: store,
+    filter: { categories: ['thing'] },
+    checkpoint,
+    afterMs: AFTER_MS,
+    timers,
+    itemOf: ({ position }) => {
+      read.push(position);
+      return position;
+    },
+    settle: (position) => {
+      tried.push(position);
+      return doesFail(position) ? Promise.reject(new Error('not now')) : Promise.resolve();
+    },
+    onFailure: () => undefined,
+  });
+};
+
+const count = async (of: () => number, wanted: number): Promise<void> => {
+  await until(
+    () => Promise.resolve(of()),
+    (found) => found >= wanted,
+  );
+  // What should not happen would happen now.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(of()).toBe(wanted);
+};
+
+describe('what is due a time after it was recorded', () => {
+  it('waits no longer than that where the clock was ahead that recorded it, and delays nothing', async () => {
+    await record([START + HOUR_MS, START, START - 1_000]);
+    open();
+    await count(() => read.length, 3);
+    timers.advance(AFTER_MS - 1_000);
+    await count(() => tried.length, 1);
+    timers.advance(1_000);
+    await count(() => tried.length, 3);
+    expect(tried).toEqual([3n, 1n, 2n]);
+  });
+
+  it('is done in the order that it is due, with a checkpoint before all that is not done', async () => {
+    await record([START - 1_000, START - 3_000, START - 2_000]);
+    open();
+    await count(() => read.length, 3);
+    timers.advance(AFTER_MS - 2_000);
+    await count(() => tried.length, 2);
+    expect(tried).toEqual([2n, 3n]);
+    await reactor.close();
+    expect(await checkpoint.read()).toBe(0n);
+    open();
+    timers.advance(AFTER_MS);
+    await count(() => tried.length, 5);
+    await reactor.close();
+    expect(await checkpoint.read()).toBe(3n);
+  });
+
+  it('is tried for the first time only while fewer than a thousand wait to be tried again', async () => {
+    await record(Array.from({ length: MAX_FAILED + 2 }, () => START - AFTER_MS));
+    doesFail = () => true;
+    open();
+    await count(() => tried.length, MAX_FAILED);
+    doesFail = (position) => position > 1n;
+    timers.advance(RETRY_MS);
+    // All are tried again; the first one makes room for one more, which fails in its place.
+    await count(() => tried.length, 2 * MAX_FAILED + 1);
+    expect(new Set(tried).size).toBe(MAX_FAILED + 1);
+    doesFail = () => false;
+    timers.advance(RETRY_MS);
+    await count(() => tried.length, 3 * MAX_FAILED + 2);
+    expect(new Set(tried).size).toBe(MAX_FAILED + 2);
+  });
+
+  it('is read no further while ten thousand wait', async () => {
+    for (let turn = 0; turn < 11; turn += 1) await record(Array.from({ length: 1_000 }, () => START));
+    open();
+    await count(() => read.length, MAX_WAITING);
+    timers.advance(AFTER_MS);
+    await count(() => read.length, 11_000);
+    timers.advance(AFTER_MS);
+    await count(() => tried.length, 11_000);
+  });
+});
+
+describe('a queue by due time', () => {
+  it('gives out what is due first, whatever is added and taken in between', () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.nat(20))), (steps) => {
+        const queue = dueQueue<{ readonly dueMs: number }>();
+        let model: number[] = [];
+        for (const dueMs of steps) {
+          if (dueMs === null) {
+            model = model.sort((a, b) => a - b);
+            expect(queue.pop()?.dueMs).toBe(model.shift());
+          } else {
+            model.push(dueMs);
+            queue.push({ dueMs });
+          }
+          expect(queue.size()).toBe(model.length);
+          expect(queue.peek()?.dueMs).toBe(model.length === 0 ? undefined : Math.min(...model));
+        }
+      }),
+    );
+  });
+});
