@@ -70,6 +70,34 @@ describe('a live stream', () => {
   const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
     sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
 
+  it('records the key of a request with what it stands for, in a form that later releases read', async () => {
+    const targeted: typeof purse = { ...purse, targetOf: ({ kind }) => `to ${kind}` };
+    const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', idempotency };
+    await sessions.handle(targeted, stream, { kind: 'add' }, given);
+    await add();
+    const [keyed, other] = await recorded();
+    expect(JSON.parse(keyed!.metadata)).toEqual({
+      recordedAtMs: 1_000,
+      actor: 'ada',
+      commandId: 'c',
+      schema: 1,
+      $correlationId: 'r',
+      $causationId: 'e',
+      idempotencyKey: 'k',
+      idempotency: { operation: 'Add', target: 'to add', content: 'c' },
+    });
+    expect(Object.keys(JSON.parse(other!.metadata) as object)).toEqual([
+      'recordedAtMs',
+      'actor',
+      'commandId',
+      'schema',
+    ]);
+    const again = { ...given, commandId: 'd' };
+    const restarted = openSessions({ store, payloads, now: () => 1_000 });
+    await expect(restarted.handle(targeted, stream, { kind: 'add' }, again)).resolves.toMatchObject({ revision: 1n });
+    await expect(restarted.handle(targeted, stream, { kind: 'spend' }, again)).resolves.toMatchObject({ revision: 2n });
+  });
+
   it('does a command once under its key, also at the same time and after a restart', async () => {
     await Promise.all([addKeyed(), addKeyed(), addKeyed()]);
     expect(await recorded()).toHaveLength(1);
