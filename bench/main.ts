@@ -10,12 +10,14 @@ import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
 import { memory } from './memory.js';
 import { projector } from './projector.js';
+import { repeats } from './repeats.js';
 import { rebuild } from './rebuild.js';
 
 const BENCHES: readonly Bench[] = [
   ingestUnary,
   creates,
   fanOut,
+  repeats,
   lists,
   rebuild,
   memory,

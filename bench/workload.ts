@@ -97,12 +97,16 @@ export const nodeEvent = (execution: string, node: string, phase: NodeExecution_
  *
  * @returns about `count` requests, and how many nodes they end.
  */
-export const nodeEvents = (executions: readonly string[], count: number): { requests: Uint8Array[]; nodes: number } => {
+export const nodeEvents = (
+  executions: readonly string[],
+  count: number,
+  nodesInARound = NODES_IN_A_ROUND,
+): { requests: Uint8Array[]; nodes: number } => {
   const nodes = Math.ceil(count / PHASES.length);
   const requests: Uint8Array[] = [];
   const start = Date.UTC(2026, 0, 1);
-  for (let first = 0; first < nodes; first += NODES_IN_A_ROUND) {
-    const round = Array.from({ length: Math.min(NODES_IN_A_ROUND, nodes - first) }, (_, index) => first + index);
+  for (let first = 0; first < nodes; first += nodesInARound) {
+    const round = Array.from({ length: Math.min(nodesInARound, nodes - first) }, (_, index) => first + index);
     for (const [step, phase] of PHASES.entries()) {
       for (const node of round) {
         const execution = executions[node % executions.length] ?? '';

@@ -5,7 +5,7 @@ import type { Envelope, ExecutionId } from './envelope.js';
 
 /** What the stream says about an event whose phase was recorded before. */
 export type Recollection = {
-  /** How many events the stream had when it was read; 0 when only one of them was read. */
+  /** Nothing before this revision has to be read any more. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
   readonly isRepetition: boolean;

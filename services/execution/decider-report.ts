@@ -8,7 +8,8 @@ import type { Envelope } from './envelope.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import type { ExecutionRefusal } from './refusals.js';
-import { type ExecutionState, instantKey, isDefaultProducer, type Reported, type TaskState } from './state.js';
+import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from './state.js';
+import { alikeReports } from './state-reports.js';
 
 export type Verdict = Decision<ExecutionEvent, ExecutionRefusal>;
 
@@ -61,33 +62,20 @@ export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase
   return { kind: 'incompatible-cluster', cluster: producerId, stored: state.cluster };
 };
 
-const isCurrent = (known: Reported, { phase }: Envelope): boolean => known.phase === phase && !known.isInferred;
-
 /** Whether an event was recorded before, or what of the stream would say so. */
 export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
 
-/** What was read of the stream before is not read again: a stream that others write grows between two looks. */
-const unsure = ({ recollection }: ReportPhase): Prior => ({ kind: 'unsure', from: BigInt(recollection?.asOf ?? 0) });
-
-const amongCurrent = (known: Reported, command: ReportPhase): Prior => {
-  const { envelope, recollection } = command;
-  const at = instantKey(envelope.occurredAt);
-  const alike = known.recorded.filter((each) => each.at === at && each.version === envelope.phaseVersion);
-  if (alike.length === 0 && !known.hasForgotten) return 'new';
-  const twin = recollection === undefined ? alike.find(({ hash }) => hash === envelope.messageHash) : undefined;
-  return twin === undefined ? unsure(command) : { kind: 'unsure', at: BigInt(twin.revision) };
-};
-
 /**
- * Whether an event was recorded before. A hash tells where to look, and the bytes that stand there decide; an event
- * that has the same phase and time but other bytes may still have the same content, and only the stream has that.
+ * Whether an event was recorded before. The state tells which of the entity's reports may have the same phase, version
+ * and time, and the contents that stand there decide. What was read before is not read again: a stream that others
+ * write grows between two looks.
  */
 export const priorOf = (state: ExecutionState, known: Reported | undefined, command: ReportPhase): Prior => {
   const { envelope, recollection } = command;
   if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
   if (recollection?.isRepetition === true) return 'repeated';
-  if (recollection !== undefined && recollection.asOf >= state.events) return 'new';
-  return isCurrent(known, envelope) ? amongCurrent(known, command) : unsure(command);
+  const at = alikeReports(state, { last: known.last, from: recollection?.asOf ?? 0 }, envelope);
+  return at.length === 0 ? 'new' : { kind: 'unsure', at };
 };
 
 /** The engine's own word on how something ended that was taken for ABORTED. */

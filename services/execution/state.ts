@@ -1,27 +1,17 @@
 import { ExecutionState as Archival } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import type { EngineReport, Instant, TaskId } from './engine-report.js';
+import type { EngineReport, TaskId } from './engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
+import { NONE, noteReport, type Reports } from './state-reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state-signals.js';
-
-/** One content that was recorded. Contents of different times are different. */
-export type Recorded = {
-  readonly hash: bigint;
-  readonly at: number;
-  readonly version: number;
-  /** Where it stands in the stream. */
-  readonly revision: number;
-};
 
 /** What is remembered of anything that engines report phases of. */
 export type Reported = {
   phase: number;
   /** A bit for each phase that an engine has reported. */
   seen: number;
-  /** The contents of the current phase. */
-  recorded: readonly Recorded[];
-  /** The current phase was entered before, and `recorded` lacks the contents of then. */
-  hasForgotten: boolean;
+  /** The revision of its last report; those before are found from there. */
+  last: number;
   /** ABORTED because the execution ended, which the engine's own word may replace once. */
   isInferred: boolean;
 };
@@ -39,6 +29,7 @@ export type NodeState = Reported & { tasks: readonly TaskState[] };
 
 /** What decisions need of an execution; changed in place by `evolve`. */
 export type ExecutionState = Reported &
+  Reports &
   Signals & {
     exists: boolean;
     /** The attempts that can no more create it. */
@@ -63,15 +54,13 @@ export type ExecutionState = Reported &
   };
 
 // An array that grows takes room for sixteen more: with thousands of nodes, one that is replaced is smaller.
-const NO_RECORDED: readonly Recorded[] = [];
 const NO_ATTEMPTS: readonly string[] = [];
 const NO_TASKS: readonly TaskState[] = [];
 
 export const initialState = (): ExecutionState => ({
   phase: 0,
   seen: 0,
-  recorded: NO_RECORDED,
-  hasForgotten: false,
+  last: NONE,
   isInferred: false,
   exists: false,
   voided: NO_ATTEMPTS,
@@ -86,14 +75,12 @@ export const initialState = (): ExecutionState => ({
   nodes: new Map(),
   taskIds: new Map(),
   tasks: 0,
+  reports: [],
   signals: undefined,
   signalTypeBytes: 0,
 });
 
-/** Comparable as a number, to the microsecond. */
-export const instantKey = ({ seconds, nanos }: Instant): number => Number(seconds) * 1e6 + Math.floor(nanos / 1e3);
-
-export const isSameTask = (a: TaskId, b: TaskId): boolean =>
+const isSameTask = (a: TaskId, b: TaskId): boolean =>
   a.name === b.name && a.version === b.version && a.project === b.project && a.domain === b.domain;
 
 /** Searched from the latest: engines report attempts in order. */
@@ -103,29 +90,17 @@ export const findTask = (node: NodeState | undefined, id: TaskId, attempt: numbe
 /** The producer that stands for "no cluster of its own". */
 export const isDefaultProducer = (producer: string): boolean => producer === '' || producer === 'propeller';
 
-/** More contents of one phase than this are not remembered, but looked up in the stream. */
-const MAX_RECORDED = 64;
-
 const enter = (reported: Reported, phase: number): void => {
-  if (reported.phase === phase && !reported.isInferred) return;
-  reported.hasForgotten = (reported.seen & (1 << phase)) !== 0;
-  reported.recorded = NO_RECORDED;
   reported.phase = phase;
   reported.isInferred = false;
 };
 
-const remember = (reported: Reported, entry: Recorded): void => {
-  const { recorded } = reported;
-  const isFull = recorded.length >= MAX_RECORDED;
-  if (isFull) reported.hasForgotten = true;
-  reported.recorded = recorded.length === 0 ? [entry] : [...(isFull ? recorded.slice(1) : recorded), entry];
-};
-
-const note = ({ events: revision }: ExecutionState, reported: Reported, report: EngineReport): void => {
-  const { messageHash: hash, occurredAt, phaseVersion: version, phase } = report;
-  enter(reported, phase);
-  reported.seen |= 1 << phase;
-  remember(reported, { hash, at: instantKey(occurredAt), version, revision });
+/** Before an event is counted, the count of events is its revision. */
+const note = (state: ExecutionState, reported: Reported, report: EngineReport): void => {
+  enter(reported, report.phase);
+  reported.seen |= 1 << report.phase;
+  noteReport(state, state.events, reported.last, report);
+  reported.last = state.events;
 };
 
 const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
@@ -143,8 +118,7 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
   const node: NodeState = {
     phase: 0,
     seen: 0,
-    recorded: NO_RECORDED,
-    hasForgotten: false,
+    last: NONE,
     isInferred: false,
     tasks: NO_TASKS,
   };
@@ -156,8 +130,7 @@ const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: nu
   const task: TaskState = {
     phase: 0,
     seen: 0,
-    recorded: NO_RECORDED,
-    hasForgotten: false,
+    last: NONE,
     isInferred: false,
     id: sharedId(state, id),
     attempt,
@@ -250,13 +223,16 @@ export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionS
 
 // Held against the heap by a test, here and in all aggregates.
 const EMPTY_BYTES = 850;
-const NODE_BYTES = 300;
-const TASK_BYTES = 500;
+const NODE_BYTES = 150;
+const TASK_BYTES = 360;
+/** Of a number, with what an array has to spare. */
+const NUMBER_BYTES = 10;
 
 /** Roughly what a state takes, in bytes. */
 export const sizeOfState = (state: ExecutionState): number =>
   EMPTY_BYTES +
   state.nodes.size * NODE_BYTES +
   state.tasks * TASK_BYTES +
+  state.reports.length * NUMBER_BYTES +
   (state.signals?.size ?? 0) * SIGNAL_BYTES +
   state.signalTypeBytes;

@@ -7,13 +7,13 @@ import type { Content } from './payload-store.js';
  * - `accepted`: the events are to be recorded; none means that there was nothing to do.
  * - `refused`: the domain says no. `events` are recorded all the same: a repeated phase with new content is refused,
  *   and its content kept.
- * - `unsure`: the state does not say; the aggregate's `recall` reads the stream, from a revision on or the one event at
- *   the revision `at`, and the command is decided again.
+ * - `unsure`: the state does not say; the aggregate's `recall` is given the events at some revisions of the stream,
+ *   ascending, and the command is decided again.
  */
 export type Decision<Event, Refusal> =
   | { readonly kind: 'accepted'; readonly events: readonly Event[] }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly events?: readonly Event[] }
-  | { readonly kind: 'unsure'; readonly at?: bigint; readonly from?: bigint };
+  | { readonly kind: 'unsure'; readonly at: readonly bigint[] };
 
 /** The pure part of an aggregate. */
 export interface Decider<State, Command, Event, Refusal> {
@@ -67,6 +67,6 @@ export interface Aggregate<State, Command, Event, Refusal> {
   sizeOf(state: State): number;
   /** Whether hardly any command will come for a stream in this state: it is the first to be dropped from memory. */
   isOver?(state: State): boolean;
-  /** Reads of the stream's past what an unsure decision needs, and answers the command with it. */
-  recall?(command: Command, past: AsyncIterable<readonly RecordedEvent[]>): Promise<Command>;
+  /** Answers the command with what an unsure decision needs of the events that it has named. */
+  recall?(command: Command, past: readonly RecordedEvent[]): Promise<Command>;
 }

@@ -155,7 +155,7 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
     return undefined;
   }
   const decision = live.aggregate.decider.decide(state, turn.command);
-  if (decision.kind === 'unsure') return recall(live, turn, decision);
+  if (decision.kind === 'unsure') return recall(live, turn, decision.at);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
   const decided = { events: decision.events ?? [], refusal };
   return mayBeOvertaken(live, turn, decided) ? decideAtHead(live, turn) : record(live, turn, decided);
@@ -197,18 +197,27 @@ const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>):
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
 
+/** Whether some of these revisions may still become another event's. */
+const isOnItsWay = <S, C, E, R>({ inFlight: [first] }: Live<S, C, E, R>, at: readonly bigint[]): boolean =>
+  first !== undefined && (at.at(-1) ?? -1n) > first.revision - BigInt(first.encoded.length);
+
+/** Has a command decided again with the events that its decision needs; they are durable, whatever is on its way. */
 const recall = async <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
-  { at, from = 0n }: { readonly at?: bigint; readonly from?: bigint },
+  at: readonly bigint[],
 ): Promise<void> => {
   const { aggregate, services, stream } = live;
   if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
-  await settled(live);
-  const command = await aggregate.recall(
-    turn.command,
-    services.store.readStream(stream, at === undefined ? { from } : { from: at, limit: 1 }),
-  );
+  if (isOnItsWay(live, at)) {
+    await settled(live);
+    live.queue.unshift(turn);
+    return;
+  }
+  const past: RecordedEvent[] = [];
+  for (const from of at)
+    for await (const page of services.store.readStream(stream, { from, limit: 1 })) past.push(...page);
+  const command = await aggregate.recall(turn.command, past);
   live.queue.unshift({ ...turn, command });
 };
 

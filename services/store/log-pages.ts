@@ -27,7 +27,7 @@ export async function* streamPages(
     if (isLast) return;
     next = Number(events.at(-1)?.revision) + STEP[direction];
     left -= events.length;
-    await nextTurn();
+    if (left > 0) await nextTurn();
   }
 }
 

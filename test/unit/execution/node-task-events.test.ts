@@ -84,16 +84,15 @@ describe('a node event', () => {
   });
 });
 
-describe('an event whose hash another has', () => {
-  it('is told apart by its bytes, and kept', async () => {
+describe('an event that has the phase and time of others', () => {
+  it('is told apart by its content, and kept', async () => {
     const run = openStream(creation, node('RUNNING', { deckUri: 's3://one' }));
-    const other = node('RUNNING', { deckUri: 's3://two' });
-    const [first] = run.state().nodes.get('n0')?.recorded ?? [];
-    const colliding = { ...other, envelope: { ...other.envelope, messageHash: first?.hash ?? 0n } };
-    expect(await run.answer(colliding)).toBe('phase-recorded');
-    expect(run.recorded).toHaveLength(3);
-    expect(await run.answer(colliding)).toBe('phase-recorded');
-    expect(run.recorded).toHaveLength(3);
+    const others = ['s3://two', 's3://three'].map((deckUri) => node('RUNNING', { deckUri }));
+    for (const other of others) expect(await run.answer(other)).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+    for (const other of others) expect(await run.answer(other)).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+    expect(run.looks.at(-1)).toEqual([1n, 2n, 3n]);
   });
 });
 

@@ -136,6 +136,7 @@ export type Answer = 'OK' | ExecutionRefusal['kind'];
 /** A stream in memory that answers commands as a session does. Events pass through their bytes. */
 export const openStream = (...past: readonly ExecutionCommand[]) => {
   const recorded: RecordedEvent[] = [];
+  const looks: (readonly bigint[])[] = [];
   let state = decider.initial();
 
   const record = (event: ExecutionEvent): void => {
@@ -155,16 +156,14 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
     return decision.kind === 'refused' ? decision.refusal : undefined;
   };
 
-  async function* pages({ at }: Unsure) {
-    yield await Promise.resolve(at === undefined ? recorded : recorded.slice(Number(at), Number(at) + 1));
-  }
-
   const refusal = async (command: ExecutionCommand): Promise<ExecutionRefusal | undefined> => {
     let known = command;
     let settled = settle(known);
-    // What one event does not settle, the whole stream does.
-    for (let looks = 0; isUnsure(settled) && looks < 2; looks += 1) {
-      known = (await aggregate.recall?.(known, pages(settled))) ?? known;
+    if (isUnsure(settled)) {
+      const { at } = settled;
+      looks.push(at);
+      const past = recorded.filter(({ revision }) => at.includes(revision));
+      known = (await aggregate.recall?.(known, past)) ?? known;
       settled = settle(known);
     }
     if (isUnsure(settled)) throw new Error('still unsure after reading the stream');
@@ -175,6 +174,8 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
 
   return {
     recorded,
+    /** The revisions that each look back has read. */
+    looks,
     state: () => state,
     refusal,
     answer: async (command: ExecutionCommand): Promise<Answer> => (await refusal(command))?.kind ?? 'OK',

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { startServerProcess } from '../test/support/server-process.js';
+import { grpcClient } from '../test/support/grpc-client.js';
+import type { Bench } from './bench.js';
+import { generateLoad, writeFrames } from './processes.js';
+import { processorMs } from './processor-time.js';
+import { createRequest, nodeEvents, PROJECT, registerHello } from './workload.js';
+
+const SERVICE = '/flyteidl.service.AdminService';
+const IN_FLIGHT = 64;
+/** So few that the last reports are of every phase. */
+const NODES_IN_A_ROUND = 128;
+const OK = '0';
+const ALREADY_EXISTS = '6';
+
+/**
+ * An engine that restarts in the middle of a long execution reports again what it has reported last: what that costs
+ * beside the same number of first reports.
+ */
+export const repeats: Bench = {
+  name: 'repeats',
+  target: 0.5,
+  run: async ({ disk, count, nodeArgs }) => {
+    const framesFile = join(disk.directory, 'repeats');
+    const { requests } = nodeEvents(['long'], Math.ceil(count / 2), NODES_IN_A_ROUND);
+    const last = Math.ceil(requests.length / 30);
+    writeFrames(framesFile, requests);
+    const server = await startServerProcess({
+      data: join(disk.directory, 'repeats-data'),
+      nodeArgs,
+      env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` },
+    });
+    const client = grpcClient(server.ready.grpc);
+    await registerHello(client);
+    await client.raw(`${SERVICE}/CreateExecution`, createRequest('long'));
+    client.close();
+    const report = async (from: number, to: number, status: string) => {
+      const before = processorMs(server.child.pid ?? 0);
+      const order = { framesFile, inFlight: IN_FLIGHT, address: server.ready.grpc, path: `${SERVICE}/CreateNodeEvent` };
+      const { perSecond, statuses } = await generateLoad({ ...order, from, count: to - from });
+      if (statuses[status] !== to - from)
+        throw new Error(`not every report was as expected: ${JSON.stringify(statuses)}`);
+      return { perSecond, ms: (processorMs(server.child.pid ?? 0) - before) / (to - from) };
+    };
+    await report(0, requests.length - last, OK);
+    const first = await report(requests.length - last, requests.length, OK);
+    const again = await report(requests.length - last, requests.length, ALREADY_EXISTS);
+    await server.stop();
+    return [
+      {
+        name: `repeats, the last ${last} of ${requests.length} reports again, ${IN_FLIGHT} in flight`,
+        perSecond: again.perSecond,
+        floor: { what: 'the first time', perSecond: first.perSecond },
+        notes: { processorMs: again.ms, firstProcessorMs: first.ms },
+      },
+    ];
+  },
+};

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import { alikeReports, NONE, noteReport, type Reports } from '../../../services/execution/state-reports.js';
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { creation, id, node, task, workflow } from './reports.js';
+
+describe('the reports of an entity', () => {
+  const seconds = fc.constantFrom(0n, 1n, -1n, 1_700_000_000n, 1_700_000_000n + (1n << 32n));
+  const report = fc.record({
+    entity: fc.nat(2),
+    phase: fc.nat(3),
+    phaseVersion: fc.nat(2),
+    occurredAt: fc.record({ seconds, nanos: fc.nat(1) }),
+    isReport: fc.boolean(),
+  });
+
+  it('are found by phase, version and time, wherever they stand', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(fc.array(report, { minLength: 20, maxLength: 60 }), fc.nat(30), (all, from) => {
+        const state: Reports = { reports: [] };
+        const last = [NONE, NONE, NONE];
+        for (const [revision, each] of all.entries()) {
+          if (!each.isReport) continue;
+          noteReport(state, revision, last[each.entity]!, each);
+          last[each.entity] = revision;
+        }
+        const keyOf = ({ entity, phase, phaseVersion, occurredAt: at }: (typeof all)[number]) =>
+          [entity, phase, phaseVersion, at.seconds, at.nanos].join();
+        for (const wanted of all) {
+          const equal = all.flatMap((each, revision) =>
+            each.isReport && revision >= from && keyOf(each) === keyOf(wanted) ? [BigInt(revision)] : [],
+          );
+          expect(alikeReports(state, { last: last[wanted.entity]!, from }, wanted)).toEqual(equal);
+          compared += equal.length;
+        }
+      }),
+    );
+    expect(compared).toBeGreaterThan(1_000);
+  });
+});
+
+describe('events that an engine sends again', () => {
+  let directory: string;
+  let store: EventStore;
+  /** How many events were read of streams. */
+  let read: number;
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-repeats-'));
+    const opened = await sqliteEventStore({ directory });
+    read = 0;
+    store = {
+      ...opened,
+      async *readStream(...asked) {
+        for await (const page of opened.readStream(...asked)) {
+          read += page.length;
+          yield page;
+        }
+      },
+    };
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const openRun = () => {
+    const payloads = filePayloadStore({ directory });
+    const sessions = openSessions({ store, payloads, now: Date.now });
+    const aggregate = executionAggregate({ payloads });
+    let commands = 0;
+    return (command: ExecutionCommand) =>
+      sessions.handle(aggregate, executionStream(id), command, { actor: '', commandId: `command-${commands++}` });
+  };
+
+  const reports = Array.from({ length: 150 }, (_, at) => `n${at}`).flatMap((name) => [
+    node('QUEUED', { node: name, second: 1 }),
+    node('RUNNING', { node: name, second: 2 }),
+    task('RUNNING', { node: name, second: 3 }),
+    task('RUNNING', { node: name, second: 4, version: 1 }),
+    task('SUCCEEDED', { node: name, second: 5 }),
+    node('SUCCEEDED', { node: name, second: 6 }),
+  ]);
+
+  it('cost the reading of one event each, whatever phase they are of', async () => {
+    const run = openRun();
+    await run(creation);
+    await run(workflow('RUNNING'));
+    for (const outcome of await Promise.all(reports.map(run))) expect(outcome.kind).toBe('accepted');
+    expect(read).toBe(0);
+    for (const outcome of await Promise.all([...reports].reverse().map(run))) expect(outcome.kind).toBe('refused');
+    expect(read).toBe(reports.length);
+  });
+
+  it('are known after a restart, with one reading of the stream for all', async () => {
+    const before = openRun();
+    await before(creation);
+    await Promise.all(reports.map(before));
+    read = 0;
+    const outcomes = await Promise.all(reports.map(openRun()));
+    expect(outcomes.every((each) => each.kind === 'refused' && each.refusal.kind === 'phase-recorded')).toBe(true);
+    expect(read).toBe(1 + 2 * reports.length);
+  });
+
+  it('are refused also while the first of them is on its way', async () => {
+    const run = openRun();
+    await run(creation);
+    const first = reports.slice(0, 60);
+    const outcomes = await Promise.all([...first, ...first].map(run));
+    expect(outcomes.map(({ kind }) => kind)).toEqual([...first.map(() => 'accepted'), ...first.map(() => 'refused')]);
+    expect(read).toBe(first.length);
+  });
+});
