@@ -20,13 +20,13 @@ export type LineageServices = {
   readonly log: Pick<EventLog, 'readStream'>;
 };
 
-/** The id of an execution, when it is complete. */
-export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined): ExecutionId => {
-  if (id === undefined) throw missing('id');
-  if (id.project === '') throw missing('project');
-  if (id.domain === '') throw missing('domain');
-  if (id.name === '') throw missing('name');
-  return { project: id.project, domain: id.domain, name: id.name };
+/** The id of an execution, when it is complete; `field` is where it stands in its request. */
+export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined, field = 'id'): ExecutionId => {
+  if (id === undefined) throw missing(field);
+  const { project, domain, name } = id;
+  const empty = Object.entries({ project, domain, name }).find(([, value]) => value === '')?.[0];
+  if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
+  return { project, domain, name };
 };
 
 const eventAt = async (
@@ -57,7 +57,7 @@ const assertNode = async (
   { sessions, aggregate }: LineageServices,
   { nodeId, executionId }: NodeExecutionIdentifier,
 ): Promise<ExecutionId> => {
-  const id = executionIdOf(executionId);
+  const id = executionIdOf(executionId, 'spec.metadata.parent_node_execution.execution_id');
   const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.nodes.has(nodeId));
   if (!isThere) throw nodeAbsent(id, nodeId);
   return id;

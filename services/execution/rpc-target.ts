@@ -4,7 +4,7 @@ import type { QualityOfService } from '../../proto/gen/platformidl/core/executio
 import { type Identifier, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { singleTaskWorkflow } from '../compiler/single-task.js';
-import { absent, versionOf } from '../kernel/identifier.js';
+import { absent, assertComplete, versionOf } from '../kernel/identifier.js';
 import { missing, RpcError } from '../kernel/rpc.js';
 import type { Definitions, Projects, SingleTasks, StreamPlace } from './ports.js';
 
@@ -80,14 +80,9 @@ const LAUNCHABLE: Readonly<Partial<Record<ResourceType, typeof taskTarget>>> = {
   [ResourceType.TASK]: taskTarget,
 };
 
-const assertComplete = (id: Identifier): void => {
-  for (const part of ['project', 'domain', 'name', 'version'] as const) if (id[part] === '') throw missing(part);
-};
-
 /** Makes sure that an identifier names something that can be launched. */
-export const assertLaunchable = (id: Identifier | undefined): Identifier => {
-  if (id === undefined) throw missing('id');
-  assertComplete(id);
+export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
+  const id = assertComplete(sent, 'spec.launch_plan');
   if (LAUNCHABLE[id.resourceType] === undefined)
     throw new RpcError(
       'INVALID_ARGUMENT',

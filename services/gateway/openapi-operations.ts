@@ -108,6 +108,7 @@ export const operationOf = (
         headers: {
           'flightlog-position': { $ref: '#/components/headers/position' },
           'flightlog-unread': { $ref: '#/components/headers/unread' },
+          'flightlog-ignored': { $ref: '#/components/headers/ignored' },
         },
         content: content(schemas.ofMessage(method.output)),
       },

@@ -127,6 +127,10 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       parameters,
       headers: {
         position: { description: 'The position in the log that the answer stands on.', schema: { type: 'string' } },
+        ignored: {
+          description: 'Names of query parameters that the operation does not have and that changed nothing.',
+          schema: { type: 'string' },
+        },
         unread: {
           description:
             'Fields that are unset because what they hold could not be read, and why: `full_inputs=FAULT, …`.',

@@ -11,6 +11,7 @@ import { sendBody } from './rest-encoding.js';
 import { timeoutMs, within } from './rest-deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './rest-dialects.js';
 import { largeRequest } from './rest-large.js';
+import { ignoredIn, ignoredText } from './rest-parameters.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './rest-request.js';
 import { type Endpoint, unimplemented } from './routes.js';
 import { answerStream, messagesOf } from './rest-stream.js';
@@ -40,6 +41,12 @@ const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | st
 const sendNotes = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
   for (const [name, value] of call === undefined ? [] : noteOf(call, positions))
     void reply.headers({ [name]: value, [`grpc-metadata-${name}`]: value });
+};
+
+/** Says which parameters of the query changed nothing. */
+const sendIgnored = (reply: FastifyReply, { query, match }: Addressed): void => {
+  const ignored = ignoredIn(query, match);
+  if (ignored.length > 0) void reply.header('flightlog-ignored', ignoredText(ignored));
 };
 
 /** A text as a header can carry it: one line of printable ASCII. */
@@ -131,6 +138,7 @@ export const answerRequest = async (
   let code: StatusCode | 'OK' = 'OK';
   try {
     const addressed = address(request, bindings);
+    sendIgnored(reply, addressed);
     const { endpoint } = addressed.match.binding;
     done.endpoint = endpoint;
     const timeout = timeoutMs(header(request, 'grpc-timeout'));

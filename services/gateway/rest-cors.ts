@@ -23,6 +23,7 @@ const NOTES = ['flightlog-position', 'flightlog-unread'];
 const EXPOSED = [
   ...NOTES,
   ...NOTES.map((name) => `grpc-metadata-${name}`),
+  'flightlog-ignored',
   'grpc-metadata-content-type',
   'retry-after',
 ];

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
 
 import { invalid } from '../kernel/rpc.js';
-import { fieldPath, type PathValue } from './rest-bindings.js';
+import { fieldPath, type Match, type PathValue } from './rest-bindings.js';
 import { valueJson } from './rest-values.js';
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
@@ -42,21 +42,57 @@ const putQuery = (root: JsonObject, path: readonly DescField[], key: string | un
   }
 };
 
+/** The field that a parameter is for, with the key where it is an entry of a map. */
+const parameterOf = (
+  type: DescMessage,
+  parameter: string,
+): { readonly fields: readonly DescField[] | undefined; readonly key: string | undefined } => {
+  const [, path = parameter, key] = /^([^[]+)\[(.*)\]$/s.exec(parameter) ?? [];
+  return { fields: fieldPath(type, path), key };
+};
+
+const boundBy = (given: readonly PathValue[]): ReadonlySet<string> => new Set(given.map(({ field }) => nameOf(field)));
+
 /**
  * What the query says of a request, in the JSON mapping. Names that the request does not have are ignored, and so are
- * fields that the path has given.
+ * fields that the path has given; {@link ignoredIn} names them.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
 export const queryJson = (type: DescMessage, query: URLSearchParams, given: readonly PathValue[]): JsonObject => {
   const root: JsonObject = {};
-  const bound = new Set(given.map(({ field }) => nameOf(field)));
+  const bound = boundBy(given);
   for (const name of new Set(query.keys())) {
-    const [, path = name, key] = /^([^[]+)\[(.*)\]$/s.exec(name) ?? [];
-    const fields = fieldPath(type, path);
+    const { fields, key } = parameterOf(type, name);
     if (fields && !bound.has(nameOf(fields))) putQuery(root, fields, key, query.getAll(name));
   }
   return root;
+};
+
+/** The parameters of a query that change nothing: unknown ones, those that the path gives, all beside a body. */
+export const ignoredIn = (query: URLSearchParams, { binding, values }: Match): readonly string[] => {
+  if (query.size === 0) return [];
+  const { input } = binding.endpoint.method;
+  const bound = boundBy(values);
+  return [...new Set(query.keys())].filter((name) => {
+    const { fields } = parameterOf(input, name);
+    return binding.hasBody || fields === undefined || bound.has(nameOf(fields));
+  });
+};
+
+const MAX_IGNORED_CHARACTERS = 1_000;
+
+/** Names as one header can carry them: what a URL would escape is escaped; names beyond the limit are counted. */
+export const ignoredText = (names: readonly string[]): string => {
+  const shown: string[] = [];
+  let left = MAX_IGNORED_CHARACTERS;
+  for (const name of names) {
+    const text = encodeURIComponent(name);
+    left -= text.length + 2;
+    if (left < 0) return [...shown, `and ${names.length - shown.length} more`].join(', ');
+    shown.push(text);
+  }
+  return shown.join(', ');
 };
 
 /**

@@ -35,12 +35,26 @@ const text = ({ project, domain, name, version }: Omit<SentIdentifier, 'resource
   `name:${JSON.stringify(name)} version:${JSON.stringify(version)}`;
 
 /**
+ * An identifier with all its parts.
+ *
+ * @param field the path of the identifier in its request; the parts of the request's own `id` are named alone.
+ * @throws {RpcError} INVALID_ARGUMENT naming what is missing.
+ */
+export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined, field = 'id'): Sent => {
+  if (id === undefined) throw missing(field);
+  const empty = PARTS.find((part) => id[part] === '');
+  if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
+  return id;
+};
+
+/**
  * The version that an identifier names, when it is complete.
  *
+ * @param field the path of the identifier in its request.
  * @throws {RpcError} INVALID_ARGUMENT naming what is missing, or the resource type when it is another one.
  */
-export const versionOf = (kind: Kind, id: SentIdentifier | undefined): Version => {
-  if (id === undefined) throw missing('id');
+export const versionOf = (kind: Kind, id: SentIdentifier | undefined, field = 'id'): Version => {
+  if (id === undefined) throw missing(field);
   const resourceType = RESOURCE_TYPES[kind];
   if (id.resourceType !== resourceType) {
     const got = NAMES.get(id.resourceType) ?? String(id.resourceType);
@@ -49,9 +63,8 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined): Version =
       `unexpected resource type ${got} for identifier [${text(id)}], expected ${kind.toLowerCase()} instead`,
     );
   }
-  const empty = PARTS.find((part) => id[part] === '');
-  if (empty !== undefined) throw missing(empty);
-  return { resourceType, project: id.project, domain: id.domain, name: id.name, version: id.version };
+  const { project, domain, name, version } = assertComplete(id, field);
+  return { resourceType, project, domain, name, version };
 };
 
 /** The identifier with its resource type filled in, for requests that may leave it out. */

@@ -54,7 +54,7 @@ const createLaunchPlan = async (
   call: Call,
 ): Promise<void> => {
   if (spec === undefined) throw missing('spec');
-  const workflowId = versionOf('WORKFLOW', spec.workflowId);
+  const workflowId = versionOf('WORKFLOW', spec.workflowId, 'spec.workflow_id');
   const workflow = await services.definitions.workflow(workflowId);
   if (workflow === undefined) throw absent('WORKFLOW', workflowId);
   const id = versionOf('LAUNCH_PLAN', sent);

@@ -55,7 +55,7 @@ const compile = (template: TaskTemplate): CompiledTask => {
 
 /** The checks of a registration, in the order of the interface. */
 const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limits }: TaskRules): CompiledTask => {
-  if (spec?.template === undefined) throw missing('spec');
+  if (spec?.template === undefined) throw missing(spec === undefined ? 'spec' : 'spec.template');
   const template = { ...spec.template, id: create(IdentifierSchema, id) };
   if (template.type === '') throw missing('type');
   if (!isAllowed(taskTypes, template.type, id))

@@ -32,7 +32,7 @@ export const registrationOf = async (
 ): Promise<RegisterWorkflow> => {
   assertTimes(WorkflowCreateRequestSchema, request);
   const { spec } = request;
-  if (spec?.template === undefined) throw missing('spec');
+  if (spec?.template === undefined) throw missing(spec === undefined ? 'spec' : 'spec.template');
   const { template, subWorkflows, description } = spec;
   const problem = descriptionProblem(description);
   if (problem !== undefined) throw new RpcError('INVALID_ARGUMENT', problem);

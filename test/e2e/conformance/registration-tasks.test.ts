@@ -109,7 +109,7 @@ const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
     change: (r) => {
       delete r.spec!.template;
     },
-    says: 'missing spec',
+    says: 'missing spec.template',
   },
   { rule: '4: a type', change: noType, says: 'missing type' },
   { rule: '5: that may be here', change: sealed, says: 'must be whitelisted before use' },

@@ -80,7 +80,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     change: (r) => {
       delete r.spec!.template;
     },
-    says: 'missing spec',
+    says: 'missing spec.template',
   },
   { rule: 'nodes', change: (r) => void (inner(r).nodes = []), says: 'Code: NoNodesFound' },
   { rule: 'a node with an id', change: (r) => void (first(r).id = ''), says: 'Code: ValueRequired' },

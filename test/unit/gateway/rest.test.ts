@@ -437,6 +437,44 @@ describe('the headers of a request', () => {
   });
 });
 
+describe('a parameter of the query that changes nothing', () => {
+  const ignored = async (path: string, verb = 'GET'): Promise<readonly [number, string | null]> => {
+    const { status, headers } = await toy.send(verb, `/api/v1/${path}`);
+    return [status, headers.get('flightlog-ignored')];
+  };
+
+  it('is accepted, and named in the answer', async () => {
+    expect(await ignored('tasks/p/d?sort_by.keys=a&limit=1&colour=red&colour=blue')).toEqual([
+      200,
+      'sort_by.keys, colour',
+    ]);
+    expect(await ignored('tasks/p/d?limit=1&sortBy.key=a&id.name=n')).toEqual([200, null]);
+    expect(await ignored('tasks/p/d')).toEqual([200, null]);
+  });
+
+  it('is also what the path gives, and everything beside a body', async () => {
+    expect(await ignored('tasks/p/d/n?id.project=other')).toEqual([200, 'id.project']);
+    expect(await ignored('executions?project=p', 'POST')).toEqual([200, 'project']);
+  });
+
+  it('is named in errors too', async () => {
+    expect(await ignored('executions/p/d/bug?colour=red')).toEqual([500, 'colour']);
+    expect(await ignored('tasks/p/d?colour=red&limit=many')).toEqual([400, 'colour']);
+  });
+
+  it('is escaped as in a URL, and long lists end with how many are left out', async () => {
+    expect(await ignored('tasks/p/d?a%0D%0AX-Evil%3A%201=1&%C3%BC%2C=2')).toEqual([
+      200,
+      'a%0D%0AX-Evil%3A%201, %C3%BC%2C',
+    ]);
+    const many = Array.from({ length: 500 }, (_, at) => `colour-${at}=x`).join('&');
+    const [status, names] = await ignored(`tasks/p/d?${many}`);
+    expect([status, names!.length < 1_100]).toEqual([200, true]);
+    expect(names).toMatch(/^colour-0, colour-1, .*, and \d+ more$/u);
+    expect(await ignored(`tasks/p/d?${'x'.repeat(5_000)}=1`)).toEqual([200, 'and 1 more']);
+  });
+});
+
 describe('paths that are no RPC', () => {
   it.each(['GET', 'POST', 'DELETE', 'HEAD'])('/healthcheck is well, also for %s', async (verb) => {
     const response = await toy.send(verb, '/healthcheck');
