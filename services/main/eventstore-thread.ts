@@ -8,6 +8,7 @@ import { relayedAppends } from './append-relay.js';
 import { openLogger } from './logger.js';
 import { type LogSource, openLog } from './log-source.js';
 import { codecs } from './models.js';
+import { namedLog } from './named-log.js';
 import { openPayloads, type PayloadSource } from './payloads.js';
 import { readable } from './readable.js';
 import type { Configuration } from './configuration.js';
@@ -29,7 +30,7 @@ const DRAIN_MS = 2_000;
 
 const given = workerData as EventstoreThreadData;
 const { directory, location, source, host, port } = given;
-const log = await openLog(source);
+const log = namedLog(await openLog(source));
 const payloads = await openPayloads({ directory, location });
 
 /** Analysts read JSON; what a guest has written is given back as it came. */

@@ -4,9 +4,11 @@ import { Presets, SingleBar } from 'cli-progress';
 import type { EventLog, EventStore, ExpectedRevision } from '../kernel/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { RevisionConflict } from '../kernel/fault.js';
-import type { StreamName } from '../kernel/stream.js';
+import { IDENTITY_STREAM } from '../kernel/log-identity.js';
+import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { openLogger } from './logger.js';
+import { codecs } from './models.js';
 import { type LogSource, openLog, openWritableLog } from './log-source.js';
 import { CannotGoOn, forSetting } from './told.js';
 
@@ -27,12 +29,28 @@ const sourceOf = (place: string): LogSource =>
   isUrl(place) ? { kind: 'eventstore', url: place } : { kind: 'embedded', directory: resolve(place) };
 
 /** What belongs to a store and not to what is recorded in it: its own streams, and the name of the log. */
-const isCopied = ({ stream }: RecordedEvent): boolean => !stream.startsWith('$') && stream !== 'flightlog-identity';
+const isCopied = ({ stream }: RecordedEvent): boolean => !stream.startsWith('$') && stream !== IDENTITY_STREAM;
 
 const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buffer.byteLength(metadata) + 64;
 
+/** No stored message begins like JSON. */
+const BRACE = '{'.charCodeAt(0);
+
+/** @throws {CannotGoOn} for an event that a server gives as JSON: it cannot be stored as it was. */
+const assertStored = ({ stream, data }: RecordedEvent): void => {
+  if (data[0] === BRACE && codecs.has(categoryOf(stream)))
+    throw new CannotGoOn(
+      `the server that is read gives events as JSON (${stream}), not as they were stored: ` +
+        'leave connectionName out of its connection string, or start it with --eventstore-format stored',
+    );
+};
+
 async function* eventsAfter(log: EventLog, after: bigint): AsyncGenerator<RecordedEvent> {
-  for await (const { events } of log.readLog({ after })) yield* events.filter(isCopied);
+  for await (const { events } of log.readLog({ after }))
+    for (const event of events.filter(isCopied)) {
+      assertStored(event);
+      yield event;
+    }
 }
 
 async function* batchesAfter(log: EventLog, after: bigint): AsyncGenerator<Batch> {

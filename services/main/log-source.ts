@@ -66,11 +66,11 @@ const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unkno
 };
 
 /** The client of an EventStoreDB is loaded only where one is used. */
-const openEventstore = async (url: string, logger?: Logger): Promise<EventStore> => {
+const openEventstore = async (url: string, writes: boolean, logger?: Logger): Promise<EventStore> => {
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
-  if (!logger) return eventstoreEventStore({ url });
+  if (!logger) return eventstoreEventStore({ url, writes });
   const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, onTrouble, onWait: waitingFor(url, onTrouble) });
+  return eventstoreEventStore({ url, writes, onTrouble, onWait: waitingFor(url, onTrouble) });
 };
 
 /**
@@ -80,7 +80,7 @@ const openEventstore = async (url: string, logger?: Logger): Promise<EventStore>
  * @throws {StoreUnavailable} when the event store refuses.
  */
 export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> => {
-  if (source.kind === 'eventstore') return openEventstore(source.url, logger);
+  if (source.kind === 'eventstore') return openEventstore(source.url, false, logger);
   const { directory, woken } = source;
   return sqliteLogReader({ directory, ...(woken && { source: woken }) });
 };
@@ -102,7 +102,7 @@ export const openWritableLog = async (
 ): Promise<WritableLog> => {
   const source = logSource({ directory, eventStore });
   if (source.kind === 'eventstore') {
-    const store = await openEventstore(source.url, logger);
+    const store = await openEventstore(source.url, true, logger);
     return { store, source, ended: new Promise(() => undefined) };
   }
   assertLogIsThere(directory, derived);

@@ -55,9 +55,13 @@ describe('an event store that does not do what it is asked', () => {
       data: join(directory, 'reading'),
       args: ['--event-store', 'embedded:'],
     });
-    const opening = eventstoreEventStore({ url: urlOf(reading.ready.eventstore!) });
+    const url = urlOf(reading.ready.eventstore!);
+    const opening = eventstoreEventStore({ url, writes: true });
     await expect(opening).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(opening).rejects.toThrow(/denies access/u);
+    await expect(opening).rejects.toThrow(/denies access: .*cannot be appended to: .*--eventstore-mode write/u);
+    const readers = await eventstoreEventStore({ url });
+    expect(readers.logId).toBe(reading.ready.logId);
+    await readers.close();
     await reading.stop();
   });
 

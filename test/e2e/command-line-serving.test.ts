@@ -57,6 +57,18 @@ describe('while a server runs', () => {
   });
   afterAll(() => stop(server));
 
+  it('is read over the EventStoreDB protocol as in its data directory', async () => {
+    const url = `esdb://${ready.eventstore!}?tls=false`;
+    const { code, stdout, stderr } = await flightlog(['log', 'cat', '--data', data, '--event-store', url]).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Line),
+    ).toEqual(await cat());
+  });
+
   it('has said in one line where it is, and logs nothing there', () => {
     expect(server.stdout().trim().split('\n')).toHaveLength(1);
     expect(ready).toEqual({

@@ -14,6 +14,7 @@ import {
   FORWARDS,
   jsonEvent,
   NO_STREAM,
+  persistentSubscriptionToAllSettingsFromDefaults,
   START,
   STREAM_EXISTS,
   streamNameFilter,
@@ -36,6 +37,33 @@ const gathered = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
 const typeOf = (error: unknown): unknown => (error as { type?: unknown }).type;
 
 const event = (type = 'Counted') => jsonEvent({ type, data: { some: 'data' }, metadata: { of: 'mine' } });
+
+/** Every operation of the protocol that is not served, of those that official clients have. */
+const UNSERVED = [
+  ...['Create', 'Update', 'Delete', 'Read', 'GetInfo', 'ReplayParked', 'List', 'RestartSubsystem'].map(
+    (name) => `persistent_subscriptions.PersistentSubscriptions/${name}`,
+  ),
+  ...[
+    'Create',
+    'Update',
+    'Delete',
+    'Statistics',
+    'Disable',
+    'Enable',
+    'Reset',
+    'State',
+    'Result',
+    'RestartSubsystem',
+  ].map((name) => `projections.Projections/${name}`),
+  ...['Create', 'Update', 'Delete', 'Disable', 'Enable', 'Details', 'ChangePassword', 'ResetPassword'].map(
+    (name) => `users.Users/${name}`,
+  ),
+  ...['StartScavenge', 'StopScavenge', 'Shutdown', 'MergeIndexes', 'ResignNode', 'SetNodePriority'].map(
+    (name) => `operations.Operations/${name}`,
+  ),
+  'operations.Operations/RestartPersistentSubscriptions',
+  'monitoring.Monitoring/Stats',
+];
 
 describe('the log of a control plane, by the EventStoreDB protocol', () => {
   let plane: ControlPlane;
@@ -121,9 +149,37 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
         (thrown: unknown) => thrown,
       );
       expect(typeOf(error)).toBe(ErrorType.ACCESS_DENIED);
+      const why = what === 'append' ? /cannot be appended to: .*--eventstore-mode write/u : /cannot be deleted: /u;
+      expect(error).toMatchObject({ message: expect.stringMatching(why) as string });
+      expect((error as Error).message).toContain(stream);
       expect(await plane.head()).toBe(head);
     },
   );
+
+  it('names each operation that it does not serve', async () => {
+    const session = connect(`http://${plane.server().ready.eventstore!}`);
+    const answered = (path: string): Promise<readonly unknown[]> =>
+      new Promise((resolve, reject) => {
+        const headers = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+        const stream = session.request({ ...headers, ':path': path });
+        const look = (found: Record<string, unknown>): void => {
+          if (found['grpc-status'] !== undefined) resolve([found['grpc-status'], found['grpc-message']]);
+        };
+        stream.on('response', look).on('trailers', look).on('error', reject);
+        stream.resume().end(Buffer.alloc(5));
+      });
+    for (const operation of UNSERVED) {
+      const path = `/event_store.client.${operation}`;
+      expect(await answered(path)).toEqual(['12', expect.stringContaining(path) as string]);
+    }
+    session.close();
+    for (const unserved of [
+      () => client.listAllPersistentSubscriptions(),
+      () => client.createPersistentSubscriptionToAll('group', persistentSubscriptionToAllSettingsFromDefaults()),
+      () => client.createProjection('projection', 'fromAll()'),
+    ])
+      await expect(unserved()).rejects.toThrow(/UNIMPLEMENTED: .*event_store\.client\./u);
+  });
 
   it('is still served after hostile bytes', async () => {
     const [host = '', port = ''] = plane.server().ready.eventstore!.split(':');

@@ -107,6 +107,17 @@ describe('copying a log', () => {
     expect(copied.logId).not.toBe(original.logId);
   });
 
+  it('comes from a server that lets it be read only, to the same bytes', async () => {
+    const url = `esdb://${plane.server().ready.eventstore!}?tls=false`;
+    const read = await copy(['log', 'copy', '--from', url, '--to', place('from-a-server')]);
+    expect(read).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(read.stdout)).toMatchObject({ copyOf: plane.server().ready.logId });
+    expect((await reading(place('from-a-server'))).events).toEqual(original.events);
+    const asJson = await copy(['log', 'copy', '--from', `${url}&connectionName=mine`, '--to', place('as-json')]);
+    const text = /gives events as JSON .*--eventstore-format stored/u;
+    expect(asJson).toMatchObject({ code: 1, stderr: expect.stringMatching(text) as string });
+  });
+
   it('serves the copy as the original was served', async () => {
     await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', place('served')]);
     const again = await serveEmbedded(place('served'));

@@ -41,7 +41,7 @@ export const startFollower = async (leader: string): Promise<Follower> => {
   };
   for (const { parent, name } of [Streams.method.read, Streams.method.append, Streams.method.batchAppend])
     server.register(`/${parent.typeName}/${name}`, sendAway, same, same, 'bidi');
-  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods()));
+  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods({ isRestricted: false })));
   server.register(
     `/${ServerFeatures.typeName}/${ServerFeatures.method.getSupportedMethods.name}`,
     (_call: unknown, respond: sendUnaryData<Buffer>) => respond(null, features),

@@ -45,7 +45,7 @@ export const startForgetfulLog = async (log: string): Promise<ForgetfulLog> => {
     const path = `/${parent.typeName}/${name}`;
     server.register(path, handOn(path), same, same, 'bidi');
   }
-  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods()));
+  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods({ isRestricted: false })));
   const path = `/${ServerFeatures.typeName}/${ServerFeatures.method.getSupportedMethods.name}`;
   const answer = (_call: unknown, respond: sendUnaryData<Buffer>): void => respond(null, features);
   server.register(path, answer, same, same, 'unary');

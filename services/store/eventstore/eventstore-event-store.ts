@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended, EventStore, Subscription } from '../../kernel/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { OWN_CONNECTION } from '../../kernel/log-identity.js';
 import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
 import { appender } from './appender.js';
@@ -15,6 +16,8 @@ import { subscribe } from './subscription.js';
 export type EventstoreOptions = {
   /** A connection string: `esdb://…`, `esdb+discover://…` or one of KurrentDB's. */
   readonly url: string;
+  /** The log is refused where this user may not append to it. */
+  readonly writes?: boolean;
   readonly onTrouble?: (error: unknown) => void;
   /**
    * Called while it is waited for at the start, with what went wrong, or with nothing while there is no answer. What it
@@ -29,8 +32,12 @@ type OnWait = NonNullable<EventstoreOptions['onWait']>;
 const SILENCE_MS = 3_000;
 const MAX_PAUSE_MS = 3_000;
 
-/** KurrentDB has the same protocol under another name. */
-const connectionString = (url: string): string => url.replace(/^kurrentdb/u, 'esdb');
+/** KurrentDB has the same protocol under another name. A connection that has no name gets that of this system's own. */
+const connectionString = (url: string): string => {
+  const esdb = url.replace(/^kurrentdb/u, 'esdb');
+  if (/[?&]connectionName=/iu.test(esdb)) return esdb;
+  return `${esdb}${esdb.includes('?') ? '&' : '?'}connectionName=${OWN_CONNECTION}`;
+};
 
 const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
@@ -46,10 +53,20 @@ const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
   }
 };
 
-const connected = async (client: EventStoreDBClient, onWait: OnWait): Promise<string> => {
+/** A stream of those that only a control plane writes. Nothing is appended to it. */
+const PROBED_STREAM = 'project-probe';
+
+/** The identity of the log, once it can be read, and written where it is to be. */
+const openedLog = async (client: EventStoreDBClient, writes: boolean): Promise<string> => {
+  const logId = await logIdentity(client);
+  if (writes) await client.appendToStream(PROBED_STREAM, []);
+  return logId;
+};
+
+const connected = async (client: EventStoreDBClient, writes: boolean, onWait: OnWait): Promise<string> => {
   for (let times = 0; ; times += 1) {
     try {
-      return await unlessRefused(logIdentity(client), onWait);
+      return await unlessRefused(openedLog(client, writes), onWait);
     } catch (error) {
       const fault = finalFault(error);
       if (fault) throw fault;
@@ -84,6 +101,7 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
  */
 export const eventstoreEventStore = async ({
   url,
+  writes = false,
   onTrouble = () => undefined,
   onWait = (error) => {
     onTrouble(error);
@@ -92,7 +110,7 @@ export const eventstoreEventStore = async ({
 }: EventstoreOptions): Promise<EventStore> => {
   const open = (): EventStoreDBClient => clientOf(url);
   const client = open();
-  const logId = await connected(client, onWait).catch((error: unknown) => {
+  const logId = await connected(client, writes, onWait).catch((error: unknown) => {
     void client.dispose();
     throw error;
   });

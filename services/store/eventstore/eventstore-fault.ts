@@ -17,16 +17,20 @@ const kindOf = (error: unknown): string | undefined => {
   return typeof type === 'string' ? type : undefined;
 };
 
+/** Some of the client's errors have no text, but all have a type. */
 const textOf = (error: unknown): string => {
   const { message, details } = error as { readonly message?: string; readonly details?: string };
-  return details ?? message ?? String(error);
+  return [details, message, kindOf(error)].find((text) => text !== undefined && text !== '') ?? String(error);
 };
+
+const denied = (text: string): string =>
+  `the event store denies access: ${text} (the user is that of the connection string, esdb://USER:PASSWORD@HOST)`;
 
 /** Errors that no second try mends, and the fault that each is. */
 const FINAL: Readonly<Record<string, (text: string, cause: unknown) => Fault>> = {
   [ErrorType.WRONG_EXPECTED_VERSION]: (text, cause) => new RevisionConflict(text, cause),
   [ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED]: (text, cause) => new AppendTooLarge(text, cause),
-  [ErrorType.ACCESS_DENIED]: (text, cause) => new StoreUnavailable(`the event store denies access: ${text}`, cause),
+  [ErrorType.ACCESS_DENIED]: (text, cause) => new StoreUnavailable(denied(text), cause),
   [ErrorType.STREAM_DELETED]: (text, cause) =>
     new CorruptEvent(`a stream was deleted in the event store: ${text}`, cause),
   [ErrorType.INVALID_ARGUMENT]: (text, cause) => new StoreUnavailable(`the event store refuses: ${text}`, cause),
@@ -68,6 +72,9 @@ export const isSentToLeader = (error: unknown): boolean => kindOf(error) === Err
 /** Whether an append that failed so can have been written. One that a server is not ready for, or too busy, was not. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   !UNSENT.test(textOf(error)) && unknownAnswer(error) === undefined;
+
+/** Whether the user of the connection may not do it. */
+export const isAccessDenied = (error: unknown): boolean => kindOf(error) === ErrorType.ACCESS_DENIED;
 
 /** The stream that was to be read is not there. */
 export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorType.STREAM_NOT_FOUND;

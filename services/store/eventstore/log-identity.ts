@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
-import { finalFault, isNotFound } from './eventstore-fault.js';
-
-/** The one stream that belongs to the log and not to what it records. */
-const IDENTITY_STREAM = 'flightlog-identity';
+import { IDENTITY_STREAM } from '../../kernel/log-identity.js';
+import { finalFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
 
 /** Whether an event is none of the log's: the server's own, or the log's name. */
 export const isForeign = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
@@ -48,6 +46,12 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
     return logId;
   } catch (error) {
     if (finalFault(error) instanceof RevisionConflict) return logIdentity(client);
+    if (isAccessDenied(error))
+      throw new StoreUnavailable(
+        `the event store has no log yet, and denies this user to begin one by an append to ${IDENTITY_STREAM}: ` +
+          'name a user who may in the connection string (esdb://USER:PASSWORD@HOST)',
+        error,
+      );
     throw error;
   }
 };

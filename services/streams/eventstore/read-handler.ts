@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { ReadReqSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { Subscription } from '../../kernel/event-store.js';
+import { OWN_CONNECTION } from '../../kernel/log-identity.js';
 import { decoded } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { readOnce, type Reading } from './read.js';
 import { readPlan } from './read-request.js';
-import { encoded } from './recorded.js';
+import { asStored, encoded } from './recorded.js';
 import { type Shutdown, unlessSignalled } from './shutdown.js';
 import { follow, type Send } from './subscribe.js';
 
@@ -36,6 +37,10 @@ const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: 
   }
 };
 
+/** Readers that are flightlogs themselves get events as they were stored, whatever others get. */
+const readingFor = (reading: Reading, { metadata }: ReadCall): Reading =>
+  metadata.get('connection-name')[0] === OWN_CONNECTION ? { ...reading, present: asStored } : reading;
+
 const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Promise<void> => {
   const plan = readPlan(decoded(ReadReqSchema, call.request));
   const send = sendTo(call);
@@ -51,7 +56,7 @@ const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Pro
 export const readHandler =
   (reading: Reading, shutdown: Shutdown, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
   (call) =>
-    void unlessSignalled(answer(reading, call, shutdown), shutdown.overdue).then(
+    void unlessSignalled(answer(readingFor(reading, call), call, shutdown), shutdown.overdue).then(
       () => call.end(),
       (thrown: unknown) => {
         if (!(thrown instanceof ReaderGone)) call.emit('error', failedCall(log, 'Read', thrown));

@@ -7,23 +7,36 @@ import {
 /** The release of the protocol that is spoken; clients parse three numbers. */
 const PROTOCOL_VERSION = '23.10.6';
 
+const PERSISTENT_SERVICE = 'event_store.client.persistent_subscriptions.persistentsubscriptions';
 const STREAMS = 'event_store.client.streams.streams';
 
 /** In lower case, because most clients compare the names as they are. */
-const METHODS: readonly (readonly [service: string, method: string, features: readonly string[]])[] = [
+type Method = readonly [service: string, method: string, features: readonly string[]];
+
+const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
+
+/** Not served, but listed: a client that does not find them asks over HTTP/1.1, where this port has no answer at all. */
+const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
+
+const METHODS: readonly Method[] = [
   [STREAMS, 'read', ['position', 'events']],
   [STREAMS, 'append', []],
-  [STREAMS, 'batchappend', ['deadline_duration']],
   [STREAMS, 'delete', []],
   [STREAMS, 'tombstone', []],
   ['event_store.client.gossip.gossip', 'read', []],
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
+  ...PERSISTENT.map((name): Method => [PERSISTENT_SERVICE, name, ['stream', 'all']]),
 ];
 
-/** What this server can do. Persistent subscriptions are not among it. */
-export const supportedMethods = (): SupportedMethods =>
+/**
+ * What clients may call.
+ *
+ * @param isRestricted whether appends may be denied. Batches are then not offered, though taken: the answer to one
+ * append of a batch has no place for the reason that official clients would show.
+ */
+export const supportedMethods = ({ isRestricted }: { readonly isRestricted: boolean }): SupportedMethods =>
   create(SupportedMethodsSchema, {
-    methods: METHODS.map(([serviceName, methodName, features]) => ({
+    methods: [...METHODS, ...(isRestricted ? [] : [BATCH_APPEND])].map(([serviceName, methodName, features]) => ({
       serviceName,
       methodName,
       features: [...features],

@@ -133,7 +133,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
   const instanceId = randomBytes(16);
   let port = 0;
-  const features = () => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods()));
+  const features = () => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(hosting.writing.access)));
   const cluster = () =>
     Promise.resolve(
       encodedAs(ClusterInfoSchema, clusterOfOne({ address: hosting.host, port }, instanceId, hosting.reading.now())),

@@ -1,7 +1,12 @@
 import { AccessDeniedError, DeadlineExceededError, UnavailableError, UnknownError } from '@eventstore/db-client';
 import { describe, expect, it } from 'vitest';
 import { AppendTooLarge, StoreUnavailable } from '../../../services/kernel/fault.js';
-import { finalFault, isConnectionLost, isOutcomeUnknown } from '../../../services/store/eventstore/eventstore-fault.js';
+import {
+  exhaustedFault,
+  finalFault,
+  isConnectionLost,
+  isOutcomeUnknown,
+} from '../../../services/store/eventstore/eventstore-fault.js';
 
 /** What the client makes of an answer to an append that it has no class for. */
 const unrecognized = (answer: string) => new UnknownError(undefined, `Could not recognize ${answer}`);
@@ -16,6 +21,11 @@ describe('what an event store answers', () => {
   it('is final where it finds the request bad', () => {
     expect(finalFault(unrecognized('BadRequest'))).toBeInstanceOf(StoreUnavailable);
     expect(finalFault(new AccessDeniedError())).toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('says what it is where the client has no text for it', () => {
+    expect(finalFault(new AccessDeniedError())?.message).toMatch(/denies access: access-denied .*USER:PASSWORD/u);
+    expect(exhaustedFault('append', new DeadlineExceededError(), true).message).toBe('append: deadline-exceeded');
   });
 
   it('is tried again on the same connection where it is busy, and nothing was recorded', () => {
