@@ -20,12 +20,13 @@ export type LineageServices = {
   readonly log: Pick<EventLog, 'readStream'>;
 };
 
-/** The id of an execution, when it is complete; `field` is where it stands in its request. */
-export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined, field = 'id'): ExecutionId => {
-  if (id === undefined) throw missing(field);
+/** The id of an execution, when it is complete; `path` is where it is in its request, unless it is the request's own. */
+export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined, path?: string): ExecutionId => {
+  const place = path === undefined ? '' : ` of ${path}`;
+  if (id === undefined) throw missing(`id${place}`);
   const { project, domain, name } = id;
   const empty = Object.entries({ project, domain, name }).find(([, value]) => value === '')?.[0];
-  if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
+  if (empty !== undefined) throw missing(`${empty}${place}`);
   return { project, domain, name };
 };
 

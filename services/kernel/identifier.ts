@@ -37,24 +37,25 @@ const text = ({ project, domain, name, version }: Omit<SentIdentifier, 'resource
 /**
  * An identifier with all its parts.
  *
- * @param field the path of the identifier in its request; the parts of the request's own `id` are named alone.
+ * @param path where the identifier is in its request; `undefined` for the request's own `id`.
  * @throws {RpcError} INVALID_ARGUMENT naming what is missing.
  */
-export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined, field = 'id'): Sent => {
-  if (id === undefined) throw missing(field);
+export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined, path?: string): Sent => {
+  const place = path === undefined ? '' : ` of ${path}`;
+  if (id === undefined) throw missing(`id${place}`);
   const empty = PARTS.find((part) => id[part] === '');
-  if (empty !== undefined) throw missing(field === 'id' ? empty : `${field}.${empty}`);
+  if (empty !== undefined) throw missing(`${empty}${place}`);
   return id;
 };
 
 /**
  * The version that an identifier names, when it is complete.
  *
- * @param field the path of the identifier in its request.
+ * @param path where the identifier is in its request; `undefined` for the request's own `id`.
  * @throws {RpcError} INVALID_ARGUMENT naming what is missing, or the resource type when it is another one.
  */
-export const versionOf = (kind: Kind, id: SentIdentifier | undefined, field = 'id'): Version => {
-  if (id === undefined) throw missing(field);
+export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: string): Version => {
+  if (id === undefined) throw missing(path === undefined ? 'id' : `id of ${path}`);
   const resourceType = RESOURCE_TYPES[kind];
   if (id.resourceType !== resourceType) {
     const got = NAMES.get(id.resourceType) ?? String(id.resourceType);
@@ -63,7 +64,7 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, field = 'i
       `unexpected resource type ${got} for identifier [${text(id)}], expected ${kind.toLowerCase()} instead`,
     );
   }
-  const { project, domain, name, version } = assertComplete(id, field);
+  const { project, domain, name, version } = assertComplete(id, path);
   return { resourceType, project, domain, name, version };
 };
 

@@ -78,7 +78,7 @@ const WRITES: readonly Bad[] = [
     (request) => {
       delete request.spec!.launchPlan;
     },
-    /missing spec\.launch_plan$/u,
+    /missing id of spec\.launch_plan$/u,
   ),
   launches(
     'a malformed name',

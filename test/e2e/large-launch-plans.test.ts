@@ -106,7 +106,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
   });
 
   it.each<readonly [string, (request: LaunchPlanCreateRequest) => void, string, string]>([
-    ['without a workflow', ({ spec }) => delete spec!.workflowId, 'INVALID_ARGUMENT', 'missing spec.workflow_id'],
+    ['without a workflow', ({ spec }) => delete spec!.workflowId, 'INVALID_ARGUMENT', 'missing id of spec.workflow_id'],
     ['of an unknown workflow', ({ spec }) => (spec!.workflowId!.version = 'v0'), 'NOT_FOUND', 'v0'],
     ['without an id', (request) => delete request.id, 'INVALID_ARGUMENT', 'missing id'],
     ['elsewhere', ({ id }) => (id!.project = 'nobody'), 'INVALID_ARGUMENT', 'nobody'],

@@ -139,16 +139,16 @@ const conditions = said({
 type Create = Row<typeof LaunchPlanCreateRequestSchema>;
 
 const IDENTIFIED: readonly Create[] = [
-  { rule: '1: a workflow', change: noWorkflow, says: 'missing spec.workflow_id' },
+  { rule: '1: a workflow', change: noWorkflow, says: 'missing id of spec.workflow_id' },
   {
     rule: '1: which is one',
     change: ({ spec }) => void (spec!.workflowId!.resourceType = ResourceType.TASK),
     says: 'unexpected resource type task',
   },
-  { rule: '1: its project', change: workflowWithout('project'), says: 'missing spec.workflow_id.project' },
-  { rule: '1: its domain', change: workflowWithout('domain'), says: 'missing spec.workflow_id.domain' },
-  { rule: '1: its name', change: workflowWithout('name'), says: 'missing spec.workflow_id.name' },
-  { rule: '1: its version', change: workflowWithout('version'), says: 'missing spec.workflow_id.version' },
+  { rule: '1: its project', change: workflowWithout('project'), says: 'missing project of spec.workflow_id' },
+  { rule: '1: its domain', change: workflowWithout('domain'), says: 'missing domain of spec.workflow_id' },
+  { rule: '1: its name', change: workflowWithout('name'), says: 'missing name of spec.workflow_id' },
+  { rule: '1: its version', change: workflowWithout('version'), says: 'missing version of spec.workflow_id' },
   {
     rule: '2: a workflow that there is',
     change: of('nobody'),
@@ -289,7 +289,7 @@ const ORDER: readonly Create[] = [
   {
     rule: '1 before 2',
     change: all(of('nobody'), workflowWithout('version')),
-    says: 'missing spec.workflow_id.version',
+    says: 'missing version of spec.workflow_id',
   },
   { rule: '2 before 3', change: all(of('nobody'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
   { rule: '3 before 4', change: all(without('name'), nowhere), says: 'missing name' },
