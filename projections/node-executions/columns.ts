@@ -4,7 +4,7 @@ import type { Collection } from '../kernel/read-store.js';
 /** The stored node executions, listed by execution and parent. */
 export const nodeExecutionCollection: Collection = {
   name: 'node-executions',
-  version: 2,
+  version: 3,
   fields: {
     recorded: 'integer',
     execution: 'text',
@@ -55,6 +55,8 @@ export const nodeExecutionColumns: Columns = {
     error_code: { field: 'error_code', kind: 'text' },
     cache_status: { field: 'cache_status', kind: 'text' },
     input_uri: { field: 'input_uri', kind: 'text' },
+    /** The phase in which the execution ended while this was open; `ne(closed_by,SUCCEEDED)` leaves out such rows. */
+    closed_by: { field: 'closed_by', kind: 'text' },
     id: { field: 'recorded', kind: 'number' },
     parent_id: { field: 'parent', kind: 'text' },
     parent_task_execution_id: { field: 'parent_task', kind: 'text' },

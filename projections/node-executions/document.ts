@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { type ExecutionError, NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { clip } from '../kernel/clip.js';
-import { inferredEnd } from '../kernel/inferred-end.js';
+import { inferredEnd, SUCCEEDED } from '../kernel/inferred-end.js';
 
 /** A node execution as its events have told it. */
 export type NodeDocument = {
@@ -48,9 +48,13 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
+/** An execution that succeeded did not lack what was open at its end: no error says so. */
+const inferredResult = (closedBy: string): Result =>
+  closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
+
 /** A result is for readers once the node has ended, and an earlier failure is not how a good end came about. */
 const shownResult = ({ node, closedBy }: NodeDocument): Result => {
-  if (closedBy) return errorResult(inferredEnd(closedBy));
+  if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(node);
   return TERMINAL.has(phase) && !(GOOD.has(phase) && result.case === 'error') ? result : NONE;
 };

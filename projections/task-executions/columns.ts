@@ -4,7 +4,7 @@ import type { Collection } from '../kernel/read-store.js';
 /** The stored task executions, listed by node. */
 export const taskExecutionCollection: Collection = {
   name: 'task-executions',
-  version: 3,
+  version: 4,
   fields: {
     recorded: 'integer',
     task: 'text',
@@ -56,6 +56,8 @@ export const taskExecutionColumns: Columns = {
     started_at: { field: 'started_at', kind: 'time' },
     duration: { field: 'duration', kind: 'duration' },
     input_uri: { field: 'input_uri', kind: 'text' },
+    /** The phase in which the execution ended while this was open; `ne(closed_by,SUCCEEDED)` leaves out such rows. */
+    closed_by: { field: 'closed_by', kind: 'text' },
     id: { field: 'recorded', kind: 'number' },
     deleted_at: { field: 'created_at', kind: 'opaque' },
     closure: { field: 'created_at', kind: 'opaque' },

@@ -6,7 +6,7 @@ import {
   TaskExecutionClosureSchema,
 } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { type ExecutionError, TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { inferredEnd } from '../kernel/inferred-end.js';
+import { inferredEnd, SUCCEEDED } from '../kernel/inferred-end.js';
 import { shownLogs } from './logs.js';
 import { shownMetadata } from './metadata.js';
 
@@ -38,9 +38,13 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
+/** An execution that succeeded did not lack what was open at its end: no error says so. */
+const inferredResult = (closedBy: string): Result =>
+  closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
+
 /** A result is for readers once the attempt has ended or failed, and a failure is not how a success came about. */
 const shownResult = ({ task, closedBy }: TaskDocument): Result => {
-  if (closedBy) return errorResult(inferredEnd(closedBy));
+  if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(task);
   if (result.case === undefined) return result;
   if (phase === Phase.SUCCEEDED) return result.case === 'error' ? NONE : result;

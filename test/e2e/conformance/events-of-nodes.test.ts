@@ -463,6 +463,11 @@ const FOLDS: readonly Shown[] = [
     },
   },
   {
+    rule: 'ABORTED with an execution that SUCCEEDED, without an error',
+    steps: [ok(at('RUNNING', 10)), ok(workflow('SUCCEEDED', { occurredAt: second(70) }))],
+    closure: { phase: Phase.ABORTED, outputResult: { case: undefined } },
+  },
+  {
     rule: 'as its engine says, which is later than its execution',
     steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED')), ok(at('SUCCEEDED', 20, located('s3://b/o')))],
     closure: {

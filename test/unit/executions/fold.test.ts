@@ -126,6 +126,19 @@ describe('an execution', () => {
     expect(document.fields).toMatchObject({ cluster: 'east' });
   });
 
+  it('keeps what else was recorded of its system metadata when an engine queues it', () => {
+    const spec = { metadata: { systemMetadata: { namespace: 'flytesnacks-development', executionCluster: 'west' } } };
+    const run = openStream(
+      { ...creation, created: create(ExecutionCreatedSchema, { id, spec }) },
+      workflow('QUEUED', { producer: 'east' }),
+    );
+    const [document] = [...documentsAfter(executions, run.recorded).values()];
+    expect(answerOf(document!).spec!.metadata!.systemMetadata).toMatchObject({
+      namespace: 'flytesnacks-development',
+      executionCluster: 'east',
+    });
+  });
+
   it('shows a location of outputs where clients look for it', async () => {
     const { outputResult } = await closureAfter(
       workflow('SUCCEEDED', { outputResult: { case: 'outputUri', value: 's3://b/o' } }),

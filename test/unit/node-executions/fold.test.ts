@@ -96,6 +96,12 @@ describe('a node execution', () => {
     expect(document.fields).toMatchObject({ inputs_at: 3 });
   });
 
+  it('has the inputs of the first event that carried them itself', async () => {
+    const inline = { inputValue: { case: 'inputData', value: create(LiteralMapSchema) } } as const;
+    const document = await documentOf(node('QUEUED', inline), node('RUNNING', inline), node('SUCCEEDED', inline));
+    expect(document.fields).toMatchObject({ inputs_at: 1 });
+  });
+
   it('shows a result only once it has ended', async () => {
     const running = await documentOf(node('RUNNING', failure));
     expect(answerOf(running).closure!.outputResult.case).toBeUndefined();
@@ -162,6 +168,16 @@ describe('a node that is open when its execution ends', () => {
     expect([phase, duration!.seconds, timestampMs(updatedAt!)]).toEqual([Phase.ABORTED, 8n, second(9)]);
     expect(outputResult).toHaveProperty('value.message', expect.stringContaining('inferred'));
     expect(document.fields).toMatchObject({ phase: 'ABORTED', closed_by: 'FAILED', error_code: 'ExecutionEnded' });
+  });
+
+  it('is ABORTED without an error with one that SUCCEEDED: nothing was missing', async () => {
+    const good = workflow('SUCCEEDED', { second: 9 });
+    const document = await documentOf(node('RUNNING', { second: 1, ...failure }), good);
+    const { phase, outputResult } = answerOf(document).closure!;
+    expect([phase, outputResult.case]).toEqual([Phase.ABORTED, undefined]);
+    expect(document.fields).toMatchObject({ closed_by: 'SUCCEEDED', error_code: null, error_kind: null });
+    const said = await documentOf(node('RUNNING', { second: 1 }), good, node('FAILED', { second: 6, ...failure }));
+    expect(answerOf(said).closure!.outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
   });
 
   it('gives way to how the engine says that it ended', async () => {

@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { create, fromBinary } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { taskExecutions } from '../../../projections/task-executions/projection.
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
 import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter } from '../../support/run-views.js';
@@ -181,6 +182,28 @@ describe('a task execution', () => {
     const { phase, outputResult } = await closureAfter(...ended, task('FAILED', { second: 3, ...failure }));
     expect(phase).toBe(Phase.FAILED);
     expect(outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
+  });
+
+  it('that is open when its execution SUCCEEDED is ABORTED without an error', async () => {
+    const document = await documentOf(task('RUNNING', { second: 1 }), workflow('SUCCEEDED', { second: 5 }));
+    const { phase, outputResult } = answerOf(document).closure!;
+    expect([phase, outputResult.case]).toEqual([Phase.ABORTED, undefined]);
+    expect(document.fields).toMatchObject({ closed_by: 'SUCCEEDED' });
+  });
+
+  it('has the inputs of the first event that carried them itself, and those of the first location', async () => {
+    const inline = { inputValue: { case: 'inputData', value: create(LiteralMapSchema) } } as const;
+    const at = (value: string) => ({ inputValue: { case: 'inputUri', value } }) as const;
+    const document = await documentOf(
+      task('QUEUED', at('s3://first')),
+      task('INITIALIZING', inline),
+      task('RUNNING', inline),
+      task('SUCCEEDED', at('s3://second')),
+    );
+    expect(document.fields).toMatchObject({ inputs_at: 3 });
+    expect(answerOf(document).inputUri).toBe('s3://first');
+    const without = await documentOf(task('QUEUED'), task('SUCCEEDED'));
+    expect(without.fields).toMatchObject({ inputs_at: null });
   });
 
   it('is a parent once a node belongs to it', async () => {
