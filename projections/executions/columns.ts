@@ -1,4 +1,4 @@
-import { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { ExecutionMetadata_ExecutionMode, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Column, Columns } from '../kernel/columns.js';
 import { durationClass } from '../kernel/duration-class.js';
@@ -116,8 +116,8 @@ export const executionColumns: Columns = {
     domain: { field: 'domain', kind: 'text' },
     name: { field: 'name', kind: 'text' },
     phase: { field: 'phase', kind: 'text' },
-    state: { field: 'state', kind: 'number' },
-    mode: { field: 'mode', kind: 'number' },
+    state: { field: 'state', kind: 'number', names: ExecutionState },
+    mode: { field: 'mode', kind: 'number', names: ExecutionMetadata_ExecutionMode },
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
     execution_created_at: { field: 'created_at', kind: 'time' },

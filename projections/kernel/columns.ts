@@ -4,7 +4,7 @@ import type { Collection } from './read-store.js';
  * How the text of a filter's value becomes the value of a field.
  *
  * - `text`: as it is; a phase is the name of its enum value.
- * - `number`: a whole number.
+ * - `number`: a whole number, or the name of a value where the column is an enum.
  * - `time`: RFC 3339, to microseconds since 1970.
  * - `duration`: a number of seconds, or text such as `1m30s`, to microseconds.
  * - `opaque`: a column that other control planes fill with bytes, or not at all. It may be named: no filter fits it, and
@@ -17,6 +17,8 @@ export type Column = {
   /** The field of the collection. */
   readonly field: string;
   readonly kind: ColumnKind;
+  /** The enum whose numbers a `number` column holds: filters may have its names too. */
+  readonly names?: Readonly<Record<string, string | number>>;
   /** The field that a sort by this column goes by, where another is finer: times recorded in one millisecond tie. */
   readonly order?: string;
   /** The field holds pairs, and the column is this part of them. */
@@ -50,6 +52,12 @@ export type Columns = {
 
 /** The entities that filters of other lists may look up, by their words. */
 export type Entities = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
+
+/** The names of the columns that filters may compare with something, in the order of the alphabet. */
+export const filterFields = ({ byName }: Columns): readonly string[] =>
+  Object.keys(byName)
+    .filter((name) => byName[name]?.filter !== false && byName[name]?.kind !== 'opaque')
+    .sort();
 
 /** The column of a name, if there is one. */
 export const columnNamed = ({ byName }: Columns, name: string): Column | undefined =>

@@ -69,8 +69,9 @@ const FUNCTIONS: Readonly<Record<string, Comparison>> = {
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field whose value cannot be, or the function.
  */
-export const comparisonOf = (piece: FilterPiece, { field, kind }: Column): Condition => {
-  const values = piece.values.map((text) => valueOf(kind, piece.field, text));
+export const comparisonOf = (piece: FilterPiece, column: Column): Condition => {
+  const { field, kind } = column;
+  const values = piece.values.map((text) => valueOf(column, piece.field, text));
   const comparison = Object.hasOwn(FUNCTIONS, piece.function) ? FUNCTIONS[piece.function] : undefined;
   if (!comparison) {
     throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${piece.function.slice(0, SHOWN)}`);

@@ -1,5 +1,6 @@
 import { invalid } from '../../services/kernel/rpc.js';
-import type { ColumnKind } from './columns.js';
+import type { Column, ColumnKind } from './columns.js';
+import { enumNames } from './enum-name.js';
 import { indexed } from './times.js';
 
 /** A day, or a time of it; without a zone it is that of Greenwich. */
@@ -59,13 +60,20 @@ const CONVERSIONS: Readonly<Record<ColumnKind, (field: string, text: string) => 
   duration,
 };
 
+const enumNumber = (names: NonNullable<Column['names']>, field: string, text: string): number => {
+  const named = Object.hasOwn(names, text) ? names[text] : undefined;
+  if (typeof named === 'number') return named;
+  if (WHOLE.test(text)) return Number(text);
+  throw invalid(field, `'${text}' is neither a whole number nor one of ${enumNames(names).join(', ')}`);
+};
+
 /**
- * What a filter's text is as the value of a column of this kind.
+ * What a filter's text is as the value of a column.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const valueOf = (kind: ColumnKind, field: string, text: string): string | number => {
+export const valueOf = ({ kind, names }: Column, field: string, text: string): string | number => {
   const isShowable = kind === 'text' || kind === 'opaque' || text.length <= SHOWN;
   if (!isShowable) throw invalid(field, `'${text.slice(0, SHOWN)}…' is too long for it`);
-  return CONVERSIONS[kind](field, text);
+  return names ? enumNumber(names, field, text) : CONVERSIONS[kind](field, text);
 };

@@ -1,5 +1,5 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
-import { type Column, columnNamed, type Columns, type Entities } from './columns.js';
+import { type Column, columnNamed, type Columns, type Entities, filterFields } from './columns.js';
 import { entityCode, isJoinable } from './entities.js';
 import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
@@ -32,8 +32,17 @@ const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', 
 /** How much of a name is shown to who sent it, in characters. */
 const SHOWN = 200;
 
-const notAColumn = (code: string | undefined, name: string): RpcError =>
-  refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter`);
+const notAColumn = (code: string | undefined, name: string, fields: readonly string[]): RpcError => {
+  const which = fields.length > 0 ? `: the fields are ${fields.join(', ')}` : '';
+  return refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter${which}`);
+};
+
+/** The columns that a list has of another entity: those that are copied into it, and those that are looked up. */
+const joinedFields = (columns: Columns, other: Columns | undefined, prefix: string): readonly string[] => {
+  const copied = filterFields(columns).filter((name) => name.startsWith(`${prefix}.`));
+  const found = other ? filterFields(other).filter((name) => other.byName[name]?.part === undefined) : [];
+  return [...new Set([...copied, ...found.map((name) => `${prefix}.${name}`)])].sort();
+};
 
 const split = (field: string): { prefix: string; name: string } => {
   const [prefix = '', ...rest] = field.split('.');
@@ -42,9 +51,10 @@ const split = (field: string): { prefix: string; name: string } => {
 };
 
 const elsewhere = (columns: Columns, entities: Entities, prefix: string, name: string): Column => {
-  const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix);
-  const column = other && columnNamed(other.columns, name);
-  if (!column || column.filter === false || column.part !== undefined) throw notAColumn(entityCode(prefix), name);
+  const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix)?.columns;
+  const column = other && columnNamed(other, name);
+  if (!column || column.filter === false || column.part !== undefined)
+    throw notAColumn(entityCode(prefix), name, joinedFields(columns, other, prefix));
   return column;
 };
 
@@ -56,7 +66,7 @@ const placed = (columns: Columns, entities: Entities, piece: FilterPiece): Place
   }
   const column = columnNamed(columns, isOwn ? name : piece.field);
   if (column && column.filter !== false) return { piece, column, name, entity: '' };
-  if (isOwn) throw notAColumn(columns.code, name);
+  if (isOwn) throw notAColumn(columns.code, name, filterFields(columns));
   return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
 };
 

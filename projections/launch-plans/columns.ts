@@ -46,7 +46,7 @@ export const launchPlanColumns: Columns = {
   code: 'l',
   byName: {
     ...versionColumns,
-    state: { field: 'state', kind: 'number' },
+    state: { field: 'state', kind: 'number', names: LaunchPlanState },
     schedule_type: { field: 'schedule_type', kind: 'text' },
     launch_condition_type: { field: 'launch_condition_type', kind: 'text' },
     spec: { field: 'recorded', kind: 'opaque' },

@@ -1,3 +1,4 @@
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { Column, Columns } from '../kernel/columns.js';
 import { enumValues } from '../kernel/enum-name.js';
@@ -34,12 +35,12 @@ export const namedEntityCollection: Collection = {
 };
 
 const named = {
-  resource_type: { field: 'resource_type', kind: 'number' },
+  resource_type: { field: 'resource_type', kind: 'number', names: ResourceType },
   project: { field: 'project', kind: 'text' },
   domain: { field: 'domain', kind: 'text' },
   name: { field: 'name', kind: 'text' },
   description: { field: 'description', kind: 'text' },
-  state: { field: 'state', kind: 'number' },
+  state: { field: 'state', kind: 'number', names: NamedEntityState },
 } as const satisfies Readonly<Record<string, Column>>;
 
 /** The same columns, and those that only the note of a name has, under the word that filters have for notes. */

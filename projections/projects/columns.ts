@@ -28,7 +28,7 @@ export const projectColumns: Columns = {
     identifier: { field: 'identifier', kind: 'text' },
     name: { field: 'name', kind: 'text' },
     description: { field: 'description', kind: 'text' },
-    state: { field: 'state', kind: 'number' },
+    state: { field: 'state', kind: 'number', names: Project_ProjectState },
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
     id: { field: 'recorded', kind: 'number' },

@@ -197,6 +197,8 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['value_in(phase,FAILED;SUCCEEDED)', ALL],
   ['ne(phase,SUCCEEDED)', []],
   ['eq(mode,1)', ['labelled']],
+  ['eq(mode,SCHEDULED)', ['labelled']],
+  ['eq(state,EXECUTION_ARCHIVED)', ['archived']],
   ['ne(mode,1)', ['nightly', 'plain', 'single']],
   ['gt(duration,-1)', ALL],
   ['lt(duration,1h)', ALL],
@@ -254,7 +256,8 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['gt(started_at,soon)', 'started_at'],
   // A value has no plus sign.
   ['gt(started_at,2020-01-01T00:00:00+02:00)', 'invalid value for filters'],
-  ['eq(mode,soon)', 'mode'],
+  ['eq(mode,soon)', "'soon' is neither a whole number nor one of"],
+  ['eq(colour,x)', 'the fields are abort_cause, admin_tag'],
   ['eq(phase,A;B)', 'phase'],
   ['soon(phase,A)', 'unrecognized filter function: soon'],
 ];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ExecutionMetadata_ExecutionMode } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { Columns, Entities } from '../../../projections/kernel/columns.js';
 import { filtersOf } from '../../../projections/kernel/filter.js';
 import type { Collection } from '../../../projections/kernel/read-store.js';
@@ -11,6 +12,7 @@ const columns: Columns = {
     phase: { field: 'phase', kind: 'text' },
     project: { field: 'project', kind: 'text' },
     state: { field: 'state', kind: 'number' },
+    mode: { field: 'mode', kind: 'number', names: ExecutionMetadata_ExecutionMode },
     name: { field: 'name', kind: 'text' },
     started_at: { field: 'startedAt', kind: 'time' },
     duration: { field: 'durationMicros', kind: 'duration' },
@@ -39,6 +41,10 @@ const entities: Entities = new Map([
   ],
 ]);
 
+const FIELDS =
+  ': the fields are admin_tag.name, duration, execution_tag.value, launch_plan.name, mode, name, phase, project, started_at, state';
+const OF_PLANS = ': the fields are launch_plan.name, launch_plan.state';
+
 const conditions = (filters: string) => filtersOf(columns, filters, entities).terms.map(({ condition }) => condition);
 
 describe('a filter', () => {
@@ -51,6 +57,9 @@ describe('a filter', () => {
     ['ne(name,a(b))', [{ field: 'name', is: '<>', value: 'a(b)' }]],
     ['eq(name,a) and so on', [{ field: 'name', is: '=', value: 'a' }]],
     ['eq(execution.state,0)', [{ field: 'state', is: '=', value: 0 }]],
+    ['eq(mode,MANUAL)', [{ field: 'mode', is: '=', value: 0 }]],
+    ['eq(mode,0)', [{ field: 'mode', is: '=', value: 0 }]],
+    ['value_in(mode,RELAUNCH;1;-1)', [{ field: 'mode', is: 'in', values: [3, 1, -1] }]],
     ['eq(project,p)', [{ field: 'project', is: '=', value: 'p' }]],
     ['eq(launch_plan.name,a.b)', [{ field: 'launchPlan', is: '=', value: 'a.b' }]],
     ['contains(name,abc)', [{ field: 'name', is: 'contains', value: 'abc' }]],
@@ -118,18 +127,18 @@ describe('a filter', () => {
     ['eq(,A)', "invalid value for filters: 'eq(,A)' lacks a part"],
     ['(phase,A)', "invalid value for filters: '(phase,A)' lacks a part"],
     ['eq(phase,A)+', "invalid value for filters: '' is not function(field,value)"],
-    ['eq(a,b,c)', "'e.a,b' is invalid filter"],
-    ['eq(nothing,1)', "'e.nothing' is invalid filter"],
-    ['eq(toString,1)', "'e.toString' is invalid filter"],
-    ['eq(hidden,1)', "'e.hidden' is invalid filter"],
-    ['eq(execution.nothing,1)', "'e.nothing' is invalid filter"],
-    ['eq(cat.name,1)', "'e.cat.name' is invalid filter"],
+    ['eq(a,b,c)', `'e.a,b' is invalid filter${FIELDS}`],
+    ['eq(nothing,1)', `'e.nothing' is invalid filter${FIELDS}`],
+    ['eq(toString,1)', `'e.toString' is invalid filter${FIELDS}`],
+    ['eq(hidden,1)', `'e.hidden' is invalid filter${FIELDS}`],
+    ['eq(execution.nothing,1)', `'e.nothing' is invalid filter${FIELDS}`],
+    ['eq(cat.name,1)', `'e.cat.name' is invalid filter${FIELDS}`],
     ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
     ['bad(signal.nothing,x)', "'s' entity is not allowed in filters"],
-    ['eq(launch_plan.nothing,1)', "'l.nothing' is invalid filter"],
-    ['eq(launch_plan.toString,1)', "'l.toString' is invalid filter"],
+    ['eq(launch_plan.nothing,1)', `'l.nothing' is invalid filter${OF_PLANS}`],
+    ['eq(launch_plan.toString,1)', `'l.toString' is invalid filter${OF_PLANS}`],
     ['eq(task.name,1)', "'t.name' is invalid filter"],
-    ['eq(execution_tag.name,1)', "'et.name' is invalid filter"],
+    ['eq(execution_tag.name,1)', "'et.name' is invalid filter: the fields are execution_tag.value"],
     ['like(name,1)', 'unrecognized filter function: like'],
     ['toString(name,1)', 'unrecognized filter function: toString'],
     ['xeq(name,1)', 'unrecognized filter function: xeq'],
@@ -140,6 +149,11 @@ describe('a filter', () => {
     ['contains(name,a\\)', 'invalid value for name: a backslash stands before the character that it is for'],
     [`contains(name,${'%'.repeat(9)})`, 'invalid value for name: more than 8 signs for any text'],
     ['eq(state,one)', "invalid value for state: 'one' is not a whole number"],
+    [
+      'eq(mode,manual)',
+      "invalid value for mode: 'manual' is neither a whole number nor one of CHILD_WORKFLOW, MANUAL, RECOVERED, RELAUNCH, SCHEDULED, SYSTEM, TRIGGER",
+    ],
+    ['value_in(mode,MANUAL;toString)', expect.stringContaining("'toString' is neither") as string],
     ['gt(duration,soon)', 'invalid value for duration: Failed to parse duration [soon]'],
     ['gt(started_at,yesterday)', "invalid value for started_at: 'yesterday' is not a timestamp as RFC 3339 has it"],
     [
