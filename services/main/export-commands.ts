@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Presets, SingleBar } from 'cli-progress';
 import { Fault } from '../kernel/fault.js';
 import { kafkaClient } from '../reactors/export-to-kafka/client.js';
 import { ExportRefused, failureOf } from '../reactors/export-to-kafka/failure.js';
@@ -15,6 +14,7 @@ import { connectionOf, topicsOf } from './kafka-connection.js';
 import { openOwnLog } from './log-source.js';
 import { codecs } from './models.js';
 import { openPayloads } from './payloads.js';
+import { progressBar, throughLog } from './progress-bar.js';
 import { presentingWhole } from './readable.js';
 import { CannotGoOn, forSetting } from './told.js';
 
@@ -27,15 +27,6 @@ export type ExportFlags = {
 };
 
 const categories = [...codecs.keys()];
-
-/** On a terminal alone, since it is for people. */
-const progressBar = (what: string, total: number): { show: (done: number) => void; stop: () => void } => {
-  if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
-  const format = `${what} {bar} {percentage}% · {eta} s left`;
-  const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
-  bar.start(total, 0);
-  return { show: (done) => bar.update(done), stop: () => bar.stop() };
-};
 
 const types = eventTypes().map(({ message }) => message.name);
 
@@ -96,7 +87,7 @@ const print = (line: unknown): void => {
 /**
  * Publishes a part of the log again, to a topic of choice, and prints how much as a JSON object.
  *
- * @throws {CannotGoOn} when Kafka cannot be used, or the topic is one that the log itself is published to.
+ * @throws {CannotGoOn} when Kafka cannot be used, or the topic is one that a log is published to.
  */
 export const exportReplay = (
   configuration: Configuration,
@@ -106,11 +97,11 @@ export const exportReplay = (
     const { from = 0n, to = await log.head(), filter: filters, topic } = flags;
     assertFilters(filters);
     assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
-    const bar = progressBar('replay', Number(to));
+    const bar = progressBar();
     const { format } = settings;
     const presenting = presentingWhole(payloads);
     const selection = { from, to, filters };
-    const onProgress = (position: bigint): void => bar.show(Number(position));
+    const onProgress = (position: bigint): void => bar.show(throughLog({ phase: 'replay', position, head: to }));
     const events = await replay({
       kafka,
       log,
@@ -148,8 +139,9 @@ export const exportReconcile = (configuration: Configuration, flags: ExportFlags
     const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
     assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
     const selection: Selection = { from, to, filters };
-    const bar = progressBar('reconcile', 100);
-    const onProgress = (read: bigint, total: bigint): void => bar.show(Number((read * 100n) / total));
+    const bar = progressBar();
+    const onProgress = (read: bigint, total: bigint): void =>
+      bar.show({ phase: 'read', done: Number(read), total: Number(total), detail: `${read} of ${total} messages` });
     const groupPrefix = `${topics.prefix}.export`;
     const result = await reconcile({
       kafka,

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Presets, SingleBar } from 'cli-progress';
 import type { EventLog, EventStore, ExpectedRevision } from '../kernel/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { RevisionConflict } from '../kernel/fault.js';
@@ -10,6 +9,7 @@ import { lockDataDirectory } from '../store/data-directory.js';
 import { openLogger } from './logger.js';
 import { codecs } from './models.js';
 import { type LogSource, openLog, openWritableLog } from './log-source.js';
+import { progressBar, throughLog } from './progress-bar.js';
 import { CannotGoOn, forSetting } from './told.js';
 
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
@@ -164,16 +164,6 @@ const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigi
   return count;
 };
 
-const barFor = (phase: string, head: bigint): { show: (position: bigint) => void; stop: () => void } => {
-  if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
-  const bar = new SingleBar(
-    { format: `${phase.padEnd(6)} {bar} {percentage}% · {eta} s left`, stream: process.stderr, hideCursor: true },
-    Presets.shades_classic,
-  );
-  bar.start(Math.max(1, Number(head)), 0);
-  return { show: (position) => bar.update(Number(position)), stop: () => bar.stop() };
-};
-
 const openTarget = async (place: string): Promise<{ store: EventStore; close: () => Promise<void> }> => {
   const directory = isUrl(place) ? '' : resolve(place);
   const lock = isUrl(place) ? undefined : await lockDataDirectory(directory);
@@ -207,14 +197,16 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   const from = await forSetting('--from', () => openLog(sourceOf(flags.from), openLogger('warn')));
   const { store: to, close } = await forSetting('--to', () => openTarget(flags.to));
   const head = await from.head();
-  const [copying, verifying] = [barFor('copy', head), barFor('verify', head)] as const;
+  const bar = progressBar();
+  const through = (phase: string) => (position: bigint) => bar.show(throughLog({ phase, position, head }));
   try {
     const after = await resumeAfter(from, to);
+    const copying = through('copy');
+    copying(after);
     // Only the embedded log keeps the order of what it is sent together.
-    const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying.show);
-    copying.stop();
-    const events = await verify({ from, to, upTo }, verifying.show);
-    verifying.stop();
+    const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying);
+    const events = await verify({ from, to, upTo }, through('verify'));
+    bar.stop();
     const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
     const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, seconds };
     process.stdout.write(`${JSON.stringify(what)}\n`);
@@ -223,8 +215,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
       throw new CannotGoOn(`the log that is copied to has been written by others: ${error.message}`, { cause: error });
     throw error;
   } finally {
-    copying.stop();
-    verifying.stop();
+    bar.stop();
     await from.close();
     await close();
   }

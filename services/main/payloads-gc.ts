@@ -7,7 +7,7 @@ import type { Configuration } from './configuration.js';
 import { openOwnLog } from './log-source.js';
 import { codecs } from './models.js';
 import { openPayloadObjects } from './payloads.js';
-import { progressBar } from './progress-bar.js';
+import { progressBar, throughLog } from './progress-bar.js';
 import { CannotGoOn, forSetting } from './told.js';
 
 /** The flags of `payloads gc`. */
@@ -49,16 +49,13 @@ const swept = async (
   bar: Bar,
 ): Promise<Survey & Swept & { readonly position: number }> => {
   const cutoffMs = Date.now() - olderThan;
-  const readTo = (position: bigint, head: bigint): void => {
-    const done = Number(position);
-    bar.show({ phase: 'read', done, total: Number(head), count: done, what: 'the last position' });
-  };
+  const readTo = (position: bigint, head: bigint): void => bar.show(throughLog({ phase: 'read', position, head }));
   const named = await payloadReferences({ log, codecs, foreign: new Set(foreign), onProgress: readTo });
   const sweeping = { objects, named, cutoffMs };
   const survey = await surveyPayloads({ ...sweeping, onProgress: () => undefined });
   assertOurs(survey);
   const onProgress = (count: number): void =>
-    bar.show({ phase: 'sweep', done: count, total: survey.objects, count, what: 'payloads' });
+    bar.show({ phase: 'sweep', done: count, total: survey.objects, detail: `${count} payloads` });
   const done = dryRun ? NOTHING : await sweepPayloads({ ...sweeping, onProgress });
   return { position: Number(named.position), ...survey, ...done };
 };

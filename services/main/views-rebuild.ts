@@ -61,7 +61,7 @@ export const rebuildViews = async ({
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);
-      bar.show({ ...progress, what: WHAT[progress.phase] });
+      bar.show({ ...progress, detail: `${progress.count} ${WHAT[progress.phase]}` });
     };
     const { position, ...rebuilt } = await rebuild({
       log,

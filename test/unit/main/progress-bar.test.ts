@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+
+import { throughLog, timeLeft } from '../../../services/main/progress-bar.js';
+
+describe('the time that a phase still takes', () => {
+  const began = { done: 100, atMs: 5_000 };
+
+  it('is told by the rate of the phase itself, without what was done before it', () => {
+    expect(timeLeft(began, { done: 200, atMs: 15_000 }, 400)).toBe(' · 20 s left');
+    expect(timeLeft(began, { done: 400, atMs: 15_000 }, 400)).toBe(' · 0 s left');
+  });
+
+  it('is not told from the first moments, of which any rate could come', () => {
+    expect(timeLeft(began, { done: 101, atMs: 5_300 }, 2_608)).toBe('');
+    expect(timeLeft(began, began, 2_608)).toBe('');
+    expect(timeLeft(began, { done: 100, atMs: 15_000 }, 2_608)).toBe('');
+  });
+});
+
+describe('the progress of what reads the log', () => {
+  it('says at which position it is, and of how many', () => {
+    expect(throughLog({ phase: 'read', position: 12n, head: 2_608n })).toEqual({
+      phase: 'read',
+      done: 12,
+      total: 2_608,
+      detail: 'position 12 of 2608',
+    });
+  });
+});
