@@ -46,7 +46,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler
     } catch (thrown) {
       if (gone.aborted) return 'CANCELLED';
       logFailure(logger, thrown, { requestId, rpc: endpoint.name });
-      const failure = failureOf(thrown);
+      const failure = failureOf(thrown, endpoint.method);
       refuse(grpcCall, failure);
       return failure.code;
     }

@@ -53,7 +53,7 @@ export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler 
       return 'OK';
     } catch (thrown) {
       logFailure(logger, thrown, { requestId, rpc: name });
-      const failure = failureOf(thrown);
+      const failure = failureOf(thrown, method);
       refuse(grpcCall, failure, notesOf(call, hosting));
       return failure.code;
     }

@@ -1,4 +1,4 @@
-import type { DescMessage } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { type Answer, RpcError, type StatusCode } from '../kernel/rpc.js';
@@ -53,8 +53,13 @@ const sendIgnored = (reply: FastifyReply, { query, match }: Addressed): void => 
 const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 1_000);
 
 /** Answers a request that has failed: the status as HTTP has it, and `google.rpc.Status` in the caller's dialect. */
-export const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): StatusCode => {
-  const failure = failureOf(thrown);
+export const sendFailure = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  thrown: unknown,
+  method?: DescMethod,
+): StatusCode => {
+  const failure = failureOf(thrown, method);
   if (failure.retryAfterMs !== undefined) void reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1_000));
   void reply.status(statuses[failure.code].http);
   if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
@@ -156,7 +161,7 @@ export const answerRequest = async (
     const requestId = done.call?.requestId ?? requestIdOf(header(request, 'x-request-id'));
     logFailure(hosting.logger, thrown, { requestId, rpc: done.endpoint?.name ?? 'none' });
     sendNotes(reply, done.call, hosting);
-    code = sendFailure(request, reply, thrown);
+    code = sendFailure(request, reply, thrown, done.endpoint?.method);
   }
   if (done.endpoint) hosting.onAnswered?.(done.endpoint, code, performance.now() - startedAt);
 };

@@ -1,3 +1,5 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+
 import { Fault, type FaultCode } from '../kernel/fault.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
 
@@ -31,6 +33,11 @@ const INTERNAL_ERROR = 'internal error';
 
 const RETRY_AFTER_MS = 1_000;
 
+const STORE_UNAVAILABLE: Omit<Failure, 'details'> = {
+  code: 'UNAVAILABLE',
+  message: 'the store is unavailable; nothing was recorded',
+};
+
 /**
  * What a fault of the machinery becomes.
  *
@@ -40,7 +47,7 @@ const RETRY_AFTER_MS = 1_000;
 export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
   'revision-conflict': { code: 'ABORTED', message: 'the entity changed while the request was decided: send it again' },
   'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: more than one append can hold' },
-  'store-unavailable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
+  'store-unavailable': STORE_UNAVAILABLE,
   'outcome-unknown': { code: 'DEADLINE_EXCEEDED', message: 'the store has not answered: it may be recorded or not' },
   'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
@@ -54,8 +61,8 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
   },
   'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
   'read-store-unusable': { code: 'UNAVAILABLE', message: 'the views are unavailable' },
-  'data-directory-in-use': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
-  'data-directory-unusable': { code: 'UNAVAILABLE', message: 'the store is unavailable; nothing was recorded' },
+  'data-directory-in-use': STORE_UNAVAILABLE,
+  'data-directory-unusable': STORE_UNAVAILABLE,
 };
 
 /** The longest text of a status, in bytes of UTF-8. */
@@ -70,13 +77,28 @@ export const cutText = (text: string, maxBytes: number): string => {
   return bytes.toString('utf8', 0, end);
 };
 
-/** What a thrown value becomes for the caller. Anything unforeseen is a bug of ours, and says nothing about itself. */
-export const failureOf = (thrown: unknown): Failure => {
+/** The names of what reads and changes nothing; GetOrCreateSignal is no such one. */
+const READ = /^(?:Get(?!OrCreate)|List)/u;
+
+const isRead = (method: DescMethod | undefined): boolean => method !== undefined && READ.test(method.name);
+
+/** A read has nothing to record, so its answer does not say that nothing was. */
+const faultAnswer = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
+  const answer = faultAnswers[code];
+  return isRead(method) && answer === STORE_UNAVAILABLE ? { ...answer, message: 'a store is unavailable' } : answer;
+};
+
+/**
+ * What a thrown value becomes for the caller. Anything unforeseen is a bug of ours, and says nothing about itself.
+ *
+ * @param method what was called, where that is known.
+ */
+export const failureOf = (thrown: unknown, method?: DescMethod): Failure => {
   if (thrown instanceof RpcError) {
     const { code, details, retryAfterMs } = thrown;
     const message = cutText(thrown.message, MAX_MESSAGE_BYTES);
     return { code, message, details, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
-  if (thrown instanceof Fault) return { ...faultAnswers[thrown.code], details: [] };
+  if (thrown instanceof Fault) return { ...faultAnswer(thrown.code, method), details: [] };
   return { code: 'INTERNAL', message: INTERNAL_ERROR, details: [] };
 };

@@ -1,10 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import type { DescMethod } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import { cutText, failureOf, faultAnswers, statuses } from '../../../services/gateway/status.js';
-import { CorruptEvent, OutcomeUnknown, RevisionConflict } from '../../../services/kernel/fault.js';
+import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
 import { invalid } from '../../../services/kernel/rpc.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -31,6 +34,19 @@ const refusals = (): string[] =>
       .flatMap((path) => readFileSync(path, 'utf8').match(/^export type \w+Refusal =[^]*?;$/gm) ?? [])
       .flatMap((type) => [...type.matchAll(/'([a-z]+(?:-[a-z]+)*)'/g)].map(([, kind]) => `${slice} ${kind}`)),
   );
+
+describe('a store that cannot be used', () => {
+  const told = (method: DescMethod | undefined): string => failureOf(new StoreUnavailable('away'), method).message;
+
+  it('has recorded nothing of a command, and a read says nothing of that', () => {
+    const { createExecution, getExecution, listExecutions } = AdminService.method;
+    const recorded = 'the store is unavailable; nothing was recorded';
+    expect([undefined, createExecution, SignalService.method.getOrCreateSignal].map(told)).toEqual(
+      Array<string>(3).fill(recorded),
+    );
+    expect([getExecution, listExecutions].map(told)).toEqual(Array<string>(2).fill('a store is unavailable'));
+  });
+});
 
 describe('docs/errors.md', () => {
   it('has a line for each status, with its numbers', () => {

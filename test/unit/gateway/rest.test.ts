@@ -27,6 +27,7 @@ import { DataProxyService } from '../../../proto/gen/platformidl/service/datapro
 import { CreateUploadLocationResponseSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { withoutAuthentication } from '../../../services/gateway/auth-metadata.js';
 import { requestFault } from '../../../services/gateway/rest-answer.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesRoute, type Call, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
 import { type Logged, overHttp } from './toy.js';
 
@@ -68,6 +69,7 @@ const routes: readonly Route[] = [
     }
     if (name === 'stranger') throw new RpcError('UNAUTHENTICATED', 'token expired');
     if (name === 'bug') throw new TypeError('secret');
+    if (name === 'away') throw new StoreUnavailable('secret');
     if (name === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
     return toBinary(ExecutionSchema, execution);
   }),
@@ -413,6 +415,12 @@ describe('a refusal', () => {
     expect(response.status).toBe(500);
     expect(await errorOf(response)).toEqual({ code: 13, message: 'internal error', details: [] });
     expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { requestId: 'r-1' } });
+  });
+
+  it('of a read whose store is away says nothing of what was recorded', async () => {
+    const response = await toy.get('/api/v1/executions/p/d/away');
+    expect(response.status).toBe(503);
+    expect(await errorOf(response)).toMatchObject({ code: 14, message: 'a store is unavailable' });
   });
 });
 
