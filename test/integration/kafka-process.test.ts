@@ -65,7 +65,16 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     expect(odd).toMatchObject({ code: 1, said: { expected: 500, found: 20, missing: 490, doubled: 10, reordered: 0 } });
     const own = await exportCommand(data, prefix, ['replay', '--topic', `${prefix}.execution.v1`]);
     expect(own.code).toBe(1);
-    expect(own.stderr).toContain('is one that the log is published to');
+    expect(own.stderr).toContain('is one that a log is published to');
+    // Of another prefix, under which a log is published: its positions say so.
+    const other = newPrefix();
+    const admin = kafkaClient({ brokers: kafkaBrokers!.split(',') }).admin();
+    await admin.connect();
+    await admin.createTopics({ topics: [{ topic: `${other}.export.positions.v1` }] }).finally(() => admin.disconnect());
+    for (const name of ['execution', 'export.positions']) {
+      const { code, stderr } = await exportCommand(data, prefix, ['replay', '--topic', `${other}.${name}.v1`]);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is one that a log') as string });
+    }
   });
 
   it('says of commands that cannot be carried out what is wrong, and publishes nothing', async () => {

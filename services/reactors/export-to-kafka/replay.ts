@@ -7,7 +7,7 @@ import { ExportRefused } from './failure.js';
 import { type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 import { isSelected, type Selection } from './selection.js';
-import { openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
+import { exportPrefixes, openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';
 
 export type ReplayOptions = {
   readonly kafka: Kafka;
@@ -24,11 +24,15 @@ export type ReplayOptions = {
 
 const BATCH_BYTES = 500_000;
 
-const assertOther = ({ topic, categories, topics: { prefix } }: ReplayOptions): void => {
-  const own = [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))];
-  if (own.includes(topic))
+const isPublishedTo = (topic: string, prefix: string, categories: readonly string[]): boolean =>
+  [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))].includes(topic);
+
+/** A topic of this export, or of that of another log or prefix, would have events that its own export knows nothing of. */
+const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: ReplayOptions): Promise<void> => {
+  const prefixes = [prefix, ...(await exportPrefixes(kafka))];
+  if (prefixes.some((each) => isPublishedTo(topic, each, categories)))
     throw new ExportRefused(
-      `topic ${topic} is one that the log is published to, and would have events twice: choose another`,
+      `topic ${topic} is one that a log is published to, and would have events twice: choose another`,
     );
 };
 
@@ -36,10 +40,10 @@ const assertOther = ({ topic, categories, topics: { prefix } }: ReplayOptions): 
  * Publishes events again, to a topic of choice, as they were published before: the same ids, the same keys.
  *
  * @returns how many were published.
- * @throws {ExportRefused} for a topic that the log itself is published to.
+ * @throws {ExportRefused} for a topic that this log or another is published to.
  */
 export const replay = async (options: ReplayOptions): Promise<number> => {
-  assertOther(options);
+  await assertOther(options);
   const { kafka, log, selection, topic, format, presenting, onProgress } = options;
   const known = new Set(options.categories);
   const limit = await openTopic(kafka, topic, options.topics);

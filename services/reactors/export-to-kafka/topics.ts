@@ -159,11 +159,22 @@ export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSett
   }
 };
 
-/** @throws {ExportRefused} when some of the topics are not there. */
-export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
+const topicNames = async (kafka: Kafka): Promise<readonly string[]> => {
   const admin = kafka.admin();
   await admin.connect();
-  const there = new Set(await admin.listTopics().finally(() => admin.disconnect()));
+  return admin.listTopics().finally(() => admin.disconnect());
+};
+
+/** The prefixes under which a log is published to this cluster: those that have a topic of positions. */
+export const exportPrefixes = async (kafka: Kafka): Promise<readonly string[]> => {
+  const suffix = positionsTopic('');
+  const names = await topicNames(kafka);
+  return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
+};
+
+/** @throws {ExportRefused} when some of the topics are not there. */
+export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
+  const there = new Set(await topicNames(kafka));
   const missing = topics.filter((topic) => !there.has(topic));
   if (missing.length > 0) throw new ExportRefused(`there is no topic ${missing.join(', ')}`);
 };
