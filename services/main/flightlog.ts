@@ -26,7 +26,7 @@ import type { GarbageFlags } from './payloads-gc.js';
 import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
-import { dataHelp, settingsHelp } from './settings-help.js';
+import { settingsHelp, settingsOfFlags } from './settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from './sources.js';
 import { toldOf } from './told.js';
 import { version } from './version.js';
@@ -74,6 +74,15 @@ const configurationOf = (options: Options, defaults: readonly Given[] = []): Con
   sayIgnored(configuration.log_level);
   return configuration;
 };
+
+/** The settings that a command has flags for, by their other names. */
+const ownSettings = ({ command }: { readonly command: Command }): string =>
+  settingsOfFlags(
+    command.options.flatMap((option) => {
+      const path = FLAGS[option.attributeName()];
+      return path === undefined ? [] : [path];
+    }),
+  );
 
 /** What the sandbox has otherwise than `serve`. */
 const SANDBOX: readonly Given[] = [
@@ -183,7 +192,7 @@ withViews(views.command('rebuild'))
   .description(
     'build all views from the log again, and verify them; the server must be stopped where they are in its data directory',
   )
-  .addHelpText('after', dataHelp)
+  .addHelpText('after', ownSettings)
   .action(async (options: Options) => {
     const { rebuildViews } = await import('./views-rebuild.js');
     await rebuildViews(configurationOf(options));
@@ -199,7 +208,7 @@ withData(payloads.command('gc'))
   )
   .option('--dry-run', 'only count', false)
   .option('--foreign <category...>', 'categories of streams that others write to the event store')
-  .addHelpText('after', dataHelp)
+  .addHelpText('after', ownSettings)
   .action(async (options: GarbageFlags) => {
     const { collectGarbage } = await import('./payloads-gc.js');
     await collectGarbage(configurationOf(options), options);
@@ -213,7 +222,7 @@ withData(log.command('cat'))
   .option('--from <position>', 'from this position on (default: the first)', position)
   .option('--limit <n>', 'at most so many events', wholeNumber)
   .option('--follow', 'go on as events are recorded, until Ctrl-C', false)
-  .addHelpText('after', dataHelp)
+  .addHelpText('after', ownSettings)
   .action(async (options: LogCatFlags) => {
     const { logCat } = await import('./log-cat.js');
     await logCat(configurationOf(options), options);
@@ -221,7 +230,7 @@ withData(log.command('cat'))
 
 withData(log.command('renew-id'))
   .description('give a copied or restored log an identity of its own; the server must be stopped')
-  .addHelpText('after', dataHelp)
+  .addHelpText('after', ownSettings)
   .action(async (options: Options) => {
     const { renewId } = await import('./log-renew-id.js');
     await renewId(configurationOf(options));
@@ -243,7 +252,7 @@ const withSelection = (command: Command): Command =>
     .option('--from <position>', 'from this position on (default: the first)', position)
     .option('--to <position>', 'up to this position (default: the last)', position)
     .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
-    .addHelpText('after', dataHelp);
+    .addHelpText('after', ownSettings);
 
 const egress = program.command('export').description('what is published of the log');
 withSelection(egress.command('replay'))

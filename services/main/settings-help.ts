@@ -29,9 +29,14 @@ flags win over the environment, and the environment over the file:
 ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 `;
 
-/** What is said below the flags of a command that needs the data directory alone. */
-export const dataHelp = `
-These settings can also come from the environment, as FLIGHTLOG_DATA, FLIGHTLOG_EVENT_STORE, FLIGHTLOG_PAYLOAD_STORE
-and FLIGHTLOG_READ_STORE, or from \`data\`, \`event_store\`, \`payload_store\` and \`read_store\` in the file that
---config or FLIGHTLOG_CONFIG names.
+/** What is said below the flags of a command that has flags for some settings, and needs no others. */
+export const settingsOfFlags = (paths: readonly (readonly string[])[]): string => {
+  const needed = allSettings.filter(({ path }) => paths.some((each) => each.join('.') === path.join('.')));
+  const lines = needed.map(({ path, variable }) => `  ${path.join('.').padEnd(KEY_WIDTH)}${variable}`);
+  return `
+Of the flags above, these settings can also stand in the file that --config or FLIGHTLOG_CONFIG names (YAML or JSON),
+or in the environment:
+
+${lines.join('\n')}
 `;
+};

@@ -91,6 +91,20 @@ describe('the help of each command', () => {
     expect(named).toEqual([...flags, 'help']);
   });
 
+  it.each([
+    ['log cat', ['data', 'event_store', 'payload_store']],
+    ['log renew-id', ['data', 'event_store', 'payload_store']],
+    ['payloads gc', ['data', 'event_store', 'payload_store']],
+    ['views rebuild', ['data', 'event_store', 'payload_store', 'read_store']],
+    ['export replay', ['data', 'event_store', 'payload_store', 'kafka.brokers']],
+    ['export reconcile', ['data', 'event_store', 'payload_store', 'kafka.brokers']],
+  ])('names the settings that flightlog %s has flags for, and no others', async (command, settings) => {
+    const { stdout } = await run([...command.split(' '), '--help']);
+    const named = [...stdout.matchAll(/^ {2}([a-z_.]+) +FLIGHTLOG_[A-Z_]+$/gmu)].map(([, setting]) => setting);
+    expect(named).toEqual(settings);
+    expect(stdout.match(/FLIGHTLOG_\w+/gu)).toHaveLength(settings.length + 1);
+  });
+
   it('has every setting with its variable and its default', async () => {
     const { stdout } = await run(['serve', '--help']);
     expect(stdout).toMatch(/^ {2}grpc_port +FLIGHTLOG_GRPC_PORT +port of gRPC.* \(default 81\)$/mu);
