@@ -24,6 +24,8 @@ export type EngineSurroundings = {
   readonly logger: EngineLogger;
   /** Counts while the engine runs; its own where none are given. */
   readonly counters?: EngineCounters;
+  /** Is given what to call when there may be work, where the engine is beside those who know. */
+  readonly onWork?: (wake: () => void) => void;
   /** Sees every event on its way and what it was answered, for those who hold the log against it. */
   readonly watch?: EventWatch;
 };
@@ -47,8 +49,8 @@ const summaryOf = (
 const walkerOf = (
   options: EngineOptions,
   client: InterfaceClient,
-  surroundings: Required<Omit<EngineSurroundings, 'watch'>> & Pick<EngineSurroundings, 'watch'>,
-  within: { readonly isHeld: (key: string) => boolean; readonly onLaunch: () => void },
+  surroundings: Required<Omit<EngineSurroundings, 'watch' | 'onWork'>> & Pick<EngineSurroundings, 'watch'>,
+  within: { readonly isHeld: (key: string) => boolean; readonly held: () => number; readonly onLaunch: () => void },
 ): Walk => {
   const { signal, logger, counters, watch } = surroundings;
   const needs = {
@@ -58,6 +60,7 @@ const walkerOf = (
     report: createReporter({ client, counters, logger, watch, pace: createPacer(options.rate, signal) }),
     isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
     onLaunch: within.onLaunch,
+    held: within.held,
     definitionOf: createDefinitions(client),
     dynamicClosures: readDynamicClosures(options.dynamicDirectory),
   };
@@ -82,7 +85,7 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
     crew.noteActivity();
     hunt.hurry();
   };
-  const within = { isHeld: (key: string) => roster.all.has(key), onLaunch };
+  const within = { isHeld: (key: string) => roster.all.has(key), held: () => roster.all.size, onLaunch };
   const walk = walkerOf(options, client, { ...surroundings, signal, counters }, within);
   const onEnd = (): void => {
     if (crew.pending() < room) hunt.hurry();
@@ -91,7 +94,9 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const setbacks = createSetbacks(logger);
   const crew: Crew = createCrew({ roster, setbacks, room, walk, onEnd });
   const { untilIdle } = options;
-  const hunt = createHunt({ client, crew, roster, room, untilIdle, signal, logger });
+  const isWoken = surroundings.onWork !== undefined;
+  const hunt = createHunt({ client, crew, roster, room, untilIdle, isWoken, signal, logger });
+  surroundings.onWork?.(() => hunt.wake());
   try {
     const endedBecause = await hunt.run();
     const left = { held: [...roster.all.keys()], dropped: setbacks.dropped };

@@ -1,4 +1,5 @@
 import { type Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { type Domain } from '../../proto/gen/platformidl/admin/project_pb.js';
 import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -18,10 +19,8 @@ export const BEGUN = [
 
 type Scope = { readonly project: string; readonly domain: string };
 
-const scopes = async (client: InterfaceClient): Promise<readonly Scope[]> => {
-  const [{ projects }, { domains }] = await Promise.all([client.call(listProjects, {}), client.call(getDomains, {})]);
-  return projects.flatMap((project) => domains.map((domain) => ({ project: project.id, domain: domain.id })));
-};
+/** Finds executions in some phases, the oldest of each project and domain first. */
+export type FindWork = (phases: readonly WorkflowExecution_Phase[]) => AsyncGenerator<Execution>;
 
 async function* inScope(client: InterfaceClient, scope: Scope, filters: string): AsyncGenerator<Execution> {
   let token = '';
@@ -39,13 +38,23 @@ async function* inScope(client: InterfaceClient, scope: Scope, filters: string):
 }
 
 /**
- * Finds executions in some phases, the oldest of each project and domain first. This is all that the engine knows of
- * how work reaches it.
+ * Opens the search for work, which is all that the engine knows of how work reaches it. A search costs a call, and one
+ * for each project and domain; domains are the same as long as the control plane runs.
  */
-export async function* findWork(
-  client: InterfaceClient,
-  phases: readonly WorkflowExecution_Phase[],
-): AsyncGenerator<Execution> {
-  const names = phases.map((phase) => WorkflowExecution_Phase[phase]).join(';');
-  for (const scope of await scopes(client)) yield* inScope(client, scope, `value_in(phase,${names})`);
-}
+export const createFindWork = (client: InterfaceClient): FindWork => {
+  let domains: readonly Domain[] | undefined;
+
+  const scopes = async (): Promise<readonly Scope[]> => {
+    const [{ projects }, known] = await Promise.all([
+      client.call(listProjects, {}),
+      domains ?? client.call(getDomains, {}).then((found) => found.domains),
+    ]);
+    domains = known;
+    return projects.flatMap((project) => known.map((domain) => ({ project: project.id, domain: domain.id })));
+  };
+
+  return async function* (phases) {
+    const names = phases.map((phase) => WorkflowExecution_Phase[phase]).join(';');
+    for (const scope of await scopes()) yield* inScope(client, scope, `value_in(phase,${names})`);
+  };
+};

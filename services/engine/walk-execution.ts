@@ -18,13 +18,17 @@ import { createRun, walkAbort, walkExecution } from './walk/execution.js';
 import { type Run } from './walk/run.js';
 
 const SHORTEST_REST_MS = 20;
-const LONGEST_REST_MS = 500;
+const LONGEST_REST_MS = 1_000;
+/** All executions together ask no more often than each of them once in so long. */
+const REST_MS_OF_EACH = 20;
 
 export type ExecutionNeeds = PerformerNeeds & {
   readonly options: EngineOptions;
   readonly signal: AbortSignal;
   readonly definitionOf: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
   readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
+  /** How many executions the engine walks. */
+  readonly held: () => number;
 };
 
 type Perform = (effect: Effect) => Promise<Outcome>;
@@ -34,15 +38,25 @@ const waitOf = (outcomes: readonly Outcome[]): Held['waiting'] => {
   return outcomes.includes('gate') ? 'gate' : 'child';
 };
 
+/** The next rest: ever longer while nothing comes, and longer beside many others. */
+export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
+  hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);
+
 /** Takes a walk from round to round, to its end or to an abort; rests, ever longer, while all of it waits. */
-const drive = async (walk: Walk<Phase>, perform: Perform, held: Held, needs: ExecutionNeeds): Promise<void> => {
+export const drive = async (
+  walk: Walk<Phase>,
+  perform: Perform,
+  held: Held,
+  needs: Pick<ExecutionNeeds, 'signal' | 'held'>,
+): Promise<void> => {
   let restMs = SHORTEST_REST_MS;
   for (let step = walk.next(); ; step = walk.next()) {
     if (step.done === true) return;
     const outcomes = await Promise.all(step.value.map(perform));
-    held.waiting = waitOf(outcomes);
-    if (held.waiting && held.abortCause === undefined) await rest(held, restMs, needs.signal);
-    restMs = held.waiting ? Math.min(LONGEST_REST_MS, restMs * 1.5) : SHORTEST_REST_MS;
+    const wait = waitOf(outcomes);
+    held.waiting = wait;
+    if (wait && held.abortCause === undefined) await rest(held, restMs, needs.signal);
+    restMs = nextRest(restMs, wait === undefined, needs.held());
     if (needs.signal.aborted) throw new EngineStopped('stopped');
     if (held.abortCause !== undefined) return;
   }

@@ -67,7 +67,7 @@ const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
 };
 
 const startEngine = (
-  endpoint: string,
+  { grpc: endpoint, onWork }: Running,
   rate: number,
   logger: Logger,
 ): { stop: () => Promise<void>; ended: Promise<unknown> } => {
@@ -81,7 +81,7 @@ const startEngine = (
     gates: 'auto',
     untilIdle: false,
   };
-  const ended = runEngine(options, { signal: stopping.signal, logger });
+  const ended = runEngine(options, { signal: stopping.signal, logger, onWork });
   return {
     ended,
     stop: async () => {
@@ -104,7 +104,7 @@ export const runSandbox = async (given: Configuration, { engineRate }: SandboxFl
   const stopped = onStopSignals();
   greet(configuration, server);
   await Promise.race([fill(server), server.failed]);
-  const engine = startEngine(server.grpc, engineRate, logger);
+  const engine = startEngine(server, engineRate, logger);
   suggest(server, SAMPLE_EXECUTION);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');

@@ -23,6 +23,7 @@ import { firstFailure } from './told.js';
 import { startTransports } from './transports.js';
 import { unseenFolder } from './unseen.js';
 import { openUploads } from './uploads.js';
+import { watchWork } from './work-watch.js';
 
 /** A server that answers. */
 export type Running = {
@@ -38,6 +39,8 @@ export type Running = {
   readonly isEmpty: boolean;
   /** How many executions it found. */
   readonly executions: number;
+  /** Calls back when an execution is to be begun or ended; it may take a moment until lists show it. */
+  readonly onWork: (wake: () => void) => void;
   /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
   readonly failed: Promise<never>;
   /** What has become of the data directory, where it is not what it was any more. */
@@ -127,6 +130,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     logId: store.logId,
     isEmpty,
     executions: found,
+    onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
     failed: failureOf([log, following, keeping, reactors], [current, eventstore, egress]),
     close: async () => {

@@ -1,0 +1,13 @@
+import type { EventLog } from '../kernel/event-store.js';
+
+/** What gives an engine something to do. */
+const WORK = { types: ['ExecutionCreated', 'TerminationRequested'] };
+
+/** Calls back when something of the kind is recorded from now on, until the log is closed. */
+export const watchWork = (log: Pick<EventLog, 'head' | 'subscribe'>, wake: () => void): void => {
+  const watch = async (): Promise<void> => {
+    const after = await log.head();
+    await log.subscribe({ after, filter: WORK }, ({ events }) => (events.length > 0 ? wake() : undefined)).ended;
+  };
+  watch().catch(() => undefined); // an engine that is not woken looks now and then
+};

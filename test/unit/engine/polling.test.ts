@@ -1,0 +1,86 @@
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { InterfaceClient } from '../../../services/engine/client.js';
+import { BEGUN, createFindWork, ENDING, WAITING } from '../../../services/engine/find-work.js';
+import { createRoster } from '../../../services/engine/held.js';
+import { nextPause } from '../../../services/engine/hunt.js';
+import type { Walk } from '../../../services/engine/walk/effects.js';
+import { drive, nextRest } from '../../../services/engine/walk-execution.js';
+
+const ANSWERS: Readonly<Record<string, object>> = {
+  ListProjects: { projects: [{ id: 'one' }, { id: 'two' }] },
+  GetDomains: { domains: [{ id: 'development' }, { id: 'production' }] },
+  ListExecutions: { executions: [{ id: { name: 'a' }, closure: { phase: Phase.QUEUED } }] },
+};
+
+/** A control plane that counts what it is asked. */
+const counted = () => {
+  const asked: string[] = [];
+  const client: InterfaceClient = {
+    send: () => Promise.reject(new Error('nothing is reported here')),
+    close: () => undefined,
+    call: <Input extends DescMessage, Output extends DescMessage>(
+      method: { readonly name: string; readonly output: Output },
+      _request: MessageInitShape<Input>,
+    ): Promise<MessageShape<Output>> => {
+      asked.push(method.name);
+      return Promise.resolve(create(method.output, ANSWERS[method.name] as MessageInitShape<Output>));
+    },
+  };
+  const calls = (): readonly string[] => asked.splice(0).sort();
+  return { client, calls };
+};
+
+const lengths = (next: (ms: number) => number): readonly number[] => {
+  let ms = 20;
+  return Array.from({ length: 20 }, () => (ms = next(ms)));
+};
+
+describe('an engine that finds nothing', () => {
+  it('asks for the projects, and once in each domain for all phases that it looks for', async () => {
+    const { client, calls } = counted();
+    const findWork = createFindWork(client);
+    const look = async (): Promise<number> => {
+      let found = 0;
+      for await (const { closure } of findWork([...ENDING, ...WAITING, ...BEGUN])) found += closure ? 1 : 0;
+      return found;
+    };
+    expect(await look()).toBe(4);
+    expect(calls()).toEqual(['GetDomains', ...Array<string>(4).fill('ListExecutions'), 'ListProjects']);
+    expect(await look()).toBe(4);
+    expect(calls()).toEqual([...Array<string>(4).fill('ListExecutions'), 'ListProjects']);
+  });
+
+  it('looks once a second at last, less often where it is woken, and often again as soon as there was something', () => {
+    const pauses = lengths((ms) => nextPause(ms, false, false));
+    expect(pauses[0]).toBe(30);
+    expect(pauses.at(-1)).toBe(1_000);
+    expect(lengths((ms) => nextPause(ms, false, true)).at(-1)).toBe(5_000);
+    expect(nextPause(1_000, true, false)).toBe(20);
+  });
+
+  it('asks after gates once a second at last, and all of many together 50 times', () => {
+    expect(lengths((ms) => nextRest(ms, false, 1)).at(-1)).toBe(1_000);
+    expect(lengths((ms) => nextRest(ms, false, 200)).at(-1)).toBe(4_000);
+    expect(nextRest(4_000, true, 200)).toBe(20);
+  });
+
+  it('rests longer after each round in which all of an execution waits', async () => {
+    const held = createRoster().add('an execution');
+    const effect = { kind: 'await-time', nodeId: 'n0', milliseconds: 1, reply: () => undefined } as const;
+    function* waiting(): Walk<Phase> {
+      for (;;) yield [effect];
+    }
+    const rounds: number[] = [];
+    const perform = (): Promise<'gate'> => {
+      rounds.push(performance.now());
+      if (rounds.length === 7) held.abortCause = 'seen enough';
+      return Promise.resolve('gate');
+    };
+    await drive(waiting(), perform, held, { signal: new AbortController().signal, held: () => 1 });
+    const [before = 0, last = 0] = rounds.slice(-2);
+    expect(last - before).toBeGreaterThan(100);
+  });
+});

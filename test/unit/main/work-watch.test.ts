@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { executionStream } from '../../../services/execution/aggregate.js';
+import { executionCodec } from '../../../services/execution/events.js';
+import { watchWork } from '../../../services/main/work-watch.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { creation, termination } from '../execution/reports.js';
+
+it('an engine beside the log is told of launches and terminations, and of nothing else', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-work-'));
+  const log = await sqliteEventStore({ directory });
+  const { id, created } = creation;
+  const record = async (event: Parameters<typeof executionCodec.encode>[0]): Promise<void> => {
+    const encoded = executionCodec.encode(event);
+    await log.append(executionStream(id), 'any', [
+      { id: Buffer.from(randomUUID().slice(0, 16)), metadata: '{}', ...encoded },
+    ]);
+  };
+  let told = (): void => undefined;
+  const nextTold = (): Promise<void> => new Promise((resolve) => (told = resolve));
+  let times = 0;
+  watchWork(log, () => {
+    times += 1;
+    told();
+  });
+  const begun = nextTold();
+  await record({ type: 'ExecutionCreated', data: created });
+  await begun;
+  await record({
+    type: 'ExecutionTagged',
+    data: { $typeName: 'platformidl.eventlog.ExecutionTagged', tags: ['nightly'], principal: '' },
+  });
+  const ended = nextTold();
+  const { cause, principal } = termination;
+  await record({
+    type: 'TerminationRequested',
+    data: { $typeName: 'platformidl.eventlog.TerminationRequested', cause, principal, timedOut: false },
+  });
+  await ended;
+  expect(times).toBe(2);
+  await log.close();
+  rmSync(directory, { recursive: true });
+});
