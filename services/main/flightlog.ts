@@ -1,14 +1,6 @@
 import { Command, Option } from 'commander';
-import {
-  durationOf,
-  executionPath,
-  filter,
-  hostAndPort,
-  oneOrMore,
-  position,
-  probability,
-  wholeNumber,
-} from './arguments.js';
+import { executionPath, filter, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
+import { addBackupCommands } from './backup-commands.js';
 import {
   type Configuration,
   configure,
@@ -22,7 +14,7 @@ import type { ExportFlags } from './export-commands.js';
 import { openLogger } from './logger.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
-import type { GarbageFlags } from './payloads-gc.js';
+import { addPayloadCommands } from './payload-commands.js';
 import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
@@ -92,9 +84,6 @@ const SANDBOX: readonly Given[] = [
   { path: ['projects'], value: ['flytesnacks'], origin: 'sandbox' },
   { path: ['log_level'], value: 'warn', origin: 'sandbox' },
 ];
-
-/** How old a payload is that nothing can come of any more: 7 days, in milliseconds. */
-const WEEK_MS = 7 * 24 * 3_600_000;
 
 const withData = (command: Command): Command =>
   command
@@ -198,21 +187,8 @@ withViews(views.command('rebuild'))
     await rebuildViews(configurationOf(options));
   });
 
-const payloads = program.command('payloads').description('what was too large for the log');
-withData(payloads.command('gc'))
-  .description('remove payloads that no event names; works while servers run. Uploads of users are never touched')
-  .addOption(
-    new Option('--older-than <duration>', 'only those that were last put so long ago, an hour or more')
-      .argParser(durationOf)
-      .default(WEEK_MS, '7d'),
-  )
-  .option('--dry-run', 'only count', false)
-  .option('--foreign <category...>', 'categories of streams that others write to the event store')
-  .addHelpText('after', ownSettings)
-  .action(async (options: GarbageFlags) => {
-    const { collectGarbage } = await import('./payloads-gc.js');
-    await collectGarbage(configurationOf(options), options);
-  });
+addPayloadCommands(program, { withData, ownSettings, configurationOf });
+addBackupCommands(program, { withData, ownSettings, configurationOf });
 
 const log = program.command('log').description('the log itself');
 withData(log.command('cat'))

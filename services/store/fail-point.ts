@@ -1,6 +1,12 @@
 /** Where a test may stop the process, as `kill -9` would, or hold the thread that passes. */
 export type FailPoint =
-  'before-commit' | 'after-commit' | 'after-payload' | 'after-upload' | 'payload-aside' | 'inside-checkpoint';
+  | 'before-commit'
+  | 'after-commit'
+  | 'after-payload'
+  | 'after-upload'
+  | 'payload-aside'
+  | 'inside-checkpoint'
+  | 'backup-object';
 
 const [chosen, nth, does] = (process.env['FLIGHTLOG_FAIL_POINT'] ?? '').split(':');
 let passagesLeft = Number(nth ?? '1');

@@ -48,7 +48,15 @@ const pathSet = () => {
   };
 };
 
-const namedBy = (event: RecordedEvent, { codecs, foreign }: ReadReferences): readonly PayloadRef[] => {
+/**
+ * The payloads that an event names.
+ *
+ * @throws {UnknownEvent} when this release cannot read it.
+ */
+export const payloadsNamedBy = (
+  event: RecordedEvent,
+  { codecs, foreign }: Pick<ReadReferences, 'codecs' | 'foreign'>,
+): readonly PayloadRef[] => {
   const category = categoryOf(event.stream);
   if (foreign.has(category)) return [];
   const codec = codecs.get(category);
@@ -72,7 +80,7 @@ export const payloadReferences = async (reading: ReadReferences): Promise<Refere
   let position = 0n;
   for await (const page of log.readLog({ after: 0n })) {
     for (const event of page.events) {
-      for (const { scope, sha256 } of namedBy(event, reading)) paths.add(payloadPath(scope, sha256));
+      for (const { scope, sha256 } of payloadsNamedBy(event, reading)) paths.add(payloadPath(scope, sha256));
     }
     ({ position } = page);
     onProgress(position, head);

@@ -1,0 +1,220 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EventCodec } from '../../kernel/aggregate.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { EventLog } from '../../kernel/event-store.js';
+import { CorruptPayload, DataDirectoryUnusable } from '../../kernel/fault.js';
+import type { PayloadRef, PayloadStore } from '../../kernel/payload-store.js';
+import { contentHash } from '../content-hash.js';
+import { failPoint } from '../fail-point.js';
+import { payloadPath } from '../object-name.js';
+import { payloadsNamedBy } from '../payload-references.js';
+import { atATime, COPIES_AT_A_TIME } from './at-a-time.js';
+import {
+  type BackedUpFile,
+  chunkPath,
+  type Manifest,
+  payloadObject,
+  readManifest,
+  type Segment,
+  segmentPath,
+  writeManifest,
+} from './manifest.js';
+import { type BackupPlace, filesIn } from './place.js';
+import { packSegment } from './segment.js';
+
+/** What is backed up, and into what. */
+export type BackUp = {
+  readonly log: EventLog;
+  readonly payloads: PayloadStore;
+  /** Whose `files/` and `link.key` are backed up. */
+  readonly directory: string;
+  readonly place: BackupPlace;
+  readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
+  readonly foreign: ReadonlySet<string>;
+  readonly onProgress: (position: bigint, head: bigint) => void;
+};
+
+/** What a backup has and what was copied for it; the rest was in the place already. */
+export type BackedUp = {
+  readonly position: number;
+  readonly events: number;
+  readonly files: number;
+  readonly copiedEvents: number;
+  readonly copiedPayloads: number;
+  readonly copiedFiles: number;
+  readonly copiedBytes: number;
+};
+
+/** Of events, before they are compressed. */
+const SEGMENT_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 8 * 1024 * 1024;
+
+/** Writes objects that are not there yet, and counts what it wrote. */
+const writerOf = async (place: BackupPlace) => {
+  const sizes = new Map(await place.sizes());
+  let bytes = 0;
+  return {
+    has: (path: string, sizeBytes: number): boolean => sizes.get(path) === sizeBytes,
+    write: async (path: string, content: Uint8Array): Promise<void> => {
+      if (sizes.get(path) === content.length) return;
+      await place.write(path, content);
+      sizes.set(path, content.length);
+      bytes += content.length;
+      failPoint('backup-object');
+    },
+    bytes: (): number => bytes,
+  };
+};
+type Writer = Awaited<ReturnType<typeof writerOf>>;
+
+/** What of an earlier backup is still there: its segments up to the first that is missing mean the whole of it. */
+const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'last' | 'segments'> => {
+  const isWhole = before?.segments.every((segment) => writer.has(segmentPath(segment), segment.sizeBytes)) === true;
+  return isWhole ? before : { segments: [] };
+};
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
+
+/** A log with another history is not the one that was backed up, whatever its identity says. */
+const assertContinued = async (log: EventLog, place: BackupPlace, before: Manifest | undefined): Promise<void> => {
+  if (before === undefined) return;
+  const refuse = (why: string): never => {
+    throw new DataDirectoryUnusable(`backup ${place.shown} is of another log: ${why}; choose an empty place`);
+  };
+  if (before.logId !== log.logId) refuse(`of ${before.logId}, and this one is ${log.logId}`);
+  const { last } = before;
+  if (last === undefined) return;
+  const after = BigInt(last.position) - 1n;
+  for await (const { events } of log.readLog({ after })) {
+    const [found] = events;
+    if (found && String(found.position) === last.position && hexOf(found.id) === last.id) return;
+    break;
+  }
+  refuse(`it has another event at position ${last.position}`);
+};
+
+type Named = { readonly event: RecordedEvent; readonly ref: PayloadRef };
+
+const copyPayload = async (
+  { payloads, place }: BackUp,
+  writer: Writer,
+  path: string,
+  { event, ref }: Named,
+): Promise<boolean> => {
+  if (writer.has(path, Number(ref.sizeBytes))) return false;
+  const bytes = await payloads.get(ref);
+  if (bytes === undefined)
+    throw new CorruptPayload(
+      `payload ${ref.scope}/${ref.sha256}, which event ${event.revision} of ${event.stream} names, is missing: backup ${place.shown} is left as it was`,
+    );
+  await writer.write(path, bytes);
+  return true;
+};
+
+/** Copies the payloads that events name; answers how many were not there yet. */
+const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly RecordedEvent[]): Promise<number> => {
+  const named = events.flatMap((event) =>
+    payloadsNamedBy(event, backingUp).map((ref): [string, Named] => [
+      payloadPath(ref.scope, ref.sha256),
+      { event, ref },
+    ]),
+  );
+  let copied = 0;
+  await atATime(COPIES_AT_A_TIME, [...new Map(named)], async ([path, of]) => {
+    if (await copyPayload(backingUp, writer, payloadObject(path), of)) copied += 1;
+  });
+  return copied;
+};
+
+/** Events that follow each other, in pages of about a segment. */
+const segmentsOf = async function* (log: EventLog, after: bigint): AsyncGenerator<readonly RecordedEvent[]> {
+  let events: RecordedEvent[] = [];
+  let bytes = 0;
+  for await (const page of log.readLog({ after })) {
+    events.push(...page.events);
+    bytes += page.events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+    if (bytes < SEGMENT_BYTES) continue;
+    yield events;
+    [events, bytes] = [[], 0];
+  }
+  if (events.length > 0) yield events;
+};
+
+const copyFile = async (
+  { directory }: BackUp,
+  writer: Writer,
+  [path, sizeBytes]: readonly [string, number],
+): Promise<BackedUpFile> => {
+  const chunks: string[] = [];
+  for await (const chunk of createReadStream(join(directory, path), { highWaterMark: CHUNK_BYTES })) {
+    const sha256 = await contentHash(chunk as Uint8Array);
+    await writer.write(chunkPath(sha256), chunk as Uint8Array);
+    chunks.push(sha256);
+  }
+  return { path, sizeBytes, chunks };
+};
+
+/** `files/` and `link.key`, where they are there. Uploads never change: one that was copied is not read again. */
+const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
+  const { directory } = backingUp;
+  const known = new Map(before?.files.map((file) => [file.path, file]));
+  const uploads = await filesIn(join(directory, 'files'));
+  const key = await stat(join(directory, 'link.key')).catch(() => undefined); // made when the first link is
+  const wanted = new Map([...uploads].map(([path, size]) => [`files/${path}`, size]));
+  if (key) wanted.set('link.key', key.size);
+  const files: BackedUpFile[] = [];
+  let copied = 0;
+  for (const file of wanted) {
+    const earlier = known.get(file[0]);
+    const isThere = earlier?.sizeBytes === file[1] && file[0] !== 'link.key' && areThere(earlier, writer);
+    if (!isThere) copied += 1;
+    files.push(isThere ? earlier : await copyFile(backingUp, writer, file));
+  }
+  return { files, copied };
+};
+
+const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean =>
+  chunks.every((sha256, i) =>
+    has(chunkPath(sha256), i < chunks.length - 1 ? CHUNK_BYTES : sizeBytes - (chunks.length - 1) * CHUNK_BYTES),
+  );
+
+/**
+ * Backs up a log, the payloads that it names, and the files of the data directory, while servers use them: first the
+ * log, up to its head now, then what lies beside it, because that was durable before the event that names it. What is in
+ * the place already is not copied again. The backup before is replaced last, and stands whenever this one is ended.
+ *
+ * @throws {DataDirectoryUnusable} when the place has a backup of another log.
+ * @throws {CorruptPayload} when a payload is missing or damaged.
+ * @throws {UnknownEvent} when an event is of a type that is not known here: what it names is not known then.
+ */
+export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
+  const { log, place, onProgress } = backingUp;
+  const before = await readManifest(place);
+  await assertContinued(log, place, before);
+  const writer = await writerOf(place);
+  const start = kept(before, writer);
+  const segments: Segment[] = [...start.segments];
+  let { last } = start;
+  const head = await log.head();
+  let [copiedEvents, copiedPayloads] = [0, 0];
+  for await (const events of segmentsOf(log, BigInt(last?.position ?? 0))) {
+    copiedPayloads += await copyPayloads(backingUp, writer, events);
+    const packed = await packSegment(events);
+    const segment = { sha256: await contentHash(packed), sizeBytes: packed.length, events: events.length };
+    await writer.write(segmentPath(segment), packed);
+    segments.push(segment);
+    copiedEvents += events.length;
+    const end = events.at(-1);
+    if (end) last = { position: String(end.position), id: hexOf(end.id) };
+    onProgress(end?.position ?? 0n, head);
+  }
+  const { files, copied: copiedFiles } = await copyFiles(backingUp, writer, before);
+  const takenAt = new Date().toISOString();
+  await writeManifest(place, { logId: log.logId, takenAt, ...(last && { last }), segments, files });
+  const events = segments.reduce((sum, segment) => sum + segment.events, 0);
+  const position = Number(last?.position ?? 0);
+  const copiedBytes = writer.bytes();
+  return { position, events, files: files.length, copiedEvents, copiedPayloads, copiedFiles, copiedBytes };
+};

@@ -1,0 +1,65 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { durableFiles } from '../durable-files.js';
+
+/** Where backups are kept. Objects but the manifest never change, and each is there whole or not at all. */
+export interface BackupPlace {
+  /** As messages name it. */
+  readonly shown: string;
+  /** The size of every object that is there, by its path. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** @returns `undefined` when there is no such object. */
+  read(path: string): Promise<Uint8Array | undefined>;
+  /** Durable when it answers. */
+  write(path: string, bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
+
+const faulty = async <Result>(shown: string, work: () => Promise<Result>): Promise<Result | undefined> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new StoreUnavailable(`backup ${shown}: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+};
+
+/** The files below a folder with their sizes, without half-written ones; none where there is no such folder. */
+export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>> => {
+  const sizes = new Map<string, number>();
+  const walk = async (folder: string): Promise<void> => {
+    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    });
+    for (const entry of entries) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory() && entry.name !== '.partial') await walk(path);
+      else if (entry.isFile()) sizes.set(path, (await stat(join(root, path))).size);
+    }
+  };
+  await walk('');
+  return sizes;
+};
+
+/** Keeps backups in a folder, which is made where there is none. */
+export const folderPlace = (folder: string): BackupPlace => {
+  const root = resolve(folder);
+  const files = durableFiles(root);
+  return {
+    shown: root,
+    sizes: async () => (await faulty(root, () => filesIn(root))) ?? new Map<string, number>(),
+    read: (path) => faulty(join(root, path), () => readFile(join(root, path))),
+    write: async (path, bytes) => {
+      const written = await faulty(join(root, path), async () => {
+        await files.write(join(root, path), bytes);
+        return true;
+      });
+      if (written === undefined) throw new StoreUnavailable(`backup ${root}: ${basename(path)} cannot be written`);
+    },
+    close: () => Promise.resolve(),
+  };
+};

@@ -1,0 +1,146 @@
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { EventCodec } from '../../kernel/aggregate.js';
+import { type EventStore } from '../../kernel/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { CorruptPayload, DataDirectoryUnusable } from '../../kernel/fault.js';
+import type { PayloadStore } from '../../kernel/payload-store.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { Append } from '../append-batch.js';
+import { contentHash } from '../content-hash.js';
+import { durableFiles } from '../durable-files.js';
+import { filePayloadStore } from '../file-payload-store.js';
+import { payloadPath } from '../object-name.js';
+import { payloadsNamedBy } from '../payload-references.js';
+import { atATime, COPIES_AT_A_TIME } from './at-a-time.js';
+import { sqliteEventStore } from '../sqlite-event-store.js';
+import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
+import type { BackupPlace } from './place.js';
+import { unpackSegment } from './segment.js';
+
+/** What is restored, and where. */
+export type Restore = {
+  readonly place: BackupPlace;
+  /** Empty, or not there. */
+  readonly directory: string;
+  readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
+  readonly foreign: ReadonlySet<string>;
+  readonly onProgress: (events: number, of: number) => void;
+};
+
+/** What was restored, and the identity of the log before and now. */
+export type Restored = {
+  readonly before: string;
+  readonly after: string;
+  readonly takenAt: string;
+  readonly events: number;
+  readonly payloads: number;
+  readonly files: number;
+};
+
+/** Everything is put together here, and moved to its place when it is whole. */
+const UNFINISHED = 'restoring';
+
+const prepared = async (directory: string): Promise<string> => {
+  await mkdir(directory, { recursive: true });
+  const found = await readdir(directory);
+  // What an earlier restore has left has no log yet.
+  const isLeft = found.includes(UNFINISHED) && !found.includes('log.db');
+  if (found.length > 0 && !isLeft)
+    throw new DataDirectoryUnusable(`${directory} is not empty: restore into a directory with nothing in it`);
+  for (const name of found) await rm(join(directory, name), { recursive: true });
+  const unfinished = join(directory, UNFINISHED);
+  await mkdir(unfinished);
+  return unfinished;
+};
+
+/** An object of the backup, when it is there and what its name says. */
+const genuine = async (place: BackupPlace, path: string, sha256: string): Promise<Uint8Array> => {
+  const bytes = await place.read(path);
+  if (bytes === undefined) throw new CorruptPayload(`backup ${place.shown} is incomplete: ${path} is missing`);
+  if ((await contentHash(bytes)) !== sha256)
+    throw new CorruptPayload(`backup ${place.shown} is damaged: ${path} is not what its name says`);
+  return bytes;
+};
+
+/** The events of an append, as far as naming payloads goes. */
+const eventsOf = ({ stream, events }: Append): RecordedEvent[] =>
+  events.map((event) => ({ ...event, stream: stream as StreamName, revision: 0n, position: 0n }));
+
+const restorePayloads = async (
+  restoring: Restore,
+  payloads: PayloadStore,
+  appends: readonly Append[],
+  done: Set<string>,
+): Promise<void> => {
+  const named = appends.flatMap(eventsOf).flatMap((event) => payloadsNamedBy(event, restoring));
+  const wanted = new Map(named.map((ref) => [payloadPath(ref.scope, ref.sha256), ref]));
+  const missing = [...wanted].filter(([path]) => !done.has(path));
+  await atATime(COPIES_AT_A_TIME, missing, async ([path, { scope, sha256 }]) => {
+    await payloads.put(scope, await genuine(restoring.place, payloadObject(path), sha256));
+    done.add(path);
+  });
+};
+
+const restoreLog = async (restoring: Restore, { segments }: Manifest, store: EventStore, payloads: PayloadStore) => {
+  const total = segments.reduce((sum, { events }) => sum + events, 0);
+  const done = new Set<string>();
+  let count = 0;
+  for (const segment of segments) {
+    const appends = await unpackSegment(await genuine(restoring.place, segmentPath(segment), segment.sha256));
+    await restorePayloads(restoring, payloads, appends, done);
+    await Promise.all(
+      appends.map(({ stream, expected, events }) => store.append(stream as StreamName, expected, events)),
+    );
+    count += segment.events;
+    restoring.onProgress(count, total);
+  }
+  if ((await store.head()) !== BigInt(total))
+    throw new CorruptPayload(`backup ${restoring.place.shown} has ${total} events by its manifest, and others in it`);
+  return { events: total, payloads: done.size };
+};
+
+const restoreFile = async ({ place }: Restore, to: string, { path, chunks }: BackedUpFile): Promise<void> => {
+  const file = join(to, path);
+  const content = async function* (): AsyncGenerator<Uint8Array> {
+    for (const sha256 of chunks) yield genuine(place, chunkPath(sha256), sha256);
+  };
+  await durableFiles(to).create(file, content());
+  if (path === 'link.key') await chmod(file, 0o600);
+};
+
+/** The log comes last: without it, the directory is that of a restore that was ended. */
+const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
+  for (const name of ['payloads', 'files', 'link.key', 'log.db']) {
+    await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    });
+    await durableFiles(directory).sync(directory);
+  }
+  await rm(from, { recursive: true });
+  await durableFiles(directory).sync(dirname(directory));
+};
+
+/**
+ * Restores a backup into an empty directory: the log with an identity of its own and every event at its revision, the
+ * payloads that it names and the files. All of it is held against its content hash. The views are folded at the start.
+ *
+ * @throws {DataDirectoryUnusable} when the directory is not empty, or there is no backup.
+ * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
+ */
+export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
+  const { place, directory } = restoring;
+  const manifest = await readManifest(place);
+  if (manifest === undefined) throw new DataDirectoryUnusable(`there is no backup in ${place.shown}`);
+  const unfinished = await prepared(directory);
+  const store = await sqliteEventStore({ directory: unfinished });
+  const payloads = filePayloadStore({ directory: unfinished });
+  const restored = await restoreLog(restoring, manifest, store, payloads).finally(async () => {
+    await payloads.close();
+    await store.close();
+  });
+  for (const file of manifest.files) await restoreFile(restoring, unfinished, file);
+  await moveIntoPlace(unfinished, directory);
+  const { logId: before, takenAt, files } = manifest;
+  return { before, after: store.logId, takenAt, ...restored, files: files.length };
+};

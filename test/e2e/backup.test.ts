@@ -1,0 +1,189 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExecutionCreateRequest } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { runEngine } from '../../services/engine/engine.js';
+import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
+import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { type Ended, flightlog } from '../support/command.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { helloRequest, literal } from '../support/hello.js';
+import { modelOf } from '../support/independent-model.js';
+import { timesInLog, watchRecorded } from '../support/recorded-events.js';
+import { startServerProcess } from '../support/server-process.js';
+import { overGrpc } from '../support/transports.js';
+import { until } from '../support/until.js';
+import { differencesAt } from '../support/view-check.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-'));
+const [data, place] = [join(folder, 'data'), join(folder, 'backup')];
+const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
+const LARGE = 'x'.repeat(100_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const backup = (to = place, env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  flightlog(['backup', '--data', data, '--event-store', 'embedded:', '--to', to], { env }).ended;
+const restore = (to: string, from = place): Promise<Ended> =>
+  flightlog(['restore', '--from', from, '--data-dir', to]).ended;
+
+const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as Record<string, number>;
+};
+
+const refused = (ended: Ended, line: string | RegExp): void => {
+  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(line) as string });
+};
+
+/** A launch whose inputs are a payload of its own. */
+const large = (name: string): ExecutionCreateRequest =>
+  helloRequest(name, (request) => {
+    request.inputs = create(LiteralMapSchema, { literals: { name: literal(`${name} ${LARGE}`) } });
+  });
+
+/** What a log says by itself: its events, what engines reported, and the model of what views must show. */
+const truthOf = async (directory: string) => {
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
+  const events: string[] = [];
+  for await (const page of log.readLog({ after: 0n }))
+    for (const { stream, revision, id, data: bytes, metadata } of page.events)
+      events.push(
+        `${stream}/${revision} ${Buffer.from(id).toString('hex')} ${metadata} ${Buffer.from(bytes).toString('base64')}`,
+      );
+  const truth = { events, times: await timesInLog(log, read), model: await modelOf(log, read), head: await log.head() };
+  await log.close();
+  return truth;
+};
+
+describe('a backup of a server that is killed in the middle of load', () => {
+  const { watch, hashes } = watchRecorded();
+  const acknowledged = new Set<string>();
+  let first: Record<string, number>;
+
+  beforeAll(async () => {
+    const server = await startServerProcess({ data, args: EMBEDDED, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' } });
+    const grpc = overGrpc(server.ready);
+    await register(grpc, withNeeds('01-hello'));
+    mkdirSync(join(data, 'files/uploads/flytesnacks/development'), { recursive: true });
+    writeFileSync(join(data, 'files/uploads/flytesnacks/development/code.tar.gz'), LARGE.repeat(100));
+    const stopping = new AbortController();
+    const options = { concurrency: 16, rate: 0, failureProbability: 0.05, seed: 'backup', gates: 'auto' } as const;
+    const engine = runEngine(
+      { endpoint: server.ready.grpc, ...options, untilIdle: false },
+      {
+        signal: stopping.signal,
+        logger: { debug: () => undefined, info: () => undefined, warn: () => undefined },
+        watch,
+      },
+    ).catch(() => undefined);
+    let launches = 0;
+    const launch = (): Promise<unknown> => {
+      const request = large(`backed-up-${launches++}`);
+      return grpc.refused(AdminService.method.createExecution, request).catch(() => undefined);
+    };
+    await until(
+      async () => {
+        await launch();
+        return hashes.size;
+      },
+      (size) => size >= 100,
+    );
+    for (const hash of hashes) acknowledged.add(hash);
+    const running = backup();
+    const seen = hashes.size;
+    await until(
+      async () => {
+        await launch();
+        return hashes.size;
+      },
+      (size) => size > seen + 20,
+    );
+    await server.kill();
+    stopping.abort();
+    first = done(await running);
+    grpc.close();
+    await engine;
+  });
+
+  it('has everything that was acknowledged before it, and restored elsewhere, the views are what the log says', async () => {
+    const copy = join(folder, 'copy');
+    const { events } = done(await restore(copy));
+    expect(events).toBe(first['events']);
+    const [original, restored] = [await truthOf(data), await truthOf(copy)];
+    expect(restored.events).toEqual(original.events.slice(0, events));
+    expect([...acknowledged].filter((hash) => !restored.times.has(hash))).toEqual([]);
+    for (const name of ['files/uploads/flytesnacks/development/code.tar.gz', 'link.key'])
+      expect(readFileSync(join(copy, name)).equals(readFileSync(join(data, name)))).toBe(true);
+    expect(statSync(join(copy, 'link.key')).mode & 0o777).toBe(0o600);
+    const server = await startServerProcess({ data: copy, args: EMBEDDED });
+    expect(await differencesAt(server.ready, restored.head, restored.model)).toEqual([]);
+    await server.kill();
+  });
+
+  it('copies what is new the next time, also after one that was killed, which leaves the one before', async () => {
+    const before = readFileSync(join(place, 'backup.json'), 'utf8');
+    const other = await startServerProcess({ data, args: EMBEDDED });
+    const grpc = overGrpc(other.ready);
+    for (const name of ['later-1', 'later-2']) await grpc.call(AdminService.method.createExecution, large(name));
+    expect((await backup(place, { FLIGHTLOG_FAIL_POINT: 'backup-object:2' })).code).toBeNull();
+    expect(readFileSync(join(place, 'backup.json'), 'utf8')).toBe(before);
+    expect(done(await restore(join(folder, 'after-kill')))['events']).toBe(first['events']);
+    const second = done(await backup());
+    expect(second['copiedEvents']).toBe(second['events']! - first['events']!);
+    expect(second['copiedFiles']).toBe(1); // the key, which is read each time
+    const third = done(await backup());
+    expect(third).toMatchObject({ copiedEvents: 0, copiedPayloads: 0, copiedBytes: 0, events: second['events'] });
+    grpc.close();
+    await other.kill();
+    const again = join(folder, 'again');
+    done(await restore(again));
+    expect((await truthOf(again)).events).toEqual((await truthOf(data)).events);
+  });
+
+  it.each(['backup.json', 'log', 'payloads', 'files'])('that is damaged or incomplete in %s says so', async (part) => {
+    const broken = join(folder, `broken-${part}`);
+    const found = part.endsWith('.json')
+      ? join(place, part)
+      : join(
+          place,
+          part,
+          readdirSync(join(place, part), { recursive: true, encoding: 'utf8' }).find((name) =>
+            /[0-9a-f]{64}$/u.test(name),
+          )!,
+        );
+    const whole = readFileSync(found);
+    const damaged = Uint8Array.from(whole, (byte, at) => (at === whole.length - 3 ? byte ^ 1 : byte));
+    writeFileSync(found, damaged);
+    refused(await restore(broken), /backup .* is damaged: .* is not what/u);
+    expect(existsSync(join(broken, 'log.db'))).toBe(false);
+    rmSync(found);
+    const missing = part.endsWith('.json') ? 'there is no backup in' : /is incomplete: .* is missing/u;
+    refused(await restore(broken), missing);
+    writeFileSync(found, whole);
+  });
+
+  it('is not mixed with that of another log, and not restored over anything', async () => {
+    const copy = join(folder, 'copy');
+    refused(await restore(copy), /copy is not empty: restore into a directory with nothing in it/u);
+    const other = await flightlog(['backup', '--data', copy, '--event-store', 'embedded:', '--to', place]).ended;
+    refused(other, /backup .* is of another log: of .* choose an empty place/u);
+  });
+});
