@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
-import { EngineReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodePhaseReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
@@ -45,10 +45,10 @@ const awaitViews = async (client: GrpcClient, executions: readonly string[], nod
 const assertInLogOnce = async (directory: string, expected: number): Promise<void> => {
   const log = await sqliteLogReader({ directory });
   const seen = new Set<string>();
-  for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineReported'] } })) {
+  for await (const { events } of log.readLog({ after: 0n, filter: { types: ['NodePhaseReported'] } })) {
     for (const { stream, data } of events) {
-      const { nodeId, phase } = fromBinary(EngineReportedSchema, data);
-      const key = `${stream}/${nodeId}/${phase}`;
+      const { node, phase } = fromBinary(NodePhaseReportedSchema, data);
+      const key = `${stream}/${node}/${phase}`;
       if (seen.has(key)) throw new Error(`${key} is in the log twice`);
       seen.add(key);
     }

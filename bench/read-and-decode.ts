@@ -6,7 +6,7 @@ import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
 
 const decode = (event: RecordedEvent): void => {
   const decoded = executionCodec.decode(event.type, event.data, metadataOf(event).schema);
-  if (decoded.type !== 'EngineReported') return;
+  if (decoded.type !== 'NodePhaseReported') return;
   const [message] = executionCodec.contents(decoded);
   if (message?.content.case === 'inline') fromBinary(NodeExecutionEventSchema, message.content.value);
 };

@@ -32,7 +32,7 @@ export const outputsOf = async (past: PastOfCall, document: StoredDocument): Pro
   if (typeof revision !== 'number') return undefined;
   return unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
     const event = await eventOf(past, document, BigInt(revision));
-    if (event?.type !== 'EngineReported') return undefined;
+    if (event?.type !== 'WorkflowPhaseReported') return undefined;
     const bytes = await bytesOf(event.data.message, past.payloads);
     const { outputResult: result } = fromBinary(WorkflowExecutionEventSchema, bytes);
     return result.case === 'outputData' ? result.value : undefined;

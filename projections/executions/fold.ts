@@ -100,7 +100,7 @@ const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nan
   if (duration !== undefined) closure.duration = duration;
 };
 
-const reported: Fold<'EngineReported'> = (document, report, event) => {
+const reported: Fold<'WorkflowPhaseReported'> = (document, report, event) => {
   const { execution } = document;
   const closure = closureOf(execution);
   const at = timestampOf(report.occurredAt);
@@ -141,14 +141,22 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
   if (execution.spec) execution.spec.tags = [...tags];
 };
 
-/** What happens to an execution that is there, but for its signals, which are a view of their own. */
+/** What happens to an execution that is there, but for its nodes, tasks and signals, which are views of their own. */
 export type FollowedEvent = Exclude<
   ExecutionEvent,
-  { readonly type: 'SignalCreated' | 'SignalSet' | 'ExecutionVoided' | 'TerminationAnnounced' }
+  {
+    readonly type:
+      | 'NodePhaseReported'
+      | 'TaskPhaseReported'
+      | 'SignalCreated'
+      | 'SignalSet'
+      | 'ExecutionVoided'
+      | 'TerminationAnnounced';
+  }
 >;
 
 const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
-  EngineReported: reported,
+  WorkflowPhaseReported: reported,
   TerminationRequested: terminationRequested,
   ExecutionExpired: expired,
   ExecutionStateChanged: stateChanged,

@@ -6,7 +6,7 @@ import {
   ExecutionSchema,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { ExecutionEvent } from '../../services/execution/events.js';
+import { ENGINE_REPORTED, type ExecutionEvent } from '../../services/execution/events.js';
 import { durationClass } from '../kernel/duration-class.js';
 import { enumName } from '../kernel/enum-name.js';
 import type { ReadModel } from '../kernel/read-model.js';
@@ -103,15 +103,16 @@ export const executions: ReadModel<ExecutionDocument> = {
   collection: executionCollection,
   follows: [
     'ExecutionCreated',
-    'EngineReported',
+    'WorkflowPhaseReported',
+    ENGINE_REPORTED,
     'TerminationRequested',
     'ExecutionExpired',
     'ExecutionStateChanged',
     'ExecutionTagged',
   ],
   touches: ({ body, stream }) => {
-    const { type, data } = body as ExecutionEvent;
-    return type === 'EngineReported' && data.entity !== 'workflow' ? [] : [stream];
+    const { type } = body as ExecutionEvent;
+    return type === 'NodePhaseReported' || type === 'TaskPhaseReported' ? [] : [stream];
   },
   fold: (document, event) => {
     const body = event.body as FollowedEvent;

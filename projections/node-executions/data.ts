@@ -21,7 +21,7 @@ const messageAt = async (
   const { [field]: revision, execution } = fields;
   if (typeof revision !== 'number') return undefined;
   const event = await eventAt(past, executionCodec, execution as StreamName, BigInt(revision));
-  if (event?.type !== 'EngineReported') return undefined;
+  if (event?.type !== 'NodePhaseReported') return undefined;
   return fromBinary(NodeExecutionEventSchema, await bytesOf(event.data.message, past.payloads));
 };
 

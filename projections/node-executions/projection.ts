@@ -12,7 +12,7 @@ import {
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { type ExecutionEvent, toldNode } from '../../services/execution/events.js';
+import { ENGINE_REPORTED, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/payload-store.js';
 import { messageIn, readIn } from '../kernel/decoded.js';
 import { enumName } from '../kernel/enum-name.js';
@@ -86,24 +86,24 @@ const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
   dynamicAt: numberOr(fields['dynamic_at']),
 });
 
-const openIn = (part: Content | undefined): OpenEntities['nodeIds'] =>
-  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).nodeIds;
+const openIn = (part: Content | undefined): OpenEntities['nodes'] =>
+  part === undefined ? [] : messageIn(OpenEntitiesSchema, part).nodes;
 
 const touches: ReadModel<NodeDocument>['touches'] = ({ body, stream }) => {
   const { type, data } = body as ExecutionEvent;
-  if (type !== 'EngineReported' && type !== 'ExecutionExpired') return [];
-  if (type === 'EngineReported' && data.entity === 'node') return [nodeExecutionKey(stream, data.nodeId)];
+  if (type === 'NodePhaseReported') return [nodeExecutionKey(stream, data.nodeId)];
+  if (type !== 'WorkflowPhaseReported' && type !== 'ExecutionExpired') return [];
   return openIn(data.closed).map((nodeId) => nodeExecutionKey(stream, nodeId));
 };
 
 const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocument | undefined => {
   const { type, data } = event.body as ExecutionEvent;
-  if (type === 'EngineReported' && data.entity === 'node') {
+  if (type === 'NodePhaseReported') {
     const message = readIn(toldNode, data.message);
     return reported(document ?? opened(message, event), message, data, event);
   }
   if (document === undefined) return undefined;
-  if (type === 'EngineReported')
+  if (type === 'WorkflowPhaseReported')
     return closed(document, enumName(WorkflowExecution_Phase, data.phase), data.occurredAt);
   if (type !== 'ExecutionExpired') return document;
   return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
@@ -112,7 +112,7 @@ const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocum
 /** Node executions; the end of their execution is the end of all that are open. */
 export const nodeExecutions: ReadModel<NodeDocument> = {
   collection: nodeExecutionCollection,
-  follows: ['EngineReported', 'ExecutionExpired'],
+  follows: ['NodePhaseReported', 'WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'],
   touches,
   fold: folded,
   store,

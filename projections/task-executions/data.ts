@@ -17,7 +17,7 @@ const messageAt = async (
   const { [field]: revision, execution } = fields;
   if (typeof revision !== 'number') return undefined;
   const event = await eventAt(past, executionCodec, execution as StreamName, BigInt(revision));
-  if (event?.type !== 'EngineReported') return undefined;
+  if (event?.type !== 'TaskPhaseReported') return undefined;
   return fromBinary(TaskExecutionEventSchema, await bytesOf(event.data.message, past.payloads));
 };
 

@@ -4,7 +4,7 @@ import { type TaskExecution, TaskExecutionSchema } from '../../proto/gen/platfor
 import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { type EngineReport, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
+import { ENGINE_REPORTED, type EngineReport, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
@@ -98,41 +98,34 @@ const parentTask = (report: EngineReport, stream: StreamName): readonly string[]
 
 const touches: ReadModel<TaskDocument>['touches'] = ({ body, stream }) => {
   const { type, data } = body as ExecutionEvent;
-  if (type !== 'EngineReported' && type !== 'ExecutionExpired') return [];
-  if (type === 'EngineReported' && data.entity === 'task') return [taskExecutionKey(stream, data)];
-  if (type === 'EngineReported' && data.entity === 'node') return parentTask(data, stream);
-  return openIn(data.closed).map((task) => taskExecutionKey(stream, task));
+  if (type === 'TaskPhaseReported') return [taskExecutionKey(stream, data)];
+  if (type === 'NodePhaseReported') return parentTask(data, stream);
+  if (type !== 'WorkflowPhaseReported' && type !== 'ExecutionExpired') return [];
+  return openIn(data.closed).map(({ node, taskId, attempt }) =>
+    taskExecutionKey(stream, { nodeId: node, taskId, retryAttempt: attempt }),
+  );
 };
 
-const heard = (
-  document: TaskDocument | undefined,
-  report: EngineReport,
-  event: SeenEvent,
-): TaskDocument | undefined => {
-  if (report.entity === 'task') {
-    const message = messageIn(TaskExecutionEventSchema, report.message);
-    return reported(document ?? opened(message, event), message, report, event);
+const folded = (document: TaskDocument | undefined, event: SeenEvent): TaskDocument | undefined => {
+  const { type, data } = event.body as ExecutionEvent;
+  if (type === 'TaskPhaseReported') {
+    const message = messageIn(TaskExecutionEventSchema, data.message);
+    return reported(document ?? opened(message, event), message, data, event);
   }
   if (document === undefined) return undefined;
-  if (report.entity === 'workflow') {
-    return closed(document, enumName(WorkflowExecution_Phase, report.phase), report.occurredAt);
-  }
-  document.task.isParent = true;
-  return document;
+  if (type === 'NodePhaseReported') document.task.isParent = true;
+  if (type === 'WorkflowPhaseReported')
+    return closed(document, enumName(WorkflowExecution_Phase, data.phase), data.occurredAt);
+  if (type !== 'ExecutionExpired') return document;
+  return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
 };
 
 /** Task executions, one document for each attempt; the end of their execution is the end of all that are open. */
 export const taskExecutions: ReadModel<TaskDocument> = {
   collection: taskExecutionCollection,
-  follows: ['EngineReported', 'ExecutionExpired'],
+  follows: ['TaskPhaseReported', 'NodePhaseReported', 'WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'],
   touches,
-  fold: (document, event) => {
-    const { type, data } = event.body as ExecutionEvent;
-    if (type === 'EngineReported') return heard(document, data, event);
-    if (document === undefined || type !== 'ExecutionExpired') return document;
-    const at = timestampOfMs(event.metadata.recordedAtMs);
-    return closed(document, enumName(WorkflowExecution_Phase, data.phase), at);
-  },
+  fold: folded,
   store,
   load,
 };

@@ -5,7 +5,7 @@ import type { Content } from '../kernel/payload-store.js';
 import type { ReportPhase } from './commands.js';
 import { writeTaskId } from './engine-report.js';
 import type { Envelope } from './envelope.js';
-import type { ExecutionEvent } from './events.js';
+import { type ExecutionEvent, phaseReported } from './events.js';
 import { isTerminal } from './phases.js';
 import type { ExecutionRefusal } from './refusals.js';
 import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from './state.js';
@@ -19,9 +19,8 @@ export const refused = (refusal: ExecutionRefusal, ...events: readonly Execution
   events.length === 0 ? { kind: 'refused', refusal } : { kind: 'refused', refusal, events };
 
 /** The event that an envelope is recorded as. */
-const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): ExecutionEvent => ({
-  type: 'EngineReported',
-  data: {
+const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): ExecutionEvent =>
+  phaseReported({
     entity: envelope.entity,
     nodeId: envelope.nodeId,
     taskId: envelope.taskId,
@@ -34,8 +33,7 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
     messageHash: envelope.messageHash,
     closed,
     samePhase,
-  },
-});
+  });
 
 /** The phase is new. */
 export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): Verdict =>

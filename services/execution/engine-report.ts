@@ -20,7 +20,7 @@ export type TaskId = {
 
 export type Instant = { readonly seconds: bigint; readonly nanos: number };
 
-/** `platformidl.eventlog.EngineReported`: read and written by hand, because every engine event passes through it. */
+/** A phase that an engine reported: read and written by hand, because every engine event passes through it. */
 export type EngineReport = {
   readonly entity: Entity;
   /** Empty for a workflow. */
@@ -94,9 +94,7 @@ const writeContent = (writer: BinaryWriter, number: number, { content }: Content
   writer.tag(1, WireType.LengthDelimited).bytes(content.value);
 };
 
-export const encodeReport = (report: EngineReport): Uint8Array => {
-  const writer = new BinaryWriter();
-  writeNumber(writer, 1, ENTITIES.indexOf(report.entity));
+const written = (writer: BinaryWriter, report: EngineReport): Uint8Array => {
   writeText(writer, 2, report.nodeId);
   if (report.taskId !== undefined) writeTaskId(writer, 3, report.taskId);
   writeNumber(writer, 4, report.retryAttempt);
@@ -109,6 +107,16 @@ export const encodeReport = (report: EngineReport): Uint8Array => {
   if (report.closed !== undefined) writeContent(writer, 11, report.closed);
   if (report.samePhase) writeNumber(writer, 12, 1);
   return writer.finish();
+};
+
+/** As `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
+export const encodeReport = (report: EngineReport): Uint8Array => written(new BinaryWriter(), report);
+
+/** As `EngineReported`, which has the entity before the same fields. */
+export const encodeEngineReported = (report: EngineReport): Uint8Array => {
+  const writer = new BinaryWriter();
+  writeNumber(writer, 1, ENTITIES.indexOf(report.entity));
+  return written(writer, report);
 };
 
 /** Of a core.Identifier. */
@@ -140,21 +148,43 @@ const fixed64In = ({ bytes, starts }: Fields, number: number): bigint => {
   return start === undefined ? 0n : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(start, true);
 };
 
-/** The message stays in the given bytes; nothing of it is decoded. */
-export const decodeReport = (data: Uint8Array): EngineReport => {
+const reportOf = (fields: Fields, entity: Entity): EngineReport => ({
+  entity,
+  nodeId: textIn(fields, 2),
+  taskId: has(fields, 3) ? taskIdOf(messageIn(fields, 3)) : undefined,
+  retryAttempt: numberIn(fields, 4),
+  phase: numberIn(fields, 5),
+  phaseVersion: numberIn(fields, 6),
+  occurredAt: instantOf(messageIn(fields, 7)),
+  producerId: textIn(fields, 8),
+  message: contentOf(messageIn(fields, 9)),
+  messageHash: fixed64In(fields, 10),
+  closed: has(fields, 11) ? contentOf(messageIn(fields, 11)) : undefined,
+  samePhase: numberIn(fields, 12) !== 0,
+});
+
+const ENTITY_OF: Readonly<Partial<Record<string, Entity>>> = {
+  WorkflowPhaseReported: 'workflow',
+  NodePhaseReported: 'node',
+  TaskPhaseReported: 'task',
+};
+
+/**
+ * The report in an event of any stored type; `undefined` for other events. The engine's message stays in the given
+ * bytes; nothing of it is decoded.
+ */
+export const reportIn = (type: string, data: Uint8Array): EngineReport | undefined => {
+  const entity = ENTITY_OF[type];
+  if (entity !== undefined) return decodeReport(data, entity);
+  return type === 'EngineReported' ? decodeEngineReported(data) : undefined;
+};
+
+/** A `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
+export const decodeReport = (data: Uint8Array, entity: Entity): EngineReport =>
+  reportOf(fieldsOf(data, 0, data.length), entity);
+
+/** An `EngineReported`. */
+export const decodeEngineReported = (data: Uint8Array): EngineReport => {
   const fields = fieldsOf(data, 0, data.length);
-  return {
-    entity: ENTITIES[numberIn(fields, 1)] ?? 'workflow',
-    nodeId: textIn(fields, 2),
-    taskId: has(fields, 3) ? taskIdOf(messageIn(fields, 3)) : undefined,
-    retryAttempt: numberIn(fields, 4),
-    phase: numberIn(fields, 5),
-    phaseVersion: numberIn(fields, 6),
-    occurredAt: instantOf(messageIn(fields, 7)),
-    producerId: textIn(fields, 8),
-    message: contentOf(messageIn(fields, 9)),
-    messageHash: fixed64In(fields, 10),
-    closed: has(fields, 11) ? contentOf(messageIn(fields, 11)) : undefined,
-    samePhase: numberIn(fields, 12) !== 0,
-  };
+  return reportOf(fields, ENTITIES[numberIn(fields, 1)] ?? 'workflow');
 };

@@ -18,8 +18,17 @@ import {
   TerminationAnnouncedSchema,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
-import { decodeReport, encodeReport, type EngineReport } from './engine-report.js';
+import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/message-codec.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import { schemaOf } from '../kernel/event.js';
+import {
+  decodeEngineReported,
+  decodeReport,
+  encodeEngineReported,
+  encodeReport,
+  type EngineReport,
+  type Entity,
+} from './engine-report.js';
 import { isTerminal } from './phases.js';
 
 export type { EngineReport } from './engine-report.js';
@@ -28,11 +37,17 @@ export { toldNode, type ToldNode } from './told-node.js';
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';
 
+/** What engines report. */
+export type PhaseReported =
+  | { readonly type: 'WorkflowPhaseReported'; readonly data: EngineReport }
+  | { readonly type: 'NodePhaseReported'; readonly data: EngineReport }
+  | { readonly type: 'TaskPhaseReported'; readonly data: EngineReport };
+
 /** What happens to an execution, its nodes and its tasks. */
 export type ExecutionEvent =
   | { readonly type: 'ExecutionCreated'; readonly data: ExecutionCreated }
   | { readonly type: 'ExecutionVoided'; readonly data: ExecutionVoided }
-  | { readonly type: 'EngineReported'; readonly data: EngineReport }
+  | PhaseReported
   | { readonly type: 'TerminationRequested'; readonly data: TerminationRequested }
   | { readonly type: 'TerminationAnnounced'; readonly data: TerminationAnnounced }
   | { readonly type: 'ExecutionExpired'; readonly data: ExecutionExpired }
@@ -41,14 +56,33 @@ export type ExecutionEvent =
   | { readonly type: 'SignalCreated'; readonly data: SignalCreated }
   | { readonly type: 'SignalSet'; readonly data: SignalSet };
 
-export const executionCodec = messageCodec<ExecutionEvent>({
+/** The first log format with a type for the reports of each entity. */
+const REPORTS_BY_ENTITY = 2;
+
+/** The stored type of all reports in logs of format 1. Whoever filters events by type asks for it too. */
+export const ENGINE_REPORTED = 'EngineReported';
+
+const reportShape = (entity: Entity): EventShape<EngineReport> => ({
+  encode: encodeReport,
+  decode: (bytes) => decodeReport(bytes, entity),
+  contents: ({ message, closed }) => [message, closed],
+  before: { format: REPORTS_BY_ENTITY, type: ENGINE_REPORTED, encode: encodeEngineReported },
+});
+
+const TYPES = { workflow: 'WorkflowPhaseReported', node: 'NodePhaseReported', task: 'TaskPhaseReported' } as const;
+
+/** The event of a report. */
+export const phaseReported = (data: EngineReport): PhaseReported => ({ type: TYPES[data.entity], data });
+
+/** Lifts an `EngineReported` of schema 1. */
+const liftEngineReported = (bytes: Uint8Array): ExecutionEvent => phaseReported(decodeEngineReported(bytes));
+
+const shapes: Shapes<ExecutionEvent> = {
   ExecutionCreated: eventShape(ExecutionCreatedSchema, ({ inputs, userInputs }) => [inputs, userInputs]),
   ExecutionVoided: eventShape(ExecutionVoidedSchema),
-  EngineReported: {
-    encode: encodeReport,
-    decode: decodeReport,
-    contents: (report) => [report.message, report.closed],
-  },
+  WorkflowPhaseReported: reportShape('workflow'),
+  NodePhaseReported: reportShape('node'),
+  TaskPhaseReported: reportShape('task'),
   TerminationRequested: eventShape(TerminationRequestedSchema),
   TerminationAnnounced: eventShape(TerminationAnnouncedSchema),
   ExecutionExpired: eventShape(ExecutionExpiredSchema, ({ closed }) => [closed]),
@@ -56,9 +90,17 @@ export const executionCodec = messageCodec<ExecutionEvent>({
   ExecutionTagged: eventShape(ExecutionTaggedSchema),
   SignalCreated: eventShape(SignalCreatedSchema),
   SignalSet: eventShape(SignalSetSchema, ({ value }) => [value]),
-});
+};
+
+export const executionCodec = messageCodec<ExecutionEvent>(shapes, { [ENGINE_REPORTED]: liftEngineReported });
 
 /** Whether an execution has ended with this event. */
 export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
   type === 'ExecutionExpired' ||
-  (type === 'EngineReported' && data.entity === 'workflow' && !data.samePhase && isTerminal('workflow', data.phase));
+  (type === 'WorkflowPhaseReported' && !data.samePhase && isTerminal('workflow', data.phase));
+
+const MAY_END: ReadonlySet<string> = new Set(['WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired']);
+
+/** The same of an event of an execution's stream, which is decoded only where its type may end one. */
+export const recordsEnd = (event: RecordedEvent): boolean =>
+  MAY_END.has(event.type) && endsExecution(executionCodec.decode(event.type, event.data, schemaOf(event)));

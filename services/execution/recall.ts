@@ -9,7 +9,7 @@ import { canonicalBytes } from '../kernel/canonical.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { bytesOf, type PayloadStore } from '../kernel/payload-store.js';
 import type { ExecutionCommand, ReportPhase } from './commands.js';
-import { decodeReport, type EngineReport, type Entity } from './engine-report.js';
+import { type EngineReport, type Entity, reportIn } from './engine-report.js';
 import type { Envelope } from './envelope.js';
 
 const schemas: Readonly<Record<Entity, DescMessage>> = {
@@ -42,7 +42,10 @@ const recallReport = async (
 ): Promise<ReportPhase> => {
   const isSame = comparison(command.envelope, payloads);
   let isRepetition = false;
-  for (const { data } of past) isRepetition ||= await isSame(decodeReport(data));
+  for (const { type, data } of past) {
+    const report = isRepetition ? undefined : reportIn(type, data);
+    isRepetition ||= report !== undefined && (await isSame(report));
+  }
   return { ...command, recollection: { asOf: Number(past.at(-1)?.revision ?? -1n) + 1, isRepetition } };
 };
 

@@ -171,12 +171,6 @@ const evolveWorkflow = (state: ExecutionState, report: EngineReport): void => {
   if (!report.samePhase && isTerminal('workflow', report.phase)) closeAll(state);
 };
 
-const evolveReport = (state: ExecutionState, report: EngineReport): void => {
-  if (report.entity === 'workflow') evolveWorkflow(state, report);
-  else if (report.entity === 'node') note(state, nodeOf(state, report.nodeId), report);
-  else if (report.taskId !== undefined) evolveTask(state, report, report.taskId);
-};
-
 type DataOf<Type> = Extract<ExecutionEvent, { readonly type: Type }>['data'];
 
 /** What each event did. */
@@ -191,7 +185,13 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
   ExecutionVoided: (state, { attempt }) => {
     state.voided = [...state.voided, attempt];
   },
-  EngineReported: evolveReport,
+  WorkflowPhaseReported: evolveWorkflow,
+  NodePhaseReported: (state, report) => {
+    note(state, nodeOf(state, report.nodeId), report);
+  },
+  TaskPhaseReported: (state, report) => {
+    if (report.taskId !== undefined) evolveTask(state, report, report.taskId);
+  },
   TerminationRequested: (state, { cause, principal, timedOut }) => {
     enter(state, WORKFLOW.ABORTING);
     state.abort = { cause, principal };

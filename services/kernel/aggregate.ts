@@ -29,7 +29,8 @@ export type EncodedEvent = { readonly type: string; readonly data: Uint8Array };
 
 /** Between the events of an aggregate and their bytes. */
 export interface EventCodec<Event> {
-  encode(event: Event): EncodedEvent;
+  /** @param format the format of the log; by default the newest. */
+  encode(event: Event, format?: number): EncodedEvent;
   /**
    * @throws {UnknownEvent} for a type or schema that this release does not know.
    * @throws {CorruptEvent} when the bytes are not of that type.

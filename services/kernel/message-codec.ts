@@ -2,6 +2,7 @@ import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufb
 
 import type { EventCodec } from './aggregate.js';
 import { CorruptEvent, UnknownEvent } from './fault.js';
+import { NEWEST_FORMAT } from './log-format.js';
 import type { Content } from './payload-store.js';
 
 /** The shape that this release writes, and the only one there has been. */
@@ -13,6 +14,8 @@ export type EventShape<Data> = {
   readonly encode: (data: Data) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => Data;
   readonly contents: (data: Data) => readonly (Content | undefined)[];
+  /** How it is written in logs of a format below this one, in a type that the codec lifts. */
+  readonly before?: { readonly format: number; readonly type: string; readonly encode: (data: Data) => Uint8Array };
 };
 
 /** What moves a part to the payload store leaves a plain reference, which only a message can be encoded with. */
@@ -36,13 +39,22 @@ export const eventShape = <Desc extends DescMessage>(
 });
 
 type AnyEvent = { readonly type: string; readonly data: unknown };
-type Shapes<Event extends AnyEvent> = {
+
+/** The shape of each type of event. */
+export type Shapes<Event extends AnyEvent> = {
   readonly [Type in Event['type']]: EventShape<Extract<Event, { readonly type: Type }>['data']>;
 };
 
+/** Stored types that are not written any more: each is read as an event of today. */
+export type Lifts<Event> = Readonly<Record<string, (bytes: Uint8Array) => Event>>;
+
 /** The codec of an aggregate, one row for each type of event. */
-export const messageCodec = <Event extends AnyEvent>(shapes: Shapes<Event>): EventCodec<Event> => {
+export const messageCodec = <Event extends AnyEvent>(
+  shapes: Shapes<Event>,
+  lifts: Lifts<Event> = {},
+): EventCodec<Event> => {
   // The row of a type takes exactly the data of that type; the compiler cannot follow.
+  const lifting = new Map(Object.entries(lifts));
   const rows = new Map(Object.entries(shapes) as [string, EventShape<unknown>][]);
   const rowOf = (type: string): EventShape<unknown> => {
     const row = rows.get(type);
@@ -50,12 +62,17 @@ export const messageCodec = <Event extends AnyEvent>(shapes: Shapes<Event>): Eve
     return row;
   };
   return {
-    encode: ({ type, data }) => ({ type, data: rowOf(type).encode(data) }),
+    encode: ({ type, data }, format = NEWEST_FORMAT) => {
+      const { encode, before } = rowOf(type);
+      if (before && format < before.format) return { type: before.type, data: before.encode(data) };
+      return { type, data: encode(data) };
+    },
     decode: (type, bytes, schema) => {
-      const row = rowOf(type);
+      const lift = lifting.get(type);
+      const row = lift ? undefined : rowOf(type);
       if (schema !== SCHEMA) throw new UnknownEvent(`schema ${schema} of ${type} is unknown`);
       try {
-        return { type, data: row.decode(bytes) } as Event;
+        return lift ? lift(bytes) : ({ type, data: row?.decode(bytes) } as Event);
       } catch (error) {
         throw new CorruptEvent(`${type} cannot be decoded`, error);
       }

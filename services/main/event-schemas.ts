@@ -3,7 +3,7 @@ import { ScalarType } from '@bufbuild/protobuf';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import { EVENT_PACKAGE, jsonSchemaOf } from '../reactors/export-to-kafka/cloud-event.js';
 import { type EventType, eventTypes } from './event-types.js';
-import { COMPILED, CONTENTS, REPORTS } from './readable.js';
+import { COMPILED, CONTENTS, REPORTED, REPORTS } from './readable.js';
 
 /** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -80,7 +80,7 @@ const objectOf = (message: DescMessage, definitions: Definitions): Schema => ({
 
 /** What may stand where the log has bytes: the messages that they are, or, where those cannot be had, the bytes. */
 const openedOf = ({ name }: DescMessage, field: string): readonly DescMessage[] => {
-  if (field === 'message') return Object.values(REPORTS);
+  if (field === 'message') return REPORTED[name] ? [REPORTED[name]] : Object.values(REPORTS);
   const message = field === 'compiled' ? COMPILED[name] : CONTENTS[field];
   return message ? [message] : [];
 };

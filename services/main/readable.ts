@@ -54,9 +54,17 @@ export const REPORTS: Readonly<Record<string, DescMessage>> = {
   [EngineReported_Entity[EngineReported_Entity.TASK]]: TaskExecutionEventSchema,
 };
 
+/** What the engine's message is, by the event. */
+export const REPORTED: Readonly<Record<string, DescMessage>> = {
+  WorkflowPhaseReported: WorkflowExecutionEventSchema,
+  NodePhaseReported: NodeExecutionEventSchema,
+  TaskPhaseReported: TaskExecutionEventSchema,
+};
+
 /** What the bytes in a field are; `undefined` where they are left as they are. */
-const contentOf = (field: string, data: JsonObject): DescMessage | undefined => {
-  if (field === 'message') return typeof data['entity'] === 'string' ? REPORTS[data['entity']] : undefined;
+const contentOf = ({ name }: DescMessage, field: string, data: JsonObject): DescMessage | undefined => {
+  if (field === 'message') return typeof data['entity'] === 'string' ? REPORTS[data['entity']] : REPORTED[name];
+  if (field === 'compiled') return COMPILED[name];
   return CONTENTS[field];
 };
 
@@ -101,7 +109,7 @@ const jsonOf = async (schema: DescMessage, message: Message, fetch: Fetch, open:
   const json = toJson(schema, message, { registry: eventRegistry }) as JsonObject;
   const openField = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
     field,
-    open(field === 'compiled' ? COMPILED[schema.name] : contentOf(field, json), value),
+    open(contentOf(schema, field, json), value),
   ];
   return Object.fromEntries(Object.entries(json).map(openField));
 };
@@ -155,7 +163,8 @@ const entityIn = ([tag, number]: Uint8Array): string | undefined =>
 /** The same as {@link contentOf} and {@link COMPILED} say, of an event that is not decoded. */
 export const contentIn: Opens = ({ jsonName, parent }, event) => {
   if (jsonName === 'compiled') return COMPILED[parent.name];
-  return jsonName === 'message' ? REPORTS[entityIn(event) ?? ''] : CONTENTS[jsonName];
+  if (jsonName !== 'message') return CONTENTS[jsonName];
+  return REPORTED[parent.name] ?? REPORTS[entityIn(event) ?? ''];
 };
 
 const writers = new Map<string, WireJson>();

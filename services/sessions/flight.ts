@@ -64,7 +64,7 @@ export const encode = <S, C, E, R>(
   for (const [index, id] of ids.entries()) {
     const event = events[index];
     if (event === undefined) continue;
-    const { type, data } = live.aggregate.codec.encode(event);
+    const { type, data } = live.aggregate.codec.encode(event, live.services.format?.());
     encoded.push({ id, type, data, metadata });
   }
   return { encoded, about };

@@ -12,6 +12,8 @@ export type SessionServices = {
   readonly payloads: PayloadStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** The format that events are written in; by default the newest. */
+  readonly format?: () => number;
   /** Other processes append to the log too. */
   readonly isShared?: boolean;
 };

@@ -7,6 +7,9 @@ import { logPath, type Synchronous } from './log-schema.js';
 import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
 import type { WriterSettings } from './writer-messages.js';
 
+/** What engines report, in every format of the log. */
+const HOT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
+
 /** Where the embedded log is, and how it is kept. */
 export type SqliteEventStoreOptions = {
   /** Exists, and is locked by this process. */
@@ -32,7 +35,7 @@ export type SqliteEventStore = EventStore & {
  * @throws {DataDirectoryUnusable} when the log cannot be used; it is left as it is then.
  */
 export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promise<SqliteEventStore> => {
-  const { directory, hotTypes = ['EngineReported'], synchronous = 'FULL' } = options;
+  const { directory, hotTypes = HOT_TYPES, synchronous = 'FULL' } = options;
   const head = sharedHead();
   const settings: WriterSettings = { path: logPath(directory), synchronous, hotTypes, head };
   const queue = appendQueue(new Worker(new URL('./log-writer-thread.js', import.meta.url), { workerData: settings }));

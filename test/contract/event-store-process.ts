@@ -42,7 +42,7 @@ export const workStream = (stream: number): StreamName => streamName('execution'
 /** The event at a place of a stream: the same in every process, so that it can be sent again. */
 export const workEvent = (stream: number, revision: number, dataBytes = 100): NewEvent => ({
   id: sha256(`${stream}/${revision}`).subarray(0, 16),
-  type: 'EngineReported',
+  type: 'NodePhaseReported',
   data: new Uint8Array(dataBytes).fill(revision),
   metadata: '{}',
 });

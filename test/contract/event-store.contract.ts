@@ -312,10 +312,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
 
     describe('reading the log', () => {
       const fill = async (): Promise<void> => {
-        await store.append(other('a'), 'no-stream', [event('a0', 'TaskCreated'), event('a1', 'EngineReported')]);
+        await store.append(other('a'), 'no-stream', [event('a0', 'TaskCreated'), event('a1', 'NodePhaseReported')]);
         await store.append(other('b'), 'no-stream', [event('b0', 'TaskCreated')]);
         await store.append(streamName(`${category}x`, ['c']), 'no-stream', [event('c0', 'TaskCreated')]);
-        await store.append(other('a'), 1n, [event('a2', 'EngineReported')]);
+        await store.append(other('a'), 1n, [event('a2', 'NodePhaseReported')]);
       };
 
       it('has the events of all streams in the order of their positions', async () => {
@@ -346,7 +346,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['several categories', (own) => ({ categories: [own, `${own}x`] }), ['a0', 'a1', 'b0', 'c0', 'a2']],
         ['a type', () => ({ types: ['TaskCreated'] }), ['a0', 'b0', 'c0']],
         ['both', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
-        ['a type of many events', (own) => ({ categories: [own], types: ['EngineReported'] }), ['a1', 'a2']],
+        ['a type of many events', (own) => ({ categories: [own], types: ['NodePhaseReported'] }), ['a1', 'a2']],
         ['what is not there', () => ({ types: ['NeverRecorded'] }), []],
         ['no type at all', () => ({ types: [] }), []],
       ])('filters by %s', async (_, filter, texts) => {
@@ -358,8 +358,8 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
 
       it('reads more than a page, with positions that never go back', async () => {
         await store.append(stream, 'no-stream', events(300, 'TaskCreated'));
-        await store.append(stream, 299n, events(300, 'EngineReported'));
-        for (const filter of [undefined, { categories: [category] }, { types: ['TaskCreated', 'EngineReported'] }]) {
+        await store.append(stream, 299n, events(300, 'NodePhaseReported'));
+        for (const filter of [undefined, { categories: [category] }, { types: ['TaskCreated', 'NodePhaseReported'] }]) {
           const pages = await logAfter(store, start, filter);
           expect(eventsOf(pages)).toHaveLength(600);
           expect(isAscending(pages.map(({ position }) => position))).toBe(true);

@@ -138,7 +138,7 @@ describe('a copied log', () => {
 
 describe('a filter', () => {
   const fill = async (store: SqliteEventStore): Promise<void> => {
-    const hot = (i: number) => ({ ...workEvent(1, i), type: 'EngineReported' });
+    const hot = (i: number) => ({ ...workEvent(1, i), type: 'NodePhaseReported' });
     const rare = (i: number) => ({ ...workEvent(2, i), type: 'TaskCreated' });
     const many = Array.from({ length: 2_500 }, (_, i) => hot(i));
     await store.append(streamName('execution', ['a']), 'no-stream', many);
@@ -162,7 +162,7 @@ describe('a filter', () => {
 
   it('on rare types is not woken by commits of hot events alone', async () => {
     const store = await openStore(newDirectory());
-    const hot = (i: number) => ({ ...workEvent(1, i), type: 'EngineReported' });
+    const hot = (i: number) => ({ ...workEvent(1, i), type: 'NodePhaseReported' });
     const stream = streamName('execution', ['a']);
     await store.append(stream, 'no-stream', [hot(0)]);
     const pages: LogPage[] = [];
@@ -202,7 +202,7 @@ describe('a filter', () => {
     });
     for (let i = 0; i < 3; i += 1) {
       const isHeard = new Promise<void>((resolve) => (wake = resolve));
-      const event = { ...workEvent(1, i), type: i === 0 ? 'ExecutionCreated' : 'EngineReported' };
+      const event = { ...workEvent(1, i), type: i === 0 ? 'ExecutionCreated' : 'NodePhaseReported' };
       await store.append(streamName('execution', ['a']), 'any', [event]);
       await isHeard;
     }
@@ -211,7 +211,7 @@ describe('a filter', () => {
 
   it('that walks hands over empty pages on its way', async () => {
     const directory = newDirectory();
-    const store = await sqliteEventStore({ directory, hotTypes: ['EngineReported', 'TaskCreated'] });
+    const store = await sqliteEventStore({ directory, hotTypes: ['NodePhaseReported', 'TaskCreated'] });
     cleanups.push(() => store.close());
     await fill(store);
     const pages = await pagesOf(store, ['TaskCreated']);

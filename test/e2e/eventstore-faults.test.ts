@@ -67,7 +67,12 @@ describe('a control plane whose log somebody else has had their hands in', () =>
 
   it.each([
     ['an event of a type that it does not know', 'FromTheFuture', new Uint8Array([1, 2, 3]), 'UNAVAILABLE'],
-    ['an event whose bytes are not of its type', 'EngineReported', new Uint8Array([0xff, 0xff, 0xff]), 'INTERNAL'],
+    [
+      'an event whose bytes are not of its type',
+      'WorkflowPhaseReported',
+      new Uint8Array([0xff, 0xff, 0xff]),
+      'INTERNAL',
+    ],
   ])('answers for an execution with %s that it cannot, and for others as ever', async (_, type, data, code) => {
     const id = await launchHello(api, `handled-${code.toLowerCase()}`);
     await operator.appendToStream(

@@ -11,7 +11,7 @@ import {
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
@@ -128,10 +128,12 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
   it.each(titled)('is in the log with the time at which each node ended: %s', async (_, sequence) => {
     const { project, domain, name } = execution(sequence);
     const stream = streamName('execution', [project, domain, name]);
-    const recorded = (await plane.events()).filter((each) => each.stream === stream && each.type === 'EngineReported');
+    const recorded = (await plane.events()).filter(
+      (each) => each.stream === stream && each.type === 'NodePhaseReported',
+    );
     const ends = recorded
-      .map(({ data }) => fromBinary(EngineReportedSchema, data))
-      .map(({ nodeId, occurredAt }) => `${nodeId} ${timestampDate(occurredAt!).toISOString()}`);
+      .map(({ data }) => fromBinary(NodePhaseReportedSchema, data))
+      .map(({ node, occurredAt }) => `${node} ${timestampDate(occurredAt!).toISOString()}`);
     for (const [nodeId, { endedAt }] of Object.entries(sequence.final.nodes))
       if (endedAt !== undefined) expect(ends).toContain(`${nodeId} ${new Date(endedAt).toISOString()}`);
   });

@@ -12,7 +12,7 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
-import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { LaunchPlanActivatedSchema } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { register } from '../support/control-plane.js';
@@ -68,9 +68,9 @@ const alternate = async (id: ExecutionId, nodeId: string, count: number): Promis
 const recordedDecks = async (): Promise<ReadonlyMap<string, number>> => {
   const times = new Map<string, number>();
   for (const { type, data } of await two.events()) {
-    if (type !== 'EngineReported') continue;
-    const { message, nodeId } = fromBinary(EngineReportedSchema, data);
-    if (nodeId === '' || message?.content.case !== 'inline') continue;
+    if (type !== 'NodePhaseReported') continue;
+    const { message } = fromBinary(NodePhaseReportedSchema, data);
+    if (message?.content.case !== 'inline') continue;
     const { deckUri } = fromBinary(NodeExecutionEventSchema, message.content.value);
     if (deckUri !== '') times.set(deckUri, (times.get(deckUri) ?? 0) + 1);
   }
@@ -273,7 +273,7 @@ describe('two control planes on one log', () => {
           .map(({ type }) => type);
         const isAborted = recorded.includes('TerminationRequested');
         expect(terminated.code).toBe(isAborted ? 'OK' : 'FAILED_PRECONDITION');
-        expect(recorded.at(-1)).toBe('EngineReported');
+        expect(recorded.at(-1)).toBe('WorkflowPhaseReported');
         // Neither lets it go on.
         for (const each of [first(), other()]) {
           const late = await each.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));

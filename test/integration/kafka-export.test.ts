@@ -3,7 +3,7 @@ import type { Admin } from 'kafkajs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CloudEventSchema } from '../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
-import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { EventStore } from '../../services/kernel/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
 import { eventTypes } from '../../services/main/event-types.js';
@@ -125,14 +125,14 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
 
   it('publishes what engines say whole, and what lies beside the log with it', async () => {
     const log = await given();
-    const reported = fromBinary(EngineReportedSchema, nodeReported('e1', 1, 'a deck').data);
+    const reported = fromBinary(NodePhaseReportedSchema, nodeReported('e1', 1, 'a deck').data);
     const said = reported.message?.content;
     const bytes = said?.case === 'inline' ? said.value : new Uint8Array();
     const stored = await filePayloadStore({ directory: log.directory }).put('runs/a/b/c', bytes);
     const value = create(PayloadRefSchema, stored);
     reported.message = create(ContentSchema, { content: { case: 'ref', value } });
     await log.store.append(executionStream('e1'), 'no-stream', [
-      newEvent('EngineReported', toBinary(EngineReportedSchema, reported)),
+      newEvent('NodePhaseReported', toBinary(NodePhaseReportedSchema, reported)),
     ]);
     exporting(log);
     const [event] = await published(log, 1);
@@ -156,7 +156,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       expect(event.attributes['sequence']?.attr.value).toBe(String(index).padStart(20, '0'));
       expect(event.data).toMatchObject({
         case: 'protoData',
-        value: { typeUrl: 'type.googleapis.com/platformidl.eventlog.EngineReported' },
+        value: { typeUrl: 'type.googleapis.com/platformidl.eventlog.NodePhaseReported' },
       });
       const data = event.data.case === 'protoData' ? event.data.value.value : new Uint8Array();
       expect(Buffer.from(data)).toEqual(Buffer.from(recorded[index]!.data));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { EngineReported_Entity, EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { EventStore } from '../../services/kernel/event-store.js';
 import type { NewEvent, RecordedEvent } from '../../services/kernel/event.js';
@@ -31,14 +31,13 @@ export const nodeReported = (execution: string, node: number, deckUri = ''): New
     occurredAt: at,
     deckUri,
   });
-  const report = create(EngineReportedSchema, {
-    entity: EngineReported_Entity.NODE,
-    nodeId: `n${node}`,
+  const report = create(NodePhaseReportedSchema, {
+    node: `n${node}`,
     phase,
     occurredAt: at,
     message: { content: { case: 'inline', value: toBinary(NodeExecutionEventSchema, message) } },
   });
-  return newEvent('EngineReported', toBinary(EngineReportedSchema, report));
+  return newEvent('NodePhaseReported', toBinary(NodePhaseReportedSchema, report));
 };
 
 /** The stream of an execution of the tests. */

@@ -1,12 +1,15 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
-  type EngineReported,
-  EngineReported_Entity,
-  EngineReportedSchema,
   ExecutionCreatedSchema,
   ExecutionExpiredSchema,
+  type NodePhaseReported,
+  NodePhaseReportedSchema,
   OpenEntitiesSchema,
+  type TaskPhaseReported,
+  TaskPhaseReportedSchema,
+  type WorkflowPhaseReported,
+  WorkflowPhaseReportedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import {
   NodeExecutionEventSchema,
@@ -70,19 +73,19 @@ const read = async <Desc extends DescMessage>(
 
 const close = async (execution: ModelExecution, closed: Content | undefined, bytesOf: ReadContent): Promise<void> => {
   const open = await read(OpenEntitiesSchema, closed, bytesOf);
-  for (const id of open.nodeIds) {
+  for (const id of open.nodes) {
     const node = execution.nodes.get(id);
     if (node !== undefined) node.phase = NODE.aborted;
   }
-  for (const { nodeId, taskId, retryAttempt } of open.tasks) {
-    const task = execution.tasks.get(taskKey(nodeId, taskId, retryAttempt));
+  for (const { node, taskId, attempt } of open.tasks) {
+    const task = execution.tasks.get(taskKey(node, taskId, attempt));
     if (task !== undefined) task.phase = TASK.aborted;
   }
 };
 
 const workflowReported = async (
   execution: ModelExecution,
-  report: EngineReported,
+  report: WorkflowPhaseReported,
   bytesOf: ReadContent,
 ): Promise<void> => {
   const { phase, occurredAt } = await read(WorkflowExecutionEventSchema, report.message, bytesOf);
@@ -92,9 +95,13 @@ const workflowReported = async (
   if (ENDED.has(phase)) await close(execution, report.closed, bytesOf);
 };
 
-const nodeReported = async (execution: ModelExecution, report: EngineReported, bytesOf: ReadContent): Promise<void> => {
+const nodeReported = async (
+  execution: ModelExecution,
+  report: NodePhaseReported,
+  bytesOf: ReadContent,
+): Promise<void> => {
   const event = await read(NodeExecutionEventSchema, report.message, bytesOf);
-  const node = execution.nodes.get(report.nodeId) ?? {
+  const node = execution.nodes.get(report.node) ?? {
     phase: event.phase,
     createdAtMs: ms(event.occurredAt),
     deckUri: '',
@@ -109,7 +116,7 @@ const nodeReported = async (execution: ModelExecution, report: EngineReported, b
   node.isParent ||= event.isParent;
   node.isDynamic ||= event.isDynamic;
   node.isArray ||= event.isArray;
-  execution.nodes.set(report.nodeId, node);
+  execution.nodes.set(report.node, node);
 };
 
 /** The single reason of older engines is a new one when it is another. */
@@ -119,9 +126,13 @@ const reasonsIn = ({ reasons, reason }: TaskExecutionEvent, known: string): read
   return reason === '' || reason === known ? [] : [reason];
 };
 
-const taskReported = async (execution: ModelExecution, report: EngineReported, bytesOf: ReadContent): Promise<void> => {
+const taskReported = async (
+  execution: ModelExecution,
+  report: TaskPhaseReported,
+  bytesOf: ReadContent,
+): Promise<void> => {
   const event = await read(TaskExecutionEventSchema, report.message, bytesOf);
-  const key = taskKey(report.nodeId, report.taskId, report.retryAttempt);
+  const key = taskKey(report.node, report.taskId, report.attempt);
   const task = execution.tasks.get(key) ?? { phase: event.phase, createdAtMs: ms(event.occurredAt), reasons: [] };
   if (!report.samePhase) task.phase = event.phase;
   if ((event.phase as number) === TASK.running) task.startedAtMs = earliest(task.startedAtMs, ms(event.occurredAt));
@@ -129,16 +140,16 @@ const taskReported = async (execution: ModelExecution, report: EngineReported, b
   execution.tasks.set(key, task);
 };
 
-const REPORTED = {
-  [EngineReported_Entity.ENTITY_UNSPECIFIED]: () => Promise.reject(new Error('a report of nothing')),
-  [EngineReported_Entity.WORKFLOW]: workflowReported,
-  [EngineReported_Entity.NODE]: nodeReported,
-  [EngineReported_Entity.TASK]: taskReported,
-};
-
-const reported = async (execution: ModelExecution, data: Uint8Array, bytesOf: ReadContent): Promise<void> => {
-  const report = fromBinary(EngineReportedSchema, data);
-  await REPORTED[report.entity](execution, report, bytesOf);
+const reported = async (
+  execution: ModelExecution,
+  type: string,
+  data: Uint8Array,
+  bytesOf: ReadContent,
+): Promise<void> => {
+  if (type === 'WorkflowPhaseReported')
+    await workflowReported(execution, fromBinary(WorkflowPhaseReportedSchema, data), bytesOf);
+  if (type === 'NodePhaseReported') await nodeReported(execution, fromBinary(NodePhaseReportedSchema, data), bytesOf);
+  if (type === 'TaskPhaseReported') await taskReported(execution, fromBinary(TaskPhaseReportedSchema, data), bytesOf);
 };
 
 /** Folds the whole log into executions, by `project/domain/name`. */
@@ -155,7 +166,7 @@ export const modelOf = async (log: EventLog, bytesOf: ReadContent): Promise<Map<
     const execution = byStream.get(stream);
     if (execution === undefined) return;
     if (type === 'TerminationRequested') execution.phase = WORKFLOW.aborting;
-    if (type === 'EngineReported') await reported(execution, data, bytesOf);
+    await reported(execution, type, data, bytesOf);
     if (type === 'ExecutionExpired') {
       const { phase, closed } = fromBinary(ExecutionExpiredSchema, data);
       execution.phase = phase;

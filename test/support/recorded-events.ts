@@ -1,7 +1,6 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { EngineReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { EventWatch } from '../../services/engine/options.js';
+import { reportIn } from '../../services/execution/engine-report.js';
 import type { EventLog } from '../../services/kernel/event-store.js';
 import { sha256Hex } from '../../services/kernel/hash.js';
 import type { Content } from '../../services/kernel/payload-store.js';
@@ -39,16 +38,18 @@ export const watchRecorded = (): RecordedEvents => {
   return { watch, hashes, inFlight: () => inFlight };
 };
 
+/** The stored types of what engines report. */
+const REPORT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
+
 /** How often the log has each event of an engine, by hash. */
 export const timesInLog = async (
   log: Pick<EventLog, 'readLog'>,
   read: (content: Content) => Promise<Uint8Array>,
 ): Promise<ReadonlyMap<string, number>> => {
   const times = new Map<string, number>();
-  for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineReported'] } })) {
-    for (const { data } of events) {
-      const { message } = fromBinary(EngineReportedSchema, data);
-      const hash = sha256Hex(await read(message!));
+  for await (const { events } of log.readLog({ after: 0n, filter: { types: REPORT_TYPES } })) {
+    for (const { type, data } of events) {
+      const hash = sha256Hex(await read(reportIn(type, data)!.message));
       times.set(hash, (times.get(hash) ?? 0) + 1);
     }
   }

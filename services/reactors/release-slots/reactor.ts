@@ -1,4 +1,4 @@
-import { endsExecution, executionCodec } from '../../execution/events.js';
+import { executionCodec, recordsEnd } from '../../execution/events.js';
 import type { Checkpoint } from '../../kernel/checkpoint.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/event-store.js';
@@ -27,10 +27,6 @@ const LOOKED_AT = 100;
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-const isEnd = ({ type, data, metadata }: RecordedEvent): boolean =>
-  (type === 'EngineReported' || type === 'ExecutionExpired') &&
-  endsExecution(executionCodec.decode(type, data, metadataOf({ metadata }).schema));
-
 /** An execution that names no attempt may be anyone's. */
 const isCreatedBy = (attempt: string, { type, data, metadata }: RecordedEvent): boolean => {
   if (type !== 'ExecutionCreated') return false;
@@ -44,7 +40,7 @@ const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSl
   for await (const page of log.readStream(streamOf(slot.held.execution), { from: slot.next })) {
     for (const event of page) {
       slot.isCreated ||= isCreatedBy(slot.held.attempt, event);
-      isOver ||= isEnd(event);
+      isOver ||= recordsEnd(event);
       slot.next = event.revision + 1n;
     }
   }

@@ -13,8 +13,19 @@ import {
   WorkflowExecutionEventSchema,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { TaskExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { EngineReportedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { decodeReport, encodeReport, type EngineReport } from '../../../services/execution/engine-report.js';
+import {
+  EngineReportedSchema,
+  NodePhaseReportedSchema,
+  TaskPhaseReportedSchema,
+  WorkflowPhaseReportedSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  decodeEngineReported,
+  decodeReport,
+  encodeEngineReported,
+  encodeReport,
+  type EngineReport,
+} from '../../../services/execution/engine-report.js';
 import { envelopeScan } from '../../../services/execution/envelope-scan.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { eventSequences } from '../../support/fixtures.js';
@@ -309,7 +320,9 @@ describe('the envelope scan', () => {
   });
 });
 
-describe('EngineReported', () => {
+const STORED = { workflow: WorkflowPhaseReportedSchema, node: NodePhaseReportedSchema, task: TaskPhaseReportedSchema };
+
+describe('a report', () => {
   const rpcs = { CreateWorkflowEvent: 'workflow', CreateNodeEvent: 'node', CreateTaskEvent: 'task' } as const;
   const reports = eventSequences().flatMap(({ entries }) =>
     entries.map(({ method, bytes }): EngineReport => {
@@ -323,30 +336,35 @@ describe('EngineReported', () => {
     }),
   );
 
-  it('written by hand is the message of its schema', () => {
+  it('written by hand is the message of its schema, in every format', () => {
     for (const report of reports) {
-      const decoded = fromBinary(EngineReportedSchema, encodeReport(report));
-      expect(decoded.$unknown).toBeUndefined();
-      expect(toBinary(EngineReportedSchema, decoded)).toEqual(encodeReport(report));
-      expect(decoded).toMatchObject({ nodeId: report.nodeId, phase: report.phase, messageHash: report.messageHash });
+      for (const [schema, bytes] of [
+        [STORED[report.entity], encodeReport(report)],
+        [EngineReportedSchema, encodeEngineReported(report)],
+      ] as const) {
+        const decoded = fromBinary(schema as DescMessage, bytes);
+        expect(decoded.$unknown).toBeUndefined();
+        expect(toBinary(schema as DescMessage, decoded)).toEqual(bytes);
+        expect(decoded).toMatchObject({ phase: report.phase, messageHash: report.messageHash });
+      }
     }
   });
 
-  it('is read back by hand as it was written', () => {
+  it('is read back by hand as it was written, in every format', () => {
     for (const report of reports) {
       const { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message } = report;
       const part = { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message };
-      const again = decodeReport(encodeReport(report));
-      expect(again).toEqual({ ...part, messageHash: report.messageHash, closed: undefined, samePhase: true });
+      const whole = { ...part, messageHash: report.messageHash, closed: undefined, samePhase: true };
+      expect(decodeReport(encodeReport(report), entity)).toEqual(whole);
+      expect(decodeEngineReported(encodeEngineReported(report))).toEqual(whole);
     }
   });
 
   it('keeps references to what is beside it', () => {
     const value = { scope: 'runs/p/d/n', sha256: 'ab'.repeat(32), sizeBytes: 1n << 40n, keyId: '' };
     const ref = { content: { case: 'ref', value } } as const;
-    const again = decodeReport(
-      encodeReport({ ...reports[0]!, message: ref, closed: ref, messageHash: (1n << 64n) - 1n }),
-    );
+    const bytes = encodeReport({ ...reports[0]!, message: ref, closed: ref, messageHash: (1n << 64n) - 1n });
+    const again = decodeReport(bytes, 'workflow');
     expect(again).toMatchObject({ message: ref, closed: ref, messageHash: (1n << 64n) - 1n });
   });
 });

@@ -106,7 +106,7 @@ describe('a terminated execution', () => {
     await run(workflow('ABORTED', { second: 1 }));
     timers.advance(AFTER_MS);
     await reactor.close();
-    expect(await types()).toEqual(['ExecutionCreated', 'TerminationRequested', 'EngineReported']);
+    expect(await types()).toEqual(['ExecutionCreated', 'TerminationRequested', 'WorkflowPhaseReported']);
   });
 
   it('is ended after a restart too, counted from the termination, and once', async () => {
@@ -258,7 +258,12 @@ describe('an execution whose engine says by itself that it is aborting', () => {
     await until(() => timers.armed() === 1);
     timers.advance(AFTER_MS);
     await reactor.close();
-    expect(await types()).toEqual(['ExecutionCreated', 'EngineReported', 'TerminationAnnounced', 'EngineReported']);
+    expect(await types()).toEqual([
+      'ExecutionCreated',
+      'WorkflowPhaseReported',
+      'TerminationAnnounced',
+      'WorkflowPhaseReported',
+    ]);
   });
 });
 
@@ -282,7 +287,7 @@ describe('an execution that takes longer than it may', () => {
   it('is TIMED_OUT when its engine says that it has aborted it, also when it says so again', async () => {
     await timedOut();
     await run(workflow('ABORTED', { second: 9 }));
-    expect(await last()).toMatchObject({ type: 'EngineReported', data: { phase: 8 } });
+    expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: 8 } });
     const again = await sessions.handle(aggregate, stream, workflow('ABORTED', { second: 9 }), {
       actor: '',
       commandId: 'again',
@@ -311,6 +316,6 @@ describe('an execution that takes longer than it may', () => {
     await until(async () => (await checkpoint().read()) >= 0n);
     await run(workflow('ABORTED', { second: 1 }));
     await reactor.close();
-    expect(await last()).toMatchObject({ type: 'EngineReported', data: { phase: 7 } });
+    expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: 7 } });
   });
 });

@@ -64,7 +64,7 @@ describe('an event above the size of what stands in the log', () => {
     const command = withOutputs('a', 'b', 'c', 'd');
     expect(await run(command)).toBe('OK');
     const last = (await recorded()).at(-1);
-    if (last?.type !== 'EngineReported') throw new Error('the event was not recorded');
+    if (last?.type !== 'NodePhaseReported') throw new Error('the event was not recorded');
     expect(last.data.message.content.case).toBe('ref');
     expect(Buffer.from(await bytesOf(last.data.message, payloads))).toEqual(Buffer.from(command.envelope.message));
   });
@@ -91,7 +91,7 @@ describe('an event above the size of what stands in the log', () => {
     const events = await recorded();
     expect(events).toHaveLength(10_003);
     const last = events.at(-1);
-    expect(last?.type === 'EngineReported' && last.data.closed?.content.case).toBe('ref');
+    expect(last?.type === 'WorkflowPhaseReported' && last.data.closed?.content.case).toBe('ref');
     expect(await openRun()(node('RUNNING', { node: names[5]!, second: 10 }))).toBe('already-terminal');
   }, 30_000);
 });

@@ -102,7 +102,7 @@ describe('an execution, whatever happens to it,', () => {
         }
         const messages = run
           .events()
-          .flatMap(({ type, data }) => (type === 'EngineReported' ? [`${data.entity}${data.messageHash}`] : []));
+          .flatMap(({ type, data }) => ('messageHash' in data ? [`${type}${data.messageHash}`] : []));
         expect(new Set(messages).size).toBe(messages.length);
       }),
       { numRuns: 150 },

@@ -67,7 +67,7 @@ describe('a node event', () => {
   it('that repeats its phase with new content is refused, and its content kept', async () => {
     const run = openStream(creation, node('RUNNING'));
     expect(await run.answer(node('RUNNING', { deckUri: 's3://deck' }))).toBe('phase-recorded');
-    expect(run.events().at(-1)).toMatchObject({ type: 'EngineReported', data: { samePhase: true } });
+    expect(run.events().at(-1)).toMatchObject({ type: 'NodePhaseReported', data: { samePhase: true } });
     expect(await run.answer(node('RUNNING', { deckUri: 's3://deck' }))).toBe('phase-recorded');
     expect(run.recorded).toHaveLength(3);
   });

@@ -125,7 +125,7 @@ describe('a workflow event', () => {
   it('that repeats its phase with new content is refused, and its content kept', async () => {
     const run = after('RUNNING');
     expect(await run.answer(workflow('RUNNING', { second: 60 }))).toBe('phase-recorded');
-    expect(run.events().at(-1)).toMatchObject({ type: 'EngineReported', data: { samePhase: true } });
+    expect(run.events().at(-1)).toMatchObject({ type: 'WorkflowPhaseReported', data: { samePhase: true } });
   });
 
   it('that is stale is not recorded', async () => {

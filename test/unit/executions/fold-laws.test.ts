@@ -42,7 +42,7 @@ const told = async (...said: readonly Said[]): Promise<Run> => {
 
 /** What was recorded of an engine, in order. */
 const reports = (events: readonly ExecutionEvent[]) =>
-  events.flatMap(({ type, data }, revision) => (type === 'EngineReported' ? [{ report: data, revision }] : []));
+  events.flatMap(({ data }, revision) => ('messageHash' in data ? [{ report: data, revision }] : []));
 type Report = ReturnType<typeof reports>[number]['report'];
 const bytesOf = ({ message }: Report): Uint8Array => message.content.value as Uint8Array;
 
@@ -54,7 +54,7 @@ const placeless = (run: Run, size = Infinity) => {
   const events = run.events();
   const standing = (revision: unknown): string | null => {
     const event = typeof revision === 'number' ? events[revision] : undefined;
-    return event?.type === 'EngineReported' ? Buffer.from(bytesOf(event.data)).toString('hex') : null;
+    return event && 'messageHash' in event.data ? Buffer.from(bytesOf(event.data)).toString('hex') : null;
   };
   const fieldsOf = ({ fields }: StoredDocument) =>
     Object.entries(fields)

@@ -61,7 +61,7 @@ describe('an event as a CloudEvent', () => {
       specversion: '1.0',
       id: '00112233-4455-6677-8899-aabbccddeeff',
       source: `urn:flightlog:log:${LOG}`,
-      type: 'platformidl.eventlog.EngineReported',
+      type: 'platformidl.eventlog.NodePhaseReported',
       subject: 'flytesnacks/development/a1b2',
       time: '2026-01-01T00:00:00.120Z',
       sequence: '00000000000000000007',
@@ -73,8 +73,8 @@ describe('an event as a CloudEvent', () => {
       correlationid: 'r1',
       causationid: 'r0',
       datacontenttype: 'application/json',
-      dataschema: 'urn:flightlog:schema:platformidl.eventlog.EngineReported:1',
-      data: expect.objectContaining({ entity: 'NODE' }) as unknown,
+      dataschema: 'urn:flightlog:schema:platformidl.eventlog.NodePhaseReported:1',
+      data: expect.objectContaining({ node: 'n0' }) as unknown,
     });
   });
 
@@ -114,7 +114,7 @@ describe('an event as a CloudEvent', () => {
   it('has the schema of its shape, so that another shape has another', async () => {
     const event = withMetadata(nodeReported('a1b2', 0), { schema: 2 });
     expect((await json(recorded(event)))['dataschema']).toBe(
-      'urn:flightlog:schema:platformidl.eventlog.EngineReported:2',
+      'urn:flightlog:schema:platformidl.eventlog.NodePhaseReported:2',
     );
   });
 
@@ -131,7 +131,7 @@ describe('an event as a CloudEvent', () => {
     const { headers } = await made(event);
     expect(headers).toMatchObject({
       ce_id: (await json(event))['id'],
-      ce_type: 'platformidl.eventlog.EngineReported',
+      ce_type: 'platformidl.eventlog.NodePhaseReported',
     });
   });
 

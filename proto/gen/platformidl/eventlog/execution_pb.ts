@@ -14,7 +14,7 @@ import type { ExecutionSpec, ExecutionState } from "../admin/execution_pb.js";
 import { file_platformidl_admin_execution } from "../admin/execution_pb.js";
 import type { ExecutionClusterLabel, ExecutionQueueAttributes, PluginOverrides, TaskResourceAttributes, WorkflowExecutionConfig } from "../admin/matchable_resource_pb.js";
 import { file_platformidl_admin_matchable_resource } from "../admin/matchable_resource_pb.js";
-import type { QualityOfService_Tier, WorkflowExecution_Phase } from "../core/execution_pb.js";
+import type { NodeExecution_Phase, QualityOfService_Tier, TaskExecution_Phase, WorkflowExecution_Phase } from "../core/execution_pb.js";
 import { file_platformidl_core_execution } from "../core/execution_pb.js";
 import type { Identifier, WorkflowExecutionIdentifier } from "../core/identifier_pb.js";
 import { file_platformidl_core_identifier } from "../core/identifier_pb.js";
@@ -28,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/execution.proto.
  */
 export const file_platformidl_eventlog_execution: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIuwEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbhI0CgZlbmdpbmUYCyABKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVTZXR0aW5ncxIUCgxzbG90X2F0dGVtcHQYDCABKAkiuwMKDkVuZ2luZVNldHRpbmdzEjUKBHRpZXIYASABKA4yJy5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2UuVGllchIyCg9xdWV1ZWluZ19idWRnZXQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SQQoOdGFza19yZXNvdXJjZXMYAyABKAsyKS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrUmVzb3VyY2VBdHRyaWJ1dGVzEj8KDWNsdXN0ZXJfbGFiZWwYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWwSQAoSY2x1c3Rlcl9hc3NpZ25tZW50GAUgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlckFzc2lnbm1lbnQSOgoFcXVldWUYBiABKAsyKy5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25RdWV1ZUF0dHJpYnV0ZXMSPAoQcGx1Z2luX292ZXJyaWRlcxgHIAEoCzIiLnBsYXRmb3JtaWRsLmFkbWluLlBsdWdpbk92ZXJyaWRlcyLdAwoORW5naW5lUmVwb3J0ZWQSOwoGZW50aXR5GAEgASgOMisucGxhdGZvcm1pZGwuZXZlbnRsb2cuRW5naW5lUmVwb3J0ZWQuRW50aXR5Eg8KB25vZGVfaWQYAiABKAkSLQoHdGFza19pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIVCg1yZXRyeV9hdHRlbXB0GAQgASgNEg0KBXBoYXNlGAUgASgNEhUKDXBoYXNlX3ZlcnNpb24YBiABKA0SLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Byb2R1Y2VyX2lkGAggASgJEi4KB21lc3NhZ2UYCSABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhQKDG1lc3NhZ2VfaGFzaBgKIAEoBhItCgZjbG9zZWQYCyABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhIKCnNhbWVfcGhhc2UYDCABKAgiQgoGRW50aXR5EhYKEkVOVElUWV9VTlNQRUNJRklFRBAAEgwKCFdPUktGTE9XEAESCAoETk9ERRACEggKBFRBU0sQAyK3AQoMT3BlbkVudGl0aWVzEhAKCG5vZGVfaWRzGAEgAygJEjYKBXRhc2tzGAIgAygLMicucGxhdGZvcm1pZGwuZXZlbnRsb2cuT3BlbkVudGl0aWVzLlRhc2saXQoEVGFzaxIPCgdub2RlX2lkGAEgASgJEi0KB3Rhc2tfaWQYAiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISFQoNcmV0cnlfYXR0ZW1wdBgDIAEoDSKGAQoUVGVybWluYXRpb25SZXF1ZXN0ZWQSDQoFY2F1c2UYASABKAkSEQoJcHJpbmNpcGFsGAIgASgJEjkKAmlkGAMgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEQoJdGltZWRfb3V0GAQgASgIIlEKFFRlcm1pbmF0aW9uQW5ub3VuY2VkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIinQEKEEV4ZWN1dGlvbkV4cGlyZWQSOAoFcGhhc2UYASABKA4yKS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uLlBoYXNlEg0KBWNhdXNlGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCRItCgZjbG9zZWQYBCABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50IiIKD0V4ZWN1dGlvblZvaWRlZBIPCgdhdHRlbXB0GAEgASgJIlwKFUV4ZWN1dGlvblN0YXRlQ2hhbmdlZBIwCgVzdGF0ZRgBIAEoDjIhLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblN0YXRlEhEKCXByaW5jaXBhbBgCIAEoCSIyCg9FeGVjdXRpb25UYWdnZWQSDAoEdGFncxgBIAMoCRIRCglwcmluY2lwYWwYAiABKAkiigEKDVNpZ25hbENyZWF0ZWQSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIRCglzaWduYWxfaWQYAiABKAkSKwoEdHlwZRgDIAEoCzIdLnBsYXRmb3JtaWRsLmNvcmUuTGl0ZXJhbFR5cGUibwoJU2lnbmFsU2V0EhEKCXNpZ25hbF9pZBgBIAEoCRIsCgV2YWx1ZRgCIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSDgoGZGlnZXN0GAMgASgMEhEKCXByaW5jaXBhbBgEIAEoCWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_types, file_platformidl_eventlog_content]);
+  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIuwEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbhI0CgZlbmdpbmUYCyABKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVTZXR0aW5ncxIUCgxzbG90X2F0dGVtcHQYDCABKAkiuwMKDkVuZ2luZVNldHRpbmdzEjUKBHRpZXIYASABKA4yJy5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2UuVGllchIyCg9xdWV1ZWluZ19idWRnZXQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SQQoOdGFza19yZXNvdXJjZXMYAyABKAsyKS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrUmVzb3VyY2VBdHRyaWJ1dGVzEj8KDWNsdXN0ZXJfbGFiZWwYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWwSQAoSY2x1c3Rlcl9hc3NpZ25tZW50GAUgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlckFzc2lnbm1lbnQSOgoFcXVldWUYBiABKAsyKy5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25RdWV1ZUF0dHJpYnV0ZXMSPAoQcGx1Z2luX292ZXJyaWRlcxgHIAEoCzIiLnBsYXRmb3JtaWRsLmFkbWluLlBsdWdpbk92ZXJyaWRlcyKsAgoVV29ya2Zsb3dQaGFzZVJlcG9ydGVkEjgKBXBoYXNlGAUgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCEoECAEQBUoECAYQByKVAgoRTm9kZVBoYXNlUmVwb3J0ZWQSDAoEbm9kZRgCIAEoCRI0CgVwaGFzZRgFIAEoDjIlLnBsYXRmb3JtaWRsLmNvcmUuTm9kZUV4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEhIKCnNhbWVfcGhhc2UYDCABKAhKBAgBEAJKBAgDEARKBAgEEAVKBAgGEAdKBAgLEAwi2gIKEVRhc2tQaGFzZVJlcG9ydGVkEgwKBG5vZGUYAiABKAkSLQoHdGFza19pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAQgASgNEjQKBXBoYXNlGAUgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEhUKDXBoYXNlX3ZlcnNpb24YBiABKA0SLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Byb2R1Y2VyX2lkGAggASgJEi4KB21lc3NhZ2UYCSABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhQKDG1lc3NhZ2VfaGFzaBgKIAEoBhISCgpzYW1lX3BoYXNlGAwgASgISgQIARACSgQICxAMIt0DCg5FbmdpbmVSZXBvcnRlZBI7CgZlbnRpdHkYASABKA4yKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVSZXBvcnRlZC5FbnRpdHkSDwoHbm9kZV9pZBgCIAEoCRItCgd0YXNrX2lkGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYBCABKA0SDQoFcGhhc2UYBSABKA0SFQoNcGhhc2VfdmVyc2lvbhgGIAEoDRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCCJCCgZFbnRpdHkSFgoSRU5USVRZX1VOU1BFQ0lGSUVEEAASDAoIV09SS0ZMT1cQARIICgROT0RFEAISCAoEVEFTSxADIqsBCgxPcGVuRW50aXRpZXMSDQoFbm9kZXMYASADKAkSNgoFdGFza3MYAiADKAsyJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5PcGVuRW50aXRpZXMuVGFzaxpUCgRUYXNrEgwKBG5vZGUYASABKAkSLQoHdGFza19pZBgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAMgASgNIoYBChRUZXJtaW5hdGlvblJlcXVlc3RlZBINCgVjYXVzZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSOQoCaWQYAyABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIRCgl0aW1lZF9vdXQYBCABKAgiUQoUVGVybWluYXRpb25Bbm5vdW5jZWQSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciKdAQoQRXhlY3V0aW9uRXhwaXJlZBI4CgVwaGFzZRgBIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDQoFY2F1c2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEi0KBmNsb3NlZBgEIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQiIgoPRXhlY3V0aW9uVm9pZGVkEg8KB2F0dGVtcHQYASABKAkiXAoVRXhlY3V0aW9uU3RhdGVDaGFuZ2VkEjAKBXN0YXRlGAEgASgOMiEucGxhdGZvcm1pZGwuYWRtaW4uRXhlY3V0aW9uU3RhdGUSEQoJcHJpbmNpcGFsGAIgASgJIjIKD0V4ZWN1dGlvblRhZ2dlZBIMCgR0YWdzGAEgAygJEhEKCXByaW5jaXBhbBgCIAEoCSKKAQoNU2lnbmFsQ3JlYXRlZBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhEKCXNpZ25hbF9pZBgCIAEoCRIrCgR0eXBlGAMgASgLMh0ucGxhdGZvcm1pZGwuY29yZS5MaXRlcmFsVHlwZSJvCglTaWduYWxTZXQSEQoJc2lnbmFsX2lkGAEgASgJEiwKBXZhbHVlGAIgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBIOCgZkaWdlc3QYAyABKAwSEQoJcHJpbmNpcGFsGAQgASgJYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_types, file_platformidl_eventlog_content]);
 
 /**
  * The first event of the stream. The execution is QUEUED: accepted, and waiting for an engine.
@@ -176,7 +176,219 @@ export const EngineSettingsSchema: GenMessage<EngineSettings> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 1);
 
 /**
- * What an engine said, whole, and the few fields of it that decisions need.
+ * What an engine reported of the workflow, whole, and the few fields of it that decisions need.
+ *
+ * @generated from message platformidl.eventlog.WorkflowPhaseReported
+ */
+export type WorkflowPhaseReported = Message<"platformidl.eventlog.WorkflowPhaseReported"> & {
+  /**
+   * The phase that is recorded. It is TIMED_OUT where the engine aborted an execution that had outlived its limit.
+   *
+   * @generated from field: platformidl.core.WorkflowExecution.Phase phase = 5;
+   */
+  phase: WorkflowExecution_Phase;
+
+  /**
+   * When the phase began, by the engine's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 7;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * The name of the engine.
+   *
+   * @generated from field: string producer_id = 8;
+   */
+  producerId: string;
+
+  /**
+   * event.WorkflowExecutionEvent, as received.
+   *
+   * @generated from field: platformidl.eventlog.Content message = 9;
+   */
+  message?: Content | undefined;
+
+  /**
+   * A short hash of the received bytes, to know a repetition without reading them.
+   *
+   * @generated from field: fixed64 message_hash = 10;
+   */
+  messageHash: bigint;
+
+  /**
+   * On the event that ends the execution: eventlog.OpenEntities, the nodes and tasks that had not ended. All of them are
+   * ABORTED with it, and no other event says so.
+   *
+   * @generated from field: platformidl.eventlog.Content closed = 11;
+   */
+  closed?: Content | undefined;
+
+  /**
+   * The phase was recorded before; only the content is new.
+   *
+   * @generated from field: bool same_phase = 12;
+   */
+  samePhase: boolean;
+};
+
+/**
+ * Describes the message platformidl.eventlog.WorkflowPhaseReported.
+ * Use `create(WorkflowPhaseReportedSchema)` to create a new message.
+ */
+export const WorkflowPhaseReportedSchema: GenMessage<WorkflowPhaseReported> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 2);
+
+/**
+ * What an engine reported of a node, whole, and the few fields of it that decisions need.
+ *
+ * @generated from message platformidl.eventlog.NodePhaseReported
+ */
+export type NodePhaseReported = Message<"platformidl.eventlog.NodePhaseReported"> & {
+  /**
+   * The id of the node in its execution.
+   *
+   * @generated from field: string node = 2;
+   */
+  node: string;
+
+  /**
+   * The phase that is recorded.
+   *
+   * @generated from field: platformidl.core.NodeExecution.Phase phase = 5;
+   */
+  phase: NodeExecution_Phase;
+
+  /**
+   * When the phase began, by the engine's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 7;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * The name of the engine.
+   *
+   * @generated from field: string producer_id = 8;
+   */
+  producerId: string;
+
+  /**
+   * event.NodeExecutionEvent, as received.
+   *
+   * @generated from field: platformidl.eventlog.Content message = 9;
+   */
+  message?: Content | undefined;
+
+  /**
+   * A short hash of the received bytes, to know a repetition without reading them.
+   *
+   * @generated from field: fixed64 message_hash = 10;
+   */
+  messageHash: bigint;
+
+  /**
+   * The phase was recorded before; only the content is new.
+   *
+   * @generated from field: bool same_phase = 12;
+   */
+  samePhase: boolean;
+};
+
+/**
+ * Describes the message platformidl.eventlog.NodePhaseReported.
+ * Use `create(NodePhaseReportedSchema)` to create a new message.
+ */
+export const NodePhaseReportedSchema: GenMessage<NodePhaseReported> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 3);
+
+/**
+ * What an engine reported of an attempt of a task, whole, and the few fields of it that decisions need.
+ *
+ * @generated from message platformidl.eventlog.TaskPhaseReported
+ */
+export type TaskPhaseReported = Message<"platformidl.eventlog.TaskPhaseReported"> & {
+  /**
+   * The id of the node that the task belongs to.
+   *
+   * @generated from field: string node = 2;
+   */
+  node: string;
+
+  /**
+   * The registered task.
+   *
+   * @generated from field: platformidl.core.Identifier task_id = 3;
+   */
+  taskId?: Identifier | undefined;
+
+  /**
+   * The attempt, from 0.
+   *
+   * @generated from field: uint32 attempt = 4;
+   */
+  attempt: number;
+
+  /**
+   * The phase that is recorded.
+   *
+   * @generated from field: platformidl.core.TaskExecution.Phase phase = 5;
+   */
+  phase: TaskExecution_Phase;
+
+  /**
+   * Counts the reports of one phase that say something new.
+   *
+   * @generated from field: uint32 phase_version = 6;
+   */
+  phaseVersion: number;
+
+  /**
+   * When the phase began, by the engine's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_at = 7;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * The name of the engine.
+   *
+   * @generated from field: string producer_id = 8;
+   */
+  producerId: string;
+
+  /**
+   * event.TaskExecutionEvent, as received.
+   *
+   * @generated from field: platformidl.eventlog.Content message = 9;
+   */
+  message?: Content | undefined;
+
+  /**
+   * A short hash of the received bytes, to know a repetition without reading them.
+   *
+   * @generated from field: fixed64 message_hash = 10;
+   */
+  messageHash: bigint;
+
+  /**
+   * The phase was recorded before; only the content is new.
+   *
+   * @generated from field: bool same_phase = 12;
+   */
+  samePhase: boolean;
+};
+
+/**
+ * Describes the message platformidl.eventlog.TaskPhaseReported.
+ * Use `create(TaskPhaseReportedSchema)` to create a new message.
+ */
+export const TaskPhaseReportedSchema: GenMessage<TaskPhaseReported> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 4);
+
+/**
+ * What WorkflowPhaseReported, NodePhaseReported and TaskPhaseReported are in a log of format 1, in one type. Their
+ * fields have the same numbers.
  *
  * @generated from message platformidl.eventlog.EngineReported
  */
@@ -262,7 +474,7 @@ export type EngineReported = Message<"platformidl.eventlog.EngineReported"> & {
  * Use `create(EngineReportedSchema)` to create a new message.
  */
 export const EngineReportedSchema: GenMessage<EngineReported> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 2);
+  messageDesc(file_platformidl_eventlog_execution, 5);
 
 /**
  * @generated from enum platformidl.eventlog.EngineReported.Entity
@@ -293,7 +505,7 @@ export enum EngineReported_Entity {
  * Describes the enum platformidl.eventlog.EngineReported.Entity.
  */
 export const EngineReported_EntitySchema: GenEnum<EngineReported_Entity> = /*@__PURE__*/
-  enumDesc(file_platformidl_eventlog_execution, 2, 0);
+  enumDesc(file_platformidl_eventlog_execution, 5, 0);
 
 /**
  * The nodes and tasks that had not ended when their execution did.
@@ -302,11 +514,15 @@ export const EngineReported_EntitySchema: GenEnum<EngineReported_Entity> = /*@__
  */
 export type OpenEntities = Message<"platformidl.eventlog.OpenEntities"> & {
   /**
-   * @generated from field: repeated string node_ids = 1;
+   * The ids of the nodes.
+   *
+   * @generated from field: repeated string nodes = 1;
    */
-  nodeIds: string[];
+  nodes: string[];
 
   /**
+   * The attempts of tasks.
+   *
    * @generated from field: repeated platformidl.eventlog.OpenEntities.Task tasks = 2;
    */
   tasks: OpenEntities_Task[];
@@ -317,26 +533,32 @@ export type OpenEntities = Message<"platformidl.eventlog.OpenEntities"> & {
  * Use `create(OpenEntitiesSchema)` to create a new message.
  */
 export const OpenEntitiesSchema: GenMessage<OpenEntities> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 3);
+  messageDesc(file_platformidl_eventlog_execution, 6);
 
 /**
  * @generated from message platformidl.eventlog.OpenEntities.Task
  */
 export type OpenEntities_Task = Message<"platformidl.eventlog.OpenEntities.Task"> & {
   /**
-   * @generated from field: string node_id = 1;
+   * The id of the node that the task belongs to.
+   *
+   * @generated from field: string node = 1;
    */
-  nodeId: string;
+  node: string;
 
   /**
+   * The registered task.
+   *
    * @generated from field: platformidl.core.Identifier task_id = 2;
    */
   taskId?: Identifier | undefined;
 
   /**
-   * @generated from field: uint32 retry_attempt = 3;
+   * The attempt, from 0.
+   *
+   * @generated from field: uint32 attempt = 3;
    */
-  retryAttempt: number;
+  attempt: number;
 };
 
 /**
@@ -344,7 +566,7 @@ export type OpenEntities_Task = Message<"platformidl.eventlog.OpenEntities.Task"
  * Use `create(OpenEntities_TaskSchema)` to create a new message.
  */
 export const OpenEntities_TaskSchema: GenMessage<OpenEntities_Task> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 3, 0);
+  messageDesc(file_platformidl_eventlog_execution, 6, 0);
 
 /**
  * The execution is ABORTING: the engine is to end it.
@@ -382,7 +604,7 @@ export type TerminationRequested = Message<"platformidl.eventlog.TerminationRequ
  * Use `create(TerminationRequestedSchema)` to create a new message.
  */
 export const TerminationRequestedSchema: GenMessage<TerminationRequested> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 4);
+  messageDesc(file_platformidl_eventlog_execution, 7);
 
 /**
  * The engine is ending the execution of its own accord, and has as long for it as where it was told to.
@@ -401,7 +623,7 @@ export type TerminationAnnounced = Message<"platformidl.eventlog.TerminationAnno
  * Use `create(TerminationAnnouncedSchema)` to create a new message.
  */
 export const TerminationAnnouncedSchema: GenMessage<TerminationAnnounced> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 5);
+  messageDesc(file_platformidl_eventlog_execution, 8);
 
 /**
  * The engine has not answered a termination in time, so the execution is ended without it.
@@ -439,7 +661,7 @@ export type ExecutionExpired = Message<"platformidl.eventlog.ExecutionExpired"> 
  * Use `create(ExecutionExpiredSchema)` to create a new message.
  */
 export const ExecutionExpiredSchema: GenMessage<ExecutionExpired> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 6);
+  messageDesc(file_platformidl_eventlog_execution, 9);
 
 /**
  * An attempt to create the execution took too long, and its slot was taken away: that attempt can no more create it.
@@ -459,7 +681,7 @@ export type ExecutionVoided = Message<"platformidl.eventlog.ExecutionVoided"> & 
  * Use `create(ExecutionVoidedSchema)` to create a new message.
  */
 export const ExecutionVoidedSchema: GenMessage<ExecutionVoided> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 7);
+  messageDesc(file_platformidl_eventlog_execution, 10);
 
 /**
  * An execution is archived, or taken back.
@@ -483,7 +705,7 @@ export type ExecutionStateChanged = Message<"platformidl.eventlog.ExecutionState
  * Use `create(ExecutionStateChangedSchema)` to create a new message.
  */
 export const ExecutionStateChangedSchema: GenMessage<ExecutionStateChanged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 8);
+  messageDesc(file_platformidl_eventlog_execution, 11);
 
 /**
  * The tags are replaced as a whole.
@@ -507,7 +729,7 @@ export type ExecutionTagged = Message<"platformidl.eventlog.ExecutionTagged"> & 
  * Use `create(ExecutionTaggedSchema)` to create a new message.
  */
 export const ExecutionTaggedSchema: GenMessage<ExecutionTagged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 9);
+  messageDesc(file_platformidl_eventlog_execution, 12);
 
 /**
  * A gate waits for a value. The type of a signal never changes.
@@ -538,7 +760,7 @@ export type SignalCreated = Message<"platformidl.eventlog.SignalCreated"> & {
  * Use `create(SignalCreatedSchema)` to create a new message.
  */
 export const SignalCreatedSchema: GenMessage<SignalCreated> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 10);
+  messageDesc(file_platformidl_eventlog_execution, 13);
 
 /**
  * Somebody has given the value, perhaps in place of another one.
@@ -576,5 +798,5 @@ export type SignalSet = Message<"platformidl.eventlog.SignalSet"> & {
  * Use `create(SignalSetSchema)` to create a new message.
  */
 export const SignalSetSchema: GenMessage<SignalSet> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 11);
+  messageDesc(file_platformidl_eventlog_execution, 14);
 
