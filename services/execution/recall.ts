@@ -43,7 +43,7 @@ const recallReport = async (
   const isSame = comparison(command.envelope, payloads);
   let isRepetition = false;
   for (const { type, data } of past) {
-    const report = isRepetition ? undefined : reportIn(type, data);
+    const report = reportIn(type, data);
     isRepetition ||= report !== undefined && (await isSame(report));
   }
   return { ...command, recollection: { asOf: Number(past.at(-1)?.revision ?? -1n) + 1, isRepetition } };

@@ -52,6 +52,10 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
   'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'unknown-event': { code: 'UNAVAILABLE', message: 'the entity was written by a newer release and is parked' },
+  'newer-log-format': {
+    code: 'UNAVAILABLE',
+    message: 'a newer release writes the log, in a format that this one does not know; nothing was recorded',
+  },
   'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
   'too-many-queries': {

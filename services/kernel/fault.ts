@@ -20,6 +20,7 @@ export type FaultCode =
   | 'corrupt-event'
   | 'corrupt-payload'
   | 'unknown-event'
+  | 'newer-log-format'
   | 'checkpoint-moved'
   | 'query-too-slow'
   | 'too-many-queries'
@@ -61,6 +62,11 @@ export class CorruptPayload extends Fault {
 /** An event of a type or schema that this release does not know: its stream is parked, nothing skips it. */
 export class UnknownEvent extends Fault {
   readonly code = 'unknown-event';
+}
+
+/** The log is written in a format that this release does not know: it must not write to it. */
+export class NewerLogFormat extends Fault {
+  readonly code = 'newer-log-format';
 }
 
 /** Somebody else has moved the checkpoint; nothing was written. */

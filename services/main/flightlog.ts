@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { executionPath, filter, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
+import { filter, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
 import { addBackupCommands } from './backup-commands.js';
 import {
   type Configuration,
@@ -12,8 +12,7 @@ import {
 import type { EngineFlags } from './engine.js';
 import type { ExportFlags } from './export-commands.js';
 import { openLogger } from './logger.js';
-import type { LogCatFlags } from './log-cat.js';
-import type { LogCopyFlags } from './log-copy.js';
+import { addLogCommands } from './log-commands.js';
 import { addPayloadCommands } from './payload-commands.js';
 import { ROLES } from './roles.js';
 import type { SandboxFlags } from './sandbox.js';
@@ -189,38 +188,7 @@ withViews(views.command('rebuild'))
 
 addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
-
-const log = program.command('log').description('the log itself');
-withData(log.command('cat'))
-  .description('print events, one JSON object a line; works while a server runs')
-  .addOption(new Option('--stream <name>', 'of one stream only').conflicts('execution'))
-  .option('--execution <project/domain/name>', 'of one execution only', executionPath)
-  .option('--from <position>', 'from this position on (default: the first)', position)
-  .option('--limit <n>', 'at most so many events', wholeNumber)
-  .option('--follow', 'go on as events are recorded, until Ctrl-C', false)
-  .addHelpText('after', ownSettings)
-  .action(async (options: LogCatFlags) => {
-    const { logCat } = await import('./log-cat.js');
-    await logCat(configurationOf(options), options);
-  });
-
-withData(log.command('renew-id'))
-  .description('give a copied or restored log an identity of its own; the server must be stopped')
-  .addHelpText('after', ownSettings)
-  .action(async (options: Options) => {
-    const { renewId } = await import('./log-renew-id.js');
-    await renewId(configurationOf(options));
-  });
-
-log
-  .command('copy')
-  .description('copy a whole log into another store and verify it; goes on where it was broken off')
-  .requiredOption('--from <place>', 'a data directory, or esdb://HOST:PORT')
-  .requiredOption('--to <place>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
-  .action(async (flags: LogCopyFlags) => {
-    const { copyLog } = await import('./log-copy.js');
-    await copyLog(flags);
-  });
+addLogCommands(program, { withData, ownSettings, configurationOf });
 
 const withSelection = (command: Command): Command =>
   withData(command)

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
+import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from './configuration.js';
@@ -18,6 +19,8 @@ export type Foundation = {
   /** The data directory, absolute. */
   readonly directory: string;
   readonly log: WritableLog;
+  /** The format that it is written in. */
+  readonly format: FormatInForce;
   readonly payloads: PayloadStore;
   readonly sessions: OpenSessions;
   /** What its threads are started with. */
@@ -58,15 +61,25 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
   const watch = watchDirectory(directory, logger);
+  const format = await forSetting(logKey(configuration), () => followFormat(store));
   return {
     directory,
     log,
+    format,
     payloads,
-    sessions: openSessions({ store, payloads, now: Date.now, maxCachedBytes, isShared: isShared(log) }),
+    sessions: openSessions({
+      store,
+      payloads,
+      now: Date.now,
+      maxCachedBytes,
+      isShared: isShared(log),
+      format: format.format,
+    }),
     source,
     watch,
     close: async () => {
       watch.close();
+      await format.close();
       await payloads.close();
       await store.close();
       lock.release();

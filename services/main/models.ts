@@ -12,6 +12,7 @@ import { workflows } from '../../projections/workflows/projection.js';
 import { attributesCodec } from '../attributes/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
+import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
 import { namedEntityCodec } from '../named-entity/events.js';
 import { slotsCodec } from '../launch-plan-slots/events.js';
@@ -43,4 +44,5 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],
+  [LOG_CATEGORY, logFormatCodec],
 ]);

@@ -3,15 +3,18 @@ import { executions as executionsView } from '../../projections/executions/proje
 import { freshness, lastIn } from '../../projections/kernel/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
+import { NEWEST_FORMAT } from '../kernel/log-format.js';
+import { setLogFormat } from '../log-format/decider.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from './configuration.js';
 import { said, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
-import { openFoundation } from './foundation.js';
+import { type Foundation, openFoundation } from './foundation.js';
 import { largeLaunches } from './large-launches.js';
 import { largeRegistrations } from './large-registrations.js';
+import { formatCheck } from './log-format.js';
 import { assertPortIsFree } from './ports.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from './roles.js';
@@ -67,6 +70,13 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
   return eventstorePort(configuration);
 };
 
+/** What a new log begins with: the projects of the configuration, and the newest format. */
+const beginLog = async ({ projects }: Configuration, { sessions, format }: Foundation): Promise<void> => {
+  await registerConfiguredProjects(projects, sessions);
+  await setLogFormat(NEWEST_FORMAT, sessions, { actor: '', commandId: 'the format of a new log' });
+  await format.refresh();
+};
+
 /**
  * Starts what serves the interface in this process, and with it whatever else the process does: the log and its writer
  * thread, the views and theirs, the reactors, the transports.
@@ -78,11 +88,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source, watch } = foundation;
+  const { directory, log, payloads, sessions, source, watch, format } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
-  if (isEmpty) await registerConfiguredProjects(configuration.projects, sessions);
+  if (isEmpty) await beginLog(configuration, foundation);
 
   const current = await openCurrentViews(configuration, foundation, logger);
   const { readStore, views } = current;
@@ -115,7 +125,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, current);
-  const checks = (): readonly Check[] => said([keeping.check(), watch.check(), ...behind.checks(), egress?.check()]);
+  const checks = (): readonly Check[] =>
+    said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
   const hosting = { logId: store.logId, logger, uploads, checks };
   const transports = await startTransports(configuration, routes, hosting);
 
@@ -132,7 +143,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     executions: found,
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
-    failed: failureOf([log, following, keeping, reactors], [current, eventstore, egress]),
+    failed: failureOf([log, format, following, keeping, reactors], [current, eventstore, egress]),
     close: async () => {
       for (const part of [...first, ...last]) await part?.close();
     },

@@ -8,6 +8,7 @@ import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
 import { openReactors } from './open-reactors.js';
+import { formatCheck } from './log-format.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from './roles.js';
 import { keepCurrent } from './shared-log.js';
@@ -81,15 +82,16 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorPart(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
   ];
-  const { directory, log, watch } = foundation;
+  const { directory, log, watch, format } = foundation;
   const { logId } = log.store;
-  const checks = (): readonly Check[] => said([watch.check(), ...parts.flatMap((part) => part.checks())]);
+  const checks = (): readonly Check[] =>
+    said([watch.check(), ...parts.flatMap((part) => part.checks()), formatCheck(format.format())]);
   const probes = await startProbes(configuration, { logId, logger, checks });
   return {
     http: probes.http,
     data: directory,
     logId,
-    failed: firstFailure([log.ended, ...parts.flatMap(({ ends }) => ends)]),
+    failed: firstFailure([log.ended, format.ended, ...parts.flatMap(({ ends }) => ends)]),
     close: async () => {
       for (const part of [probes, ...parts, foundation]) await part.close();
     },

@@ -1,5 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { RecordedEvent } from '../kernel/event.js';
+import { NewerLogFormat } from '../kernel/fault.js';
+import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
@@ -15,6 +17,9 @@ const MAX_CACHED = 50_000;
 const MAX_CACHED_OVER = 1_000;
 
 type AnySession = Session<unknown, unknown, unknown>;
+
+const newerFormat = (format: number): NewerLogFormat =>
+  new NewerLogFormat(`the log is written in format ${format}, and this release writes formats up to ${NEWEST_FORMAT}`);
 
 /** The live streams of a process, as those who open them have them. */
 export type OpenSessions = Sessions & {
@@ -68,6 +73,8 @@ export const openSessions = (
       cache.weigh(event.stream);
     },
     handle: (aggregate, stream, command, context) => {
+      const format = services.format?.() ?? NEWEST_FORMAT;
+      if (format > NEWEST_FORMAT) return Promise.reject(newerFormat(format));
       const refused = admits.refusal(aggregate.urgencyOf?.(command) ?? 'progress');
       if (refused) return Promise.reject(refused);
       return admits.count(weighedAfter(stream, sessionOf(aggregate, stream).handle(command, context)));

@@ -34,6 +34,8 @@ export type ServerOptions = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
+  /** The command line of another release. */
+  readonly binary?: string;
 };
 
 /** Starts `flightlog serve` as its users do, on free ports unless told otherwise, and waits until it is ready. */
@@ -42,6 +44,7 @@ export const startServerProcess = async ({
   args = [],
   env = {},
   nodeArgs = [],
+  binary = BINARY,
 }: ServerOptions): Promise<ServerProcess> => {
   const ports = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0', '--log-level', 'warn'].filter(
     (_, at, all) => {
@@ -52,7 +55,7 @@ export const startServerProcess = async ({
   const stores = [...readStoreFlags(data, args), ...(await eventStoreFlags(data, args))];
   const child = spawn(
     process.execPath,
-    [...nodeArgs, BINARY, 'serve', '--insecure', '--data', data, ...stores, ...ports, ...args],
+    [...nodeArgs, binary, 'serve', '--insecure', '--data', data, ...stores, ...ports, ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },

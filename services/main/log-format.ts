@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Check } from '../gateway/readiness.js';
+import type { EventStore } from '../kernel/event-store.js';
+import { NEWEST_FORMAT } from '../kernel/log-format.js';
+import { setLogFormat } from '../log-format/decider.js';
+import { formatOf } from '../reference/format-in-force.js';
+import { openSessions } from '../sessions/sessions.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { sqliteLogReader } from '../store/sqlite-log-reader.js';
+import type { Configuration } from './configuration.js';
+import { openLogger } from './logger.js';
+import { logKey, logSource, openOwnLog, openWritableLog } from './log-source.js';
+import { openPayloads } from './payloads.js';
+import { CannotGoOn, forSetting } from './told.js';
+
+/** The flags of `log format`. */
+export type LogFormatFlags = { readonly to?: number };
+
+/** A process that does not know the format of the log must not write; it is said where a load balancer looks. */
+export const formatCheck = (format: number): Check | undefined =>
+  format <= NEWEST_FORMAT
+    ? undefined
+    : {
+        name: 'log-format',
+        state: 'down',
+        why: `the log is written in ${nameOf(format)}, and this release writes formats up to ${NEWEST_FORMAT}: upgrade it`,
+      };
+
+const nameOf = (format: number): string => (Number.isFinite(format) ? `format ${format}` : 'a format that is newer');
+
+const switched = async (store: EventStore, configuration: Configuration, format: number): Promise<void> => {
+  const { data, payload_store: location } = configuration;
+  const payloads = await openPayloads({ directory: resolve(data), location });
+  const sessions = openSessions({ store, payloads, now: Date.now, isShared: true });
+  const outcome = await setLogFormat(format, sessions, { actor: '', commandId: randomUUID() });
+  await payloads.close();
+  if (outcome.kind === 'refused')
+    throw new CannotGoOn(
+      `--to: the log is written in ${nameOf(outcome.refusal.inForce)} already; a format is never taken back, because what was written in it stays`,
+    );
+};
+
+const writable = async (configuration: Configuration): Promise<EventStore & { release(): void }> => {
+  const { data, event_store: eventStore } = configuration;
+  const directory = resolve(data);
+  const isEmbedded = logSource({ directory, eventStore }).kind === 'embedded';
+  if (isEmbedded) await (await sqliteLogReader({ directory })).close(); // first: where there is no log, none is made
+  const lock = isEmbedded ? await lockDataDirectory(directory) : undefined;
+  const { store } = await openWritableLog(configuration, { directory, derived: [], logger: openLogger('warn') });
+  return { ...store, release: () => lock?.release() };
+};
+
+const switchTo = async (configuration: Configuration, format: number): Promise<void> => {
+  if (format < 1 || format > NEWEST_FORMAT)
+    throw new CannotGoOn(`--to: this release writes the formats 1 to ${NEWEST_FORMAT}, not ${format}`);
+  const store = await forSetting(logKey(configuration), () => writable(configuration));
+  try {
+    await switched(store, configuration, format);
+  } finally {
+    await store.close();
+    store.release();
+  }
+};
+
+/**
+ * Prints the format that the log is written in and the newest that this release writes, as a JSON object; switches the
+ * log to another one before, where that is asked for.
+ *
+ * @throws {CannotGoOn} when the log cannot be used, or not be switched.
+ */
+export const logFormat = async (configuration: Configuration, { to }: LogFormatFlags): Promise<void> => {
+  if (to !== undefined) await switchTo(configuration, to);
+  const log = await openOwnLog(configuration);
+  try {
+    const format = await formatOf(log);
+    process.stdout.write(`${JSON.stringify({ format, newest: NEWEST_FORMAT })}\n`);
+  } finally {
+    await log.close();
+  }
+};

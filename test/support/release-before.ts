@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CHECKOUT } from './command.js';
+
+/** The last commit of the release before, which writes logs of format 1 and knows of no other. */
+const RELEASE_BEFORE = 'a371975fb5be1e4520b594b296fbee85cfe64934';
+
+const git = (...args: readonly string[]): Buffer =>
+  execFileSync('git', ['-C', CHECKOUT, ...args], { maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'ignore'] });
+
+/** Whether this checkout has the history that the release before is built from. */
+export const isInHistory = (): boolean => {
+  try {
+    git('cat-file', '-e', `${RELEASE_BEFORE}^{commit}`);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The product alone, without a check of its types: it had one when it was released. */
+const TSCONFIG = {
+  extends: './tsconfig.json',
+  compilerOptions: { noCheck: true, incremental: false, rootDir: '.', outDir: 'dist' },
+  include: ['proto/gen', 'services', 'projections'],
+};
+
+/** The command line of the release before, built in a folder of its own. */
+export type ReleaseBefore = { readonly binary: string; readonly remove: () => void };
+
+/** Builds the release before, with the packages of this one. */
+export const buildReleaseBefore = (): ReleaseBefore => {
+  const folder = mkdtempSync(join(tmpdir(), 'flightlog-before-'));
+  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', RELEASE_BEFORE) });
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'tsconfig.before.json'), JSON.stringify(TSCONFIG));
+  const compiler = join(CHECKOUT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, '--project', 'tsconfig.before.json'], { cwd: folder, stdio: 'ignore' });
+  return { binary: join(folder, 'flightlog.js'), remove: () => rmSync(folder, { recursive: true }) };
+};
