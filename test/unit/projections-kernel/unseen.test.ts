@@ -1,0 +1,174 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projector } from '../../../projections/kernel/projector.js';
+import type { ReadModel } from '../../../projections/kernel/read-model.js';
+import type { ReadStore } from '../../../projections/kernel/read-store.js';
+import { unseenEvents, type UnseenOptions } from '../../../projections/kernel/unseen.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventLog } from '../../../services/kernel/event-store.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
+
+/** The keys of these documents are those of `counts`, as tasks have those of their descriptions. */
+const twins: ReadModel<{ count: number }> = {
+  ...counts,
+  collection: { ...counts.collection, name: 'twins' },
+  store: (_, { count }) => ({ fields: {}, answer: Buffer.from(`twin ${count}`) }),
+  load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString().slice(5)) }),
+};
+const models: readonly ReadModel<unknown>[] = [twins, tallies, counts, totals];
+const s = streamName('tally', ['s']);
+
+let store: ReadStore;
+beforeEach(async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-unseen-'));
+  store = sqliteReadStore({ directory, mode: 'read-write' });
+  await store.prepare(models.map(({ collection }) => collection));
+});
+afterEach(() => store.close());
+
+const codecs = new Map([['tally', tallyCodec]]);
+
+/** Views that have seen the first of the events. */
+const seen = async (events: readonly RecordedEvent[], count: number, logId = 'log'): Promise<void> => {
+  const target = await projector({ readStore: store, logId, codecs, payloads: noPayloads, models, onPoison: 'park' });
+  await target.take(events.slice(0, count), BigInt(count));
+};
+
+/** The streams of a log, by pages of two events, as the embedded log gives them. */
+const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'readStream'> => ({
+  logId: 'log',
+  async *readStream(stream, { from = 0n, direction = 'forwards' } = {}) {
+    const own = events.filter((event) => event.stream === stream && event.revision >= from);
+    const all = direction === 'forwards' ? own : own.toReversed();
+    for (let at = 0; at < all.length; at += 2) yield await Promise.resolve(all.slice(at, at + 2));
+  },
+});
+
+const unseen = (events: readonly RecordedEvent[], more: Partial<UnseenOptions> = {}) =>
+  unseenEvents({
+    log: logOf(events),
+    readStore: store,
+    codecs,
+    payloads: noPayloads,
+    models,
+    now: () => 0,
+    limitMs: 1_000,
+    ...more,
+  });
+
+type Asked = { readonly collection: string } & ({ readonly key: string } | { readonly under: string });
+
+const found = async (events: readonly RecordedEvent[], wanted: Asked, more = {}) => {
+  const documents = await unseen(events, more).fold({ stream: s, ...wanted });
+  return documents.map(({ key, position, answer }) => [key, position, Buffer.from(answer).toString().trim()]);
+};
+
+describe('what the views have not seen', () => {
+  const written: Written[] = [
+    { stream: 's', parts: ['a', 'b'], amount: 1 },
+    { stream: 't', amount: 100 },
+    { stream: 's', amount: 2 },
+    { stream: 's', parts: ['a', 'c'], amount: 4 },
+  ];
+  const events = recorded(written);
+
+  it.each([
+    ['counts', [[s, 4n, '3']]],
+    ['twins', [[s, 4n, 'twin 3']]],
+  ])(
+    'is folded for the collection that is asked for, and for no other with the same key: %s',
+    async (name, expected) => {
+      await seen(events, 1);
+      expect(await found(events, { collection: name, key: s })).toEqual(expected);
+    },
+  );
+
+  it('is folded over what the views have, and decoded from there on alone', async () => {
+    await seen(events, 3);
+    tallyCodec.decoded = 0;
+    expect(await found(events, { collection: 'tallies', key: `${s}/a` })).toEqual([[`${s}/a`, 4n, `${s}/a 7`]]);
+    expect(tallyCodec.decoded).toBe(1);
+  });
+
+  it('is the documents whose keys begin so', async () => {
+    await seen(events, 1);
+    expect(await found(events, { collection: 'tallies', under: `${s}/` })).toEqual([
+      [`${s}/a`, 4n, `${s}/a 7`],
+      [`${s}/c`, 4n, `${s}/c 4`],
+    ]);
+    expect(await found(events, { collection: 'tallies', under: 'tally-t/' })).toEqual([]);
+  });
+
+  it('is nothing where they have seen the stream, and all of it where they are of another log', async () => {
+    await seen(events, 4);
+    expect(await found(events, { collection: 'counts', key: s })).toEqual([]);
+    await store.clear();
+    await seen(recorded([{ stream: 't' }, { stream: 't' }, { stream: 't' }]), 3, 'another');
+    expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
+  });
+
+  it('is kept nowhere', async () => {
+    await seen(events, 1);
+    await found(events, { collection: 'counts', key: s });
+    expect((await store.get(counts.collection, s))?.position).toBe(1n);
+    expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
+  });
+
+  it('of a parked stream is folded from where it was parked, also over what other streams feed', async () => {
+    const future = recorded([
+      { stream: 's', amount: 1 },
+      { stream: 's', amount: 2, type: 'FromTheFuture' },
+      { stream: 't', amount: 100 },
+      { stream: 's', amount: 4 },
+    ]);
+    await seen(future, 3);
+    expect(await store.parked()).toMatchObject([{ stream: s, position: 2n }]);
+    const upgraded = {
+      codecs: new Map([
+        ['tally', { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) }],
+      ]),
+      models: models.map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
+    };
+    expect(await found(future, { collection: 'counts', key: s }, upgraded)).toEqual([[s, 4n, '3']]);
+    expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 4n, '4']]);
+  });
+
+  it.each([
+    [
+      'takes too long',
+      {
+        now: (() => {
+          let at = 0;
+          return () => (at += 1_100);
+        })(),
+      },
+      'behind by more than 1000 ms',
+    ],
+    [
+      'cannot be read',
+      {
+        codecs: new Map([
+          ['tally', { ...tallyCodec, decode: () => tallyCodec.decode('Corrupt', new Uint8Array(), 1) }],
+        ]),
+      },
+      'the bytes are no tally',
+    ],
+  ])('is UNAVAILABLE when it %s', async (_, more, why) => {
+    await seen(events, 1);
+    const folding = found(events, { collection: 'counts', key: s }, more);
+    await expect(folding).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(found(events, { collection: 'counts', key: s }, more)).rejects.toThrow(why);
+  });
+
+  it('is UNAVAILABLE when it is more documents than are held at once', async () => {
+    const parts = Array.from({ length: 10_001 }, (_, at) => `p${at}`);
+    const wide = recorded([{ stream: 's', parts }]);
+    await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toThrow('more than 10000 documents');
+    expect(await found(wide, { collection: 'tallies', key: `${s}/p7` })).toHaveLength(1);
+  });
+});
