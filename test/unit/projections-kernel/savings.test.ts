@@ -1,0 +1,168 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { documentCache } from '../../../projections/kernel/document-cache.js';
+import { runPartitions } from '../../../projections/kernel/partition-run.js';
+import { partitionOf, PARTITIONS } from '../../../projections/kernel/partitions.js';
+import { projector, type ProjectorOptions } from '../../../projections/kernel/projector.js';
+import type { ReadStore, WriteBatch } from '../../../projections/kernel/read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventLog } from '../../../services/kernel/event-store.js';
+import { until } from '../../support/until.js';
+import { counts, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
+
+/** A store that counts what is asked of it. */
+type Counted = ReadStore & { readonly batches: WriteBatch[]; readonly looked: string[] };
+
+const counting = (store: ReadStore): Counted => {
+  const [batches, looked]: [WriteBatch[], string[]] = [[], []];
+  return {
+    ...store,
+    batches,
+    looked,
+    getMany: (collection, keys) => {
+      looked.push(...keys);
+      return store.getMany(collection, keys);
+    },
+    write: (batch) => {
+      batches.push(batch);
+      return store.write(batch);
+    },
+  };
+};
+
+let store: Counted;
+beforeEach(async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-savings-'));
+  store = counting(sqliteReadStore({ directory, mode: 'read-write' }));
+  await store.prepare([tallies.collection, counts.collection]);
+});
+afterEach(() => store.close());
+
+const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models: [tallies, counts] };
+const start = (more: Partial<ProjectorOptions> = {}) =>
+  projector({ ...sources, readStore: store, logId: 'log', onPoison: 'park', ...more });
+
+const many = (count: number, streams = 1): RecordedEvent[] =>
+  recorded(Array.from({ length: count }, (_, at) => ({ stream: `s${at % streams}` })));
+
+/** A log that gives a page for each event, as one that others append to at the same time. */
+const pageByPage = (events: readonly RecordedEvent[]): EventLog =>
+  ({
+    logId: 'log',
+    head: () => Promise.resolve(BigInt(events.length)),
+    subscribe: (_: unknown, onPage: Parameters<EventLog['subscribe']>[1]) => {
+      const ended = (async () => {
+        for (const [at, event] of events.entries())
+          await onPage({ events: [event], position: event.position, hasNext: at < events.length - 1 }, false);
+      })();
+      return { ended, close: () => ended };
+    },
+  }) as Partial<EventLog> as EventLog;
+
+const follow = async (events: readonly RecordedEvent[], partitions = PARTITIONS): Promise<void> => {
+  let position = 0n;
+  const run = await runPartitions(
+    {
+      ...sources,
+      log: pageByPage(events),
+      readStore: store,
+      now: () => 0,
+      onProgress: (progress) => (position = progress.position),
+      serially: (work) => work(),
+      isClosed: () => false,
+    },
+    partitions,
+  );
+  await until(
+    () => Promise.resolve(position),
+    (each) => each >= BigInt(events.length),
+  );
+  await run.close();
+};
+
+describe('what a projector spares itself', () => {
+  it('a document that many events touch is looked for and written once for all of them', async () => {
+    await (await start()).take(many(500), 500n);
+    expect(store.batches.map(({ documents }) => documents.length)).toEqual([2]);
+    expect(store.looked).toHaveLength(2);
+  });
+
+  it('a document that was touched lately is not looked for again', async () => {
+    const target = await start();
+    const events = many(30, 3);
+    for (const event of events) await target.take([event], event.position);
+    expect(store.batches).toHaveLength(30);
+    expect(store.looked).toHaveLength(6);
+  });
+
+  it('what is written over a document in hand needs no look at what is stored', async () => {
+    const target = await start();
+    for (const event of many(3)) await target.take([event], event.position);
+    const known = store.batches.map(({ documents }) => documents.map(({ before }) => before));
+    expect(known[0]).toEqual(['nothing', 'nothing']);
+    expect(known[2]!.map((before) => before !== 'nothing' && before?.position)).toEqual([2n, 2n]);
+  });
+
+  it('pages that are at hand are taken together: a write for 1,000 changes of documents, and not for each page', async () => {
+    await follow(many(3_000, 5));
+    expect(store.batches).toHaveLength(6);
+    expect(store.batches.map(({ documents }) => documents.length)).toEqual([10, 10, 10, 10, 10, 10]);
+  });
+
+  it('events of partitions that others have are not decoded', async () => {
+    const events = many(400, 40);
+    const own = events.filter(({ stream }) => partitionOf(stream) === 0);
+    tallyCodec.decoded = 0;
+    await follow(events, [0]);
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.length).toBeLessThan(200);
+    expect(tallyCodec.decoded).toBe(own.length);
+  });
+});
+
+describe('the documents in hand', () => {
+  const load = async (maxBytes: number, keys: readonly string[]) => {
+    const cache = documentCache(store, maxBytes);
+    for (const key of keys) {
+      await cache.load(tallies, [key]);
+      cache.stored(cache.hold(tallies, key), { fields: {}, answer: Buffer.alloc(1_000) });
+      cache.trim();
+    }
+    store.looked.length = 0;
+    return cache;
+  };
+  const names = Array.from({ length: 100 }, (_, at) => `t${at}`);
+
+  it('are as many as have room, by the size of what is stored of them and what each costs besides', async () => {
+    const cache = await load(16_000, names);
+    await cache.load(tallies, names);
+    expect(names.length - store.looked.length).toBe(10);
+  });
+
+  it('are those that were touched last', async () => {
+    const cache = await load(16_000, [...names, 't3']);
+    await cache.load(tallies, names);
+    const kept = names.filter((name) => !store.looked.includes(name));
+    expect(kept).toEqual(['t3', ...names.slice(-9)]);
+  });
+
+  it('make room as they grow, and are counted at their last size', async () => {
+    const cache = await load(16_000, names.slice(0, 8));
+    cache.stored(cache.hold(tallies, 't7'), { fields: {}, answer: Buffer.alloc(9_000) });
+    cache.trim();
+    cache.stored(cache.hold(tallies, 't7'), { fields: {}, answer: Buffer.alloc(1_000) });
+    cache.trim();
+    await cache.load(tallies, names.slice(0, 8));
+    expect(store.looked).toEqual(['t0', 't1', 't2']);
+  });
+
+  it('are none once they are forgotten', async () => {
+    const cache = await load(16_000, names);
+    cache.clear();
+    await cache.load(tallies, ['t99']);
+    expect(store.looked).toEqual(['t99']);
+  });
+});
