@@ -4,6 +4,8 @@ export interface Lru<Key, Value> {
   /** What was used longest ago makes room. A value above the bound on its own is not kept. */
   set(key: Key, value: Value, size?: number): void;
   delete(key: Key): void;
+  /** Of all that it holds. */
+  size(): number;
 }
 
 /** Opens an empty memory that holds values of at most `maxSize` together; a value counts 1 unless it says otherwise. */
@@ -34,5 +36,6 @@ export const lru = <Key, Value>(maxSize: number): Lru<Key, Value> => {
       }
     },
     delete: remove,
+    size: () => total,
   };
 };

@@ -121,11 +121,11 @@ describe('a bounded memory', () => {
       reads += 1;
       return Promise.resolve(value === undefined ? undefined : { value, bytes: 1 });
     };
-    expect(await remember('a', read(undefined))).toBeUndefined();
-    expect(await Promise.all([remember('a', read('x')), remember('a', read('y'))])).toEqual(['x', 'x']);
-    expect(await remember('a', read('z'))).toBe('x');
+    expect(await remember.get('a', read(undefined))).toBeUndefined();
+    expect(await Promise.all([remember.get('a', read('x')), remember.get('a', read('y'))])).toEqual(['x', 'x']);
+    expect(await remember.get('a', read('z'))).toBe('x');
     expect(reads).toBe(2);
-    await expect(remember('b', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
-    expect(await remember('b', read('found'))).toBe('found');
+    await expect(remember.get('b', () => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
+    expect(await remember.get('b', read('found'))).toBe('found');
   });
 });

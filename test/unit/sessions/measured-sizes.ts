@@ -26,12 +26,19 @@ import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { namedEntityAggregate } from '../../../services/named-entity/decider.js';
 import { projectAggregate } from '../../../services/project/decider.js';
+import {
+  type DefinitionsOptions,
+  type RegisteredDefinitions,
+  registeredDefinitions,
+} from '../../../services/reference/definitions.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
 import { taskAggregate } from '../../../services/task/decider.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
 import { heapBytes, heapBytesOfEach } from '../../support/heap.js';
+import { withNeeds } from '../../support/fixtures.js';
 import { purse } from '../../support/purse.js';
+import { openRegistry } from '../../support/registry.js';
 import { creation, node, task, workflow } from '../execution/reports.js';
 
 type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'> & {
@@ -217,6 +224,35 @@ const liveRatio = async (streams: number): Promise<number> => {
   return ratio;
 };
 
+/** How many times what is said of it the definitions take that commands ask for. */
+const definitionsRatio = async (): Promise<number> => {
+  const registry = await openRegistry();
+  const entries = withNeeds('02-diamond', '03-branches', '05-launch-plans', '09-task-kinds').flatMap(
+    (each) => each.entries,
+  );
+  const registrations = entries.filter(({ kind }) => kind === 'task' || kind === 'workflow' || kind === 'launch_plan');
+  for (const { method, bytes } of registrations) await registry.send(method, bytes);
+  const fill = async (): Promise<RegisteredDefinitions> => {
+    const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = (stream, look) =>
+      registry.sessions.read(launchPlanAggregate, stream, look);
+    const definitions = registeredDefinitions({ log: registry.store, payloads: noPayloads, readLaunchPlan });
+    for (const { kind, id: from } of registrations) {
+      const id = { ...from, name: from.name ?? '', version: from.version ?? '' };
+      if (kind === 'task') await definitions.task(id);
+      else if (kind === 'workflow') await definitions.workflow(id);
+      else await definitions.launchPlan(id);
+    }
+    return definitions;
+  };
+  await fill(); // what is made once
+  const before = heapBytes();
+  const filled: RegisteredDefinitions[] = [];
+  for (let each = 0; each < 10; each += 1) filled.push(await fill());
+  const taken = heapBytes() - before;
+  await registry.close();
+  return taken / filled.reduce((bytes, each) => bytes + each.rememberedBytes(), 0);
+};
+
 /** How many times what they say the keys of callers take. */
 const keysRatio = (): number => {
   const keys = (): KnownKeys => {
@@ -243,6 +279,7 @@ const ratios = Object.fromEntries([
   ...Object.entries(singleCases).map(([name, measured]) => [name, measured()] as const),
   ['live streams', await liveRatio(8_000)],
   ['keys of callers', keysRatio()],
+  ['definitions', await definitionsRatio()],
 ]);
 
 // A process of its own: in that of a test runner others use the heap meanwhile.
