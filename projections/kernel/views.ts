@@ -15,6 +15,9 @@ export type Timer = (afterMs: number, run: () => void) => () => void;
 /** Views that are told how far they have come: all alike, or each partition. */
 export type ToldViews = Views & { advance(positions: bigint | readonly bigint[]): void };
 
+/** A read that waits holds its request: one more is answered at once that the views are not there. */
+const MAX_WAITING = 1_000;
+
 type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: boolean) => void };
 
 /** Views that are told how far they have come, by whoever knows. */
@@ -38,7 +41,8 @@ export const progressViews = (timer: Timer): ToldViews => {
     position,
     reached: (wanted, timeoutMs, stream) => {
       const isOver = (): boolean => wanted <= position(stream);
-      return isOver() ? Promise.resolve(true) : wait(isOver, timeoutMs);
+      if (isOver() || waiting.size >= MAX_WAITING) return Promise.resolve(isOver());
+      return wait(isOver, timeoutMs);
     },
     advance: (positions) => {
       for (const partition of PARTITIONS) {

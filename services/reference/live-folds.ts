@@ -1,10 +1,9 @@
-import { setTimeout } from 'node:timers/promises';
-
 import type { Decider, EventCodec } from '../kernel/aggregate.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/event-store.js';
 import type { Folded } from '../kernel/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
+import { positionWaits } from './position-waits.js';
 
 /** The streams of one category, folded as they grow. */
 export type FoldedStreams<State> = {
@@ -45,28 +44,21 @@ export interface Following {
   close(): Promise<void>;
 }
 
-/** Somebody who waits looks again so often: events of other categories do not always wake who follows these. */
-const LOOK_MS = 5;
-
 /** Follows the log with all folds, over one subscription. */
 export const followLog = (log: EventLog, folds: readonly FoldedStreams<unknown>[]): Following => {
   const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
   const filter = { categories: [...byCategory.keys()] };
   let current = 0n;
   let isCaughtUp = false;
-  let isClosed = false;
 
   const advance = (position: bigint): void => {
     if (position > current) current = position;
   };
   const hasReached = (position: bigint): boolean => isCaughtUp && current >= position;
-  const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
-    for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);
-    advance(page.position);
-    isCaughtUp ||= isLive;
-  });
-
-  /** Advances over what is of no concern here; what is comes by the subscription. */
+  /**
+   * Advances over what is of no concern here: it does not always wake the subscription. What is of concern comes by
+   * the subscription.
+   */
   const lookAhead = async (): Promise<void> => {
     for await (const { events, position } of log.readLog({ after: current, filter })) {
       if (events.length > 0) return;
@@ -74,23 +66,22 @@ export const followLog = (log: EventLog, folds: readonly FoldedStreams<unknown>[
     }
   };
 
-  const reached = async (position: bigint, timeoutMs: number): Promise<boolean> => {
-    const until = Date.now() + timeoutMs;
-    for (let isFirst = true; !hasReached(position); isFirst = false) {
-      if (isClosed || Date.now() >= until) return false;
-      if (!isFirst) await setTimeout(LOOK_MS);
-      await lookAhead();
-    }
-    return true;
-  };
+  const waits = positionWaits({ hasReached, lookAhead });
+
+  const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
+    for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);
+    advance(page.position);
+    isCaughtUp ||= isLive;
+    waits.advanced();
+  });
 
   return {
     position: () => current,
-    reached,
+    reached: (position, timeoutMs) => waits.reached(position, timeoutMs),
     hasReached,
     ended: subscription.ended,
     close: () => {
-      isClosed = true;
+      waits.close();
       return subscription.close();
     },
   };

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { followLog, type Following } from '../../../services/reference/live-folds.js';
+import { projectFold } from '../../../services/reference/project-directory.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+
+describe('calls that wait for a position', () => {
+  let directory: string;
+  let store: EventStore;
+  let following: Following;
+  /** How often the log was looked at, and what each look waits for. */
+  let looks: number;
+  let gate: Promise<void>;
+  let open: () => void;
+  let fail: (error: Error) => void;
+
+  const close = (): void => {
+    gate = new Promise((resolve, reject) => {
+      open = resolve;
+      fail = reject;
+    });
+    gate.catch(() => undefined);
+  };
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-waits-'));
+    store = await sqliteEventStore({ directory });
+    looks = 0;
+    close();
+    const counting: EventStore = {
+      ...store,
+      async *readLog(...asked) {
+        looks += 1;
+        await gate;
+        yield* store.readLog(...asked);
+      },
+    };
+    following = followLog(counting, [projectFold()]);
+  });
+
+  afterEach(async () => {
+    open();
+    await following.close();
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Something that nobody who follows projects is woken for. */
+  const record = (): Promise<unknown> =>
+    store.append(streamName('purse', [randomUUID()]), 'no-stream', [
+      { id: new Uint8Array(16), type: 'EngineReported', data: new Uint8Array(), metadata: '{}' },
+    ]);
+  const waitFor = (position: bigint, count: number) =>
+    Array.from({ length: count }, () => following.reached(position, 60_000));
+
+  it('share the looks at the head of the log', async () => {
+    const waits = waitFor(2n, 200);
+    await Promise.all([record(), record()]);
+    expect(looks).toBe(1);
+    open();
+    expect(new Set(await Promise.all(waits))).toEqual(new Set([true]));
+    expect(looks).toBeLessThanOrEqual(2);
+    expect(following.position()).toBe(2n);
+  });
+
+  it('are answered when their time is over, or the process goes', async () => {
+    expect(await following.reached(7n, 1)).toBe(false);
+    const waiting = following.reached(7n, 60_000);
+    open();
+    await following.close();
+    expect(await waiting).toBe(false);
+  });
+
+  it('are turned away when too many wait, and hear of a log that cannot be read', async () => {
+    const waits = Promise.allSettled(waitFor(7n, 1_000));
+    await expect(following.reached(7n, 60_000)).rejects.toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      retryAfterMs: 1_000,
+    });
+    fail(new StoreUnavailable('nobody is there'));
+    expect((await waits).every(({ status }) => status === 'rejected')).toBe(true);
+    close();
+    expect(await following.reached(7n, 1)).toBe(false);
+  });
+});
