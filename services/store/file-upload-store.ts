@@ -100,6 +100,19 @@ const storing =
     if ((await md5Of(file)) !== md5) throw new Unfit('upload-exists');
   };
 
+const SCHEME = 'file://';
+const FOLDER = '/files/';
+
+/** A file keeps its name when its data directory is moved or restored elsewhere: what counts is the place below `files/`. */
+const keyOfFile = (nativeUrl: string): UploadKey | undefined => {
+  if (!nativeUrl.startsWith(SCHEME)) return undefined;
+  for (let at = nativeUrl.indexOf(FOLDER); at >= 0; at = nativeUrl.indexOf(FOLDER, at + 1)) {
+    const key = uploadAt(nativeUrl.slice(at + FOLDER.length));
+    if (key) return key;
+  }
+  return undefined;
+};
+
 /**
  * Keeps uploads as files, `files/…` below the data directory, and serves the links to them itself. A file that is there
  * is never changed.
@@ -131,7 +144,7 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
 
   return {
     nativeUrl: (key) => `${base}${uploadPath(key)}`,
-    keyOf: (nativeUrl) => (nativeUrl.startsWith(base) ? uploadAt(nativeUrl.slice(base.length)) : undefined),
+    keyOf: keyOfFile,
     find: (key) =>
       ifThere(fileOf(key), async () => {
         if (!(await stat(fileOf(key))).isFile()) return undefined;

@@ -15,8 +15,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionCreateRequest } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { runEngine } from '../../services/engine/engine.js';
 import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
+import { codecs } from '../../services/main/models.js';
+import { backUp } from '../../services/store/backup/back-up.js';
+import { folderPlace } from '../../services/store/backup/place.js';
+import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
 import { type Ended, flightlog } from '../support/command.js';
@@ -33,22 +38,32 @@ import { differencesAt } from '../support/view-check.js';
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-'));
 const [data, place] = [join(folder, 'data'), join(folder, 'backup')];
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
+const UPLOAD = 'files/uploads/flytesnacks/development/kept/code.tar.gz';
 const LARGE = 'x'.repeat(100_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const backup = (to = place, env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
   flightlog(['backup', '--data', data, '--event-store', 'embedded:', '--to', to], { env }).ended;
-const restore = (to: string, from = place): Promise<Ended> =>
-  flightlog(['restore', '--from', from, '--data-dir', to]).ended;
+const restore = (to: string): Promise<Ended> => flightlog(['restore', '--from', place, '--data-dir', to]).ended;
+
+const foreign = new Set<string>();
+const onProgress = (): void => undefined;
+
+/** As the commands do it, without a process of their own. */
+const restoredHere = (directory: string) =>
+  restoreBackup({ place: folderPlace(place), directory, codecs, foreign, onProgress });
+const backedUpHere = async (directory: string) => {
+  const log = await sqliteLogReader({ directory });
+  const payloads = filePayloadStore({ directory });
+  return backUp({ log, payloads, directory, place: folderPlace(place), codecs, foreign, onProgress }).finally(() =>
+    log.close(),
+  );
+};
 
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   expect(stderr).toBe('');
   expect(code).toBe(0);
   return JSON.parse(stdout) as Record<string, number>;
-};
-
-const refused = (ended: Ended, line: string | RegExp): void => {
-  expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(line) as string });
 };
 
 /** A launch whose inputs are a payload of its own. */
@@ -82,8 +97,8 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const server = await startServerProcess({ data, args: EMBEDDED, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' } });
     const grpc = overGrpc(server.ready);
     await register(grpc, withNeeds('01-hello'));
-    mkdirSync(join(data, 'files/uploads/flytesnacks/development'), { recursive: true });
-    writeFileSync(join(data, 'files/uploads/flytesnacks/development/code.tar.gz'), LARGE.repeat(100));
+    mkdirSync(join(data, UPLOAD, '..'), { recursive: true });
+    writeFileSync(join(data, UPLOAD), LARGE.repeat(100));
     const stopping = new AbortController();
     const options = { concurrency: 16, rate: 0, failureProbability: 0.05, seed: 'backup', gates: 'auto' } as const;
     const engine = runEngine(
@@ -130,11 +145,18 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const [original, restored] = [await truthOf(data), await truthOf(copy)];
     expect(restored.events).toEqual(original.events.slice(0, events));
     expect([...acknowledged].filter((hash) => !restored.times.has(hash))).toEqual([]);
-    for (const name of ['files/uploads/flytesnacks/development/code.tar.gz', 'link.key'])
+    for (const name of [UPLOAD, 'link.key'])
       expect(readFileSync(join(copy, name)).equals(readFileSync(join(data, name)))).toBe(true);
     expect(statSync(join(copy, 'link.key')).mode & 0o777).toBe(0o600);
     const server = await startServerProcess({ data: copy, args: EMBEDDED });
     expect(await differencesAt(server.ready, restored.head, restored.model)).toEqual([]);
+    const nativeUrl = `file://${data}/${UPLOAD}`; // as the events name it
+    const grpc = overGrpc(server.ready);
+    const { signedUrl } = await grpc.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
+    expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(readFileSync(join(data, UPLOAD)))).toBe(
+      true,
+    );
+    grpc.close();
     await server.kill();
   });
 
@@ -145,16 +167,20 @@ describe('a backup of a server that is killed in the middle of load', () => {
     for (const name of ['later-1', 'later-2']) await grpc.call(AdminService.method.createExecution, large(name));
     expect((await backup(place, { FLIGHTLOG_FAIL_POINT: 'backup-object:2' })).code).toBeNull();
     expect(readFileSync(join(place, 'backup.json'), 'utf8')).toBe(before);
-    expect(done(await restore(join(folder, 'after-kill')))['events']).toBe(first['events']);
+    expect(await restoredHere(join(folder, 'after-kill'))).toMatchObject({ events: first['events'] });
     const second = done(await backup());
     expect(second['copiedEvents']).toBe(second['events']! - first['events']!);
     expect(second['copiedFiles']).toBe(1); // the key, which is read each time
-    const third = done(await backup());
-    expect(third).toMatchObject({ copiedEvents: 0, copiedPayloads: 0, copiedBytes: 0, events: second['events'] });
+    expect(await backedUpHere(data)).toMatchObject({
+      copiedEvents: 0,
+      copiedPayloads: 0,
+      copiedBytes: 0,
+      events: second['events'],
+    });
     grpc.close();
     await other.kill();
     const again = join(folder, 'again');
-    done(await restore(again));
+    await restoredHere(again);
     expect((await truthOf(again)).events).toEqual((await truthOf(data)).events);
   });
 
@@ -172,18 +198,19 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const whole = readFileSync(found);
     const damaged = Uint8Array.from(whole, (byte, at) => (at === whole.length - 3 ? byte ^ 1 : byte));
     writeFileSync(found, damaged);
-    refused(await restore(broken), /backup .* is damaged: .* is not what/u);
+    await expect(restoredHere(broken)).rejects.toThrow(/^backup .* is damaged: .* is not what/u);
     expect(existsSync(join(broken, 'log.db'))).toBe(false);
     rmSync(found);
     const missing = part.endsWith('.json') ? 'there is no backup in' : /is incomplete: .* is missing/u;
-    refused(await restore(broken), missing);
+    await expect(restoredHere(broken)).rejects.toThrow(missing);
     writeFileSync(found, whole);
   });
 
   it('is not mixed with that of another log, and not restored over anything', async () => {
     const copy = join(folder, 'copy');
-    refused(await restore(copy), /copy is not empty: restore into a directory with nothing in it/u);
-    const other = await flightlog(['backup', '--data', copy, '--event-store', 'embedded:', '--to', place]).ended;
-    refused(other, /backup .* is of another log: of .* choose an empty place/u);
+    const ended = await restore(copy);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toMatch(/^flightlog: .*copy is not empty: restore into a directory with nothing in it\n$/u);
+    await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty place$/u);
   });
 });
