@@ -20,7 +20,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/message-codec.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { schemaOf } from '../kernel/event.js';
+import { decodeEvent } from '../kernel/decode-event.js';
 import {
   decodeEngineReported,
   decodeReport,
@@ -101,6 +101,10 @@ export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
 
 const MAY_END: ReadonlySet<string> = new Set(['WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired']);
 
-/** The same of an event of an execution's stream, which is decoded only where its type may end one. */
+/**
+ * The same of an event of an execution's stream, which is decoded only where its type may end one.
+ *
+ * @throws {StreamParked} when it cannot be read.
+ */
 export const recordsEnd = (event: RecordedEvent): boolean =>
-  MAY_END.has(event.type) && endsExecution(executionCodec.decode(event.type, event.data, schemaOf(event)));
+  MAY_END.has(event.type) && endsExecution(decodeEvent(executionCodec, event));

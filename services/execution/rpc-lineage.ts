@@ -4,7 +4,7 @@ import type {
   WorkflowExecutionIdentifier,
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { metadataOf } from '../kernel/event.js';
+import { decodeEvent } from '../kernel/decode-event.js';
 import type { EventLog } from '../kernel/event-store.js';
 import { missing } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/sessions.js';
@@ -36,7 +36,7 @@ const eventAt = async (
   from: bigint,
 ): Promise<ExecutionEvent | undefined> => {
   for await (const [event] of log.readStream(stream, { from, limit: 1 }))
-    if (event !== undefined) return executionCodec.decode(event.type, event.data, metadataOf(event).schema);
+    if (event !== undefined) return decodeEvent(executionCodec, event);
   return undefined;
 };
 

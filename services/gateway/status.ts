@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
-import { Fault, type FaultCode } from '../kernel/fault.js';
+import { Fault, type FaultCode, StreamParked } from '../kernel/fault.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
 
 /** Each status that is ever answered: its number over gRPC, and what it is over HTTP. */
@@ -56,6 +56,7 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
     code: 'UNAVAILABLE',
     message: 'a newer release writes the log, in a format that this one does not know; nothing was recorded',
   },
+  'stream-parked': { code: 'UNAVAILABLE', message: 'the stream is parked: one of its events cannot be read' },
   'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
   'too-many-queries': {
@@ -103,6 +104,7 @@ export const failureOf = (thrown: unknown, method?: DescMethod): Failure => {
     const message = cutText(thrown.message, MAX_MESSAGE_BYTES);
     return { code, message, details, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
+  if (thrown instanceof StreamParked) return { code: 'UNAVAILABLE', message: thrown.message, details: [] };
   if (thrown instanceof Fault) return { ...faultAnswer(thrown.code, method), details: [] };
   return { code: 'INTERNAL', message: INTERNAL_ERROR, details: [] };
 };

@@ -21,6 +21,7 @@ export type FaultCode =
   | 'corrupt-payload'
   | 'unknown-event'
   | 'newer-log-format'
+  | 'stream-parked'
   | 'checkpoint-moved'
   | 'query-too-slow'
   | 'too-many-queries'
@@ -67,6 +68,22 @@ export class UnknownEvent extends Fault {
 /** The log is written in a format that this release does not know: it must not write to it. */
 export class NewerLogFormat extends Fault {
   readonly code = 'newer-log-format';
+}
+
+/** A stream of which this release cannot read an event, so that nothing is decided on it or folded of it. */
+export class StreamParked extends Fault {
+  readonly code = 'stream-parked';
+
+  readonly stream: string;
+  /** Of the event that cannot be read. */
+  readonly position: bigint;
+
+  constructor(stream: string, position: bigint, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`stream ${stream} is parked at position ${position.toString()}: ${reason}`, cause);
+    this.stream = stream;
+    this.position = position;
+  }
 }
 
 /** Somebody else has moved the checkpoint; nothing was written. */

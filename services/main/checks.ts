@@ -2,6 +2,7 @@ import type { ReadStore } from '../../projections/kernel/read-store.js';
 import type { Views } from '../../projections/kernel/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/event-store.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
 
 /** Views that are further behind are not what a load balancer, or a rollout, should count on. */
@@ -44,13 +45,24 @@ export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => C
 /** How many names of streams a check has room for. */
 const MAX_NAMED = 3;
 
-/** How the streams are that the views cannot go on with: what is not of them is served all the same. */
-export const parkedCheck = (count: number, names: readonly string[] = []): Check => {
-  if (count === 0) return { name: 'parked', state: 'well' };
+const counted = (what: string, count: number, names: readonly string[]): string => {
   const some = names.slice(0, MAX_NAMED).join(', ');
   const list = names.length > MAX_NAMED ? `${some}, …` : some;
-  const why = `streams that the views have set aside: ${count}${list && ` (${list})`}`;
-  return { name: 'parked', state: 'degraded', why };
+  return `streams that ${what}: ${count}${list && ` (${list})`}`;
+};
+
+/** Parked streams, as the views have them and as this process has found them; all other streams are served. */
+export const parkedCheck = (
+  inViews: { readonly count: number; readonly names?: readonly string[] },
+  here: Pick<ParkedStreams, 'all'>,
+): Check => {
+  const names = here.all().map(({ stream }) => stream);
+  const found = [
+    ...(inViews.count > 0 ? [counted('the views have set aside', inViews.count, inViews.names ?? [])] : []),
+    ...(names.length > 0 ? [counted('this process cannot read', names.length, names)] : []),
+  ];
+  if (found.length === 0) return { name: 'parked', state: 'well' };
+  return { name: 'parked', state: 'degraded', why: found.join('; ') };
 };
 
 /** What is said of the views by a process that serves without them what does not need them. */
@@ -62,7 +74,11 @@ export type ViewsWatch = { readonly checks: () => readonly Check[]; readonly clo
  */
 export const watchViews = (
   log: Pick<EventLog, 'head'>,
-  { views, readStore }: { readonly views: Views; readonly readStore: ReadStore },
+  {
+    views,
+    readStore,
+    parked: here,
+  }: { readonly views: Views; readonly readStore: ReadStore; readonly parked: ParkedStreams },
 ): ViewsWatch => {
   const lag = headLag(log, () => views.position());
   let trouble: string | undefined;
@@ -88,7 +104,11 @@ export const watchViews = (
       ? { name: 'read-store', state: 'well' }
       : { name: 'read-store', state: 'degraded', why: trouble };
   return {
-    checks: () => [store(), viewsCheck(lag, undefined, 'degraded'), parkedCheck(parked.length, parked)],
+    checks: () => [
+      store(),
+      viewsCheck(lag, undefined, 'degraded'),
+      parkedCheck({ count: parked.length, names: parked }, here),
+    ],
     close: async () => {
       clearInterval(timer);
       lag.close();

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
+import { type ParkedStreams, parkedStreams } from '../kernel/parked-streams.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
@@ -23,6 +24,8 @@ export type Foundation = {
   readonly format: FormatInForce;
   readonly payloads: PayloadStore;
   readonly sessions: OpenSessions;
+  /** What this process has found that it cannot read. */
+  readonly parked: ParkedStreams;
   /** What its threads are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
@@ -60,6 +63,9 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const source = { directory, location, source: log.source, views };
   const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
+  const parked = parkedStreams(({ stream, position, message }) =>
+    logger.error({ stream, position: position.toString() }, message),
+  );
   const watch = watchDirectory(directory, logger);
   const format = await forSetting(logKey(configuration), () => followFormat(store));
   return {
@@ -68,13 +74,12 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
     format,
     payloads,
     sessions: openSessions({
-      store,
-      payloads,
-      now: Date.now,
-      maxCachedBytes,
+      ...{ store, payloads, now: Date.now, maxCachedBytes },
       isShared: isShared(log),
       format: format.format,
+      onParked: parked.note,
     }),
+    parked,
     source,
     watch,
     close: async () => {

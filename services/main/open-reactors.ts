@@ -14,11 +14,11 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
 
 /** Starts the reactors of a process, by itself or together with others. */
 export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<Reactor> => {
-  const { log, sessions, source } = foundation;
+  const { log, sessions, source, parked } = foundation;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
   const together = togethernessOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
-  const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, ...parts });
+  const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, parked, ...parts });
   return {
     ended: reactors.ended,
     close: async () => {

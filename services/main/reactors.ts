@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
 import type { EventLog } from '../kernel/event-store.js';
+import { StreamParked } from '../kernel/fault.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Reactor } from '../kernel/reactor.js';
 import type { Sessions } from '../kernel/sessions.js';
 import { shareWork } from '../kernel/shared-work.js';
@@ -20,6 +22,7 @@ export type ReactorServices = {
   readonly sessions: Sessions;
   readonly executions: ExecutionAggregate;
   readonly slots: Slots;
+  readonly parked: Pick<ParkedStreams, 'note'>;
   readonly logger: Logger;
 };
 
@@ -30,6 +33,7 @@ const startersOf = ({
   coordination,
   store: log,
   slots,
+  parked,
   logger,
   ...parts
 }: ReactorServices): ReadonlyMap<string, Start> => {
@@ -38,7 +42,10 @@ const startersOf = ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
-    onFailure: (error: unknown) => logger.error({ err: error, reactor: name }, 'a reactor failed; it tries again'),
+    onFailure: (error: unknown) => {
+      if (error instanceof StreamParked) parked.note(error);
+      else logger.error({ err: error, reactor: name }, 'a reactor failed; it tries again');
+    },
   });
   const handle: ExpiryOptions['handle'] = (stream, command, context) =>
     sessions.handle(executions, stream, command, context);

@@ -1,4 +1,5 @@
 import type { EventStore } from '../kernel/event-store.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
 import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';
@@ -18,12 +19,13 @@ export type ReferenceServices = {
   readonly configuration: Pick<Configuration, 'domains'>;
   readonly store: EventStore;
   readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
+  readonly parked: ParkedStreams;
 };
 
 /** Opens the reference; whoever opened it closes `following`. */
-export const openReference = ({ configuration, store, sessions }: ReferenceServices): Reference => {
+export const openReference = ({ configuration, store, sessions, parked }: ReferenceServices): Reference => {
   const { acknowledged } = sessions;
-  const folds = { projects: projectFold(), attributes: attributesFold() };
+  const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
   const following = followLog(store, [folds.projects, folds.attributes]);
   return {
     following,

@@ -27,6 +27,7 @@ import { agentClient } from '../agents/agent-client.js';
 import { agentRoutes } from '../agents/rpc.js';
 import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/event-store.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import type { AnyRoute, Route } from '../kernel/rpc.js';
 import type { Acknowledged, Sessions } from '../kernel/sessions.js';
@@ -70,6 +71,7 @@ export type RouteServices = {
   readonly largeLaunches: LargeLaunches;
   readonly slots: Slots;
   readonly uploads: UploadStore;
+  readonly parked: ParkedStreams;
   readonly logger: Logger;
 };
 

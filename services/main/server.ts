@@ -88,7 +88,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source, watch, format } = foundation;
+  const { directory, log, payloads, sessions, source, watch, format, parked } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
   const isEmpty = (await store.head()) === 0n;
@@ -106,7 +106,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     workflowLimits: workflowLimits(configuration),
   });
   const launches = largeLaunches();
-  const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, logger };
+  const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, parked, logger };
   const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
@@ -124,7 +124,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
-  const behind = watchViews(store, current);
+  const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
   const hosting = { logId: store.logId, logger, uploads, checks };

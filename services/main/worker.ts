@@ -41,7 +41,7 @@ type Part = {
 const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
   const lag = headLag(log.store, () => views.lowest());
   return {
-    checks: () => [viewsCheck(lag, views.trouble(), 'down'), parkedCheck(views.parked())],
+    checks: () => [viewsCheck(lag, views.trouble(), 'down')],
     ends: [views.failed],
     close: async () => {
       lag.close();
@@ -82,10 +82,15 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorPart(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
   ];
-  const { directory, log, watch, format } = foundation;
+  const { directory, log, watch, format, parked } = foundation;
   const { logId } = log.store;
   const checks = (): readonly Check[] =>
-    said([watch.check(), ...parts.flatMap((part) => part.checks()), formatCheck(format.format())]);
+    said([
+      watch.check(),
+      ...parts.flatMap((part) => part.checks()),
+      parkedCheck({ count: views?.parked() ?? 0 }, parked),
+      formatCheck(format.format()),
+    ]);
   const probes = await startProbes(configuration, { logId, logger, checks });
   return {
     http: probes.http,

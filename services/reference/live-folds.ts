@@ -1,6 +1,8 @@
 import type { Decider, EventCodec } from '../kernel/aggregate.js';
-import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import { decodeEvent } from '../kernel/decode-event.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/event-store.js';
+import { StreamParked } from '../kernel/fault.js';
 import type { Folded } from '../kernel/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';
@@ -8,7 +10,10 @@ import { positionWaits } from './position-waits.js';
 /** The streams of one category, folded as they grow. */
 export type FoldedStreams<State> = {
   readonly category: string;
+  /** A parked stream stays as it was before the event that cannot be read. */
   readonly entries: ReadonlyMap<StreamName, Folded<State>>;
+  /** @throws {StreamParked} when the stream is parked. */
+  assertReadable(stream: StreamName): void;
   take(event: RecordedEvent): void;
 };
 
@@ -17,16 +22,38 @@ type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 
   readonly codec: EventCodec<Event>;
 };
 
+/** Hears of each stream that cannot be folded. */
+export type OnParked = (parked: StreamParked) => void;
+
 /** Opens the fold of one category; nothing is there before somebody follows the log with it. */
-export const foldedStreams = <State, Event>(fold: Fold<State, Event>): FoldedStreams<State> => {
+export const foldedStreams = <State, Event>(
+  fold: Fold<State, Event>,
+  onParked: OnParked = () => undefined,
+): FoldedStreams<State> => {
   const entries = new Map<StreamName, Folded<State>>();
+  const parked = new Map<StreamName, StreamParked>();
+  const evolve = (event: RecordedEvent): void => {
+    const { stream, revision, position } = event;
+    const before = entries.get(stream)?.state ?? fold.initial();
+    const state = fold.evolve(before, decodeEvent(fold.codec, event));
+    entries.set(stream, { state, revision, position });
+  };
   return {
     category: fold.category,
     entries,
-    take: ({ stream, type, data, metadata, revision, position }) => {
-      const before = entries.get(stream)?.state ?? fold.initial();
-      const state = fold.evolve(before, fold.codec.decode(type, data, metadataOf({ metadata }).schema));
-      entries.set(stream, { state, revision, position });
+    assertReadable: (stream) => {
+      const error = parked.get(stream);
+      if (error !== undefined) throw error;
+    },
+    take: (event) => {
+      if (parked.has(event.stream)) return;
+      try {
+        evolve(event);
+      } catch (error) {
+        if (!(error instanceof StreamParked)) throw error;
+        parked.set(event.stream, error);
+        onParked(error);
+      }
     },
   };
 };

@@ -6,7 +6,7 @@ import type { Acknowledged, Folded } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
-import { type FoldedStreams, foldedStreams } from './live-folds.js';
+import { type FoldedStreams, foldedStreams, type OnParked } from './live-folds.js';
 
 /** Whether something may be registered or launched in a project and domain. */
 export type ProjectStanding =
@@ -33,13 +33,16 @@ export type ProjectDirectoryOptions = {
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
-export const projectFold = (): FoldedStreams<ProjectState> =>
-  foldedStreams({
-    category: PROJECT_CATEGORY,
-    codec: projectCodec,
-    initial: initialProject,
-    evolve: evolveProject,
-  });
+export const projectFold = (onParked?: OnParked): FoldedStreams<ProjectState> =>
+  foldedStreams(
+    {
+      category: PROJECT_CATEGORY,
+      codec: projectCodec,
+      initial: initialProject,
+      evolve: evolveProject,
+    },
+    onParked,
+  );
 
 const ERRORS: Readonly<
   Record<Exclude<ProjectStanding['kind'], 'active'>, (project: string, domain: string) => RpcError>
@@ -71,6 +74,7 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
   const domains = new Set(options.domains.map(({ id }) => id));
 
   const read = async (stream: StreamName): Promise<Folded<ProjectState>> => {
+    options.fold.assertReadable(stream);
     const entry = entries.get(stream);
     const isCurrent = entry !== undefined && entry.position >= (options.acknowledged.ofStream(stream) ?? 0n);
     return isCurrent && isActive(entry.state) ? entry : options.readProject(stream);

@@ -3,7 +3,7 @@ import { type AttributesState, evolveAttributes, initialAttributes } from '../at
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import { type FoldedStreams, foldedStreams, type Following } from './live-folds.js';
+import { type FoldedStreams, foldedStreams, type Following, type OnParked } from './live-folds.js';
 
 /** The attributes of a project, and how far its stream was read: to -1n where there is none. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };
@@ -22,13 +22,16 @@ export interface RecordedAttributes {
 const ACKNOWLEDGED_WAIT_MS = 500;
 const MIN_POSITION_WAIT_MS = 2_000;
 
-export const attributesFold = (): FoldedStreams<AttributesState> =>
-  foldedStreams({
-    category: ATTRIBUTES_CATEGORY,
-    codec: attributesCodec,
-    initial: initialAttributes,
-    evolve: evolveAttributes,
-  });
+export const attributesFold = (onParked?: OnParked): FoldedStreams<AttributesState> =>
+  foldedStreams(
+    {
+      category: ATTRIBUTES_CATEGORY,
+      codec: attributesCodec,
+      initial: initialAttributes,
+      evolve: evolveAttributes,
+    },
+    onParked,
+  );
 
 export type RecordedAttributesOptions = {
   readonly fold: FoldedStreams<AttributesState>;
@@ -57,6 +60,7 @@ export const recordedAttributes = (options: RecordedAttributesOptions): Recorded
 
   const read = async (project: string): Promise<ReadAttributes> => {
     const stream = attributesStream(project);
+    fold.assertReadable(stream);
     const { state, revision } = current(stream) ?? (await readStream(stream));
     return { stream, state, revision };
   };

@@ -1,5 +1,5 @@
 import type { EventCodec } from '../kernel/aggregate.js';
-import { metadataOf } from '../kernel/event.js';
+import { decodeEvent } from '../kernel/decode-event.js';
 import type { EventLog } from '../kernel/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
 
@@ -12,7 +12,7 @@ export const recordedAt = async <Event>(
 ): Promise<Event | undefined> => {
   for await (const page of log.readStream(stream, { from: revision, limit: 1 })) {
     const [event] = page;
-    if (event !== undefined) return codec.decode(event.type, event.data, metadataOf(event).schema);
+    if (event !== undefined) return decodeEvent(codec, event);
   }
   return undefined;
 };

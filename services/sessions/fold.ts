@@ -1,24 +1,42 @@
+import { readingEvent } from '../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import { StreamParked } from '../kernel/fault.js';
 import { noteKey } from '../kernel/idempotency.js';
 import type { FoldedHere, Live } from './live.js';
 
-/** Counts an event in that follows what is folded. */
-export const foldEvent = <S, C, E, R>(
-  live: Live<S, C, E, R>,
-  folded: FoldedHere<S>,
-  { type, data, metadata, revision, position }: RecordedEvent,
-): void => {
-  const { decider, codec } = live.aggregate;
-  const about = metadataOf({ metadata });
-  folded.state = decider.evolve(folded.state, codec.decode(type, data, about.schema));
-  folded.revision = revision;
+/** An event that follows what is folded, and what is recorded about it. */
+const readIn = <S, C, E, R>(live: Live<S, C, E, R>, recorded: RecordedEvent) => {
+  try {
+    return readingEvent(recorded, () => {
+      const about = metadataOf(recorded);
+      return { about, event: live.aggregate.codec.decode(recorded.type, recorded.data, about.schema) };
+    });
+  } catch (error) {
+    if (error instanceof StreamParked) {
+      live.parked = error;
+      live.services.onParked?.(error);
+    }
+    throw error;
+  }
+};
+
+/**
+ * Counts an event in that follows what is folded.
+ *
+ * @throws {StreamParked} when it cannot be read; nothing is folded then.
+ */
+export const foldEvent = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, recorded: RecordedEvent): void => {
+  const { about, event } = readIn(live, recorded);
+  folded.state = live.aggregate.decider.evolve(folded.state, event);
+  folded.revision = recorded.revision;
   if (about.idempotency !== undefined) noteKey((folded.keys ??= new Map()), about);
-  live.position = position;
+  live.position = recorded.position;
   live.recordedAtMs = Math.max(live.recordedAtMs, about.recordedAtMs);
 };
 
 /** The stream from its beginning. */
 export const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
+  if (live.parked !== undefined) throw live.parked;
   const { tickets } = live;
   const folded: FoldedHere<S> = { state: live.aggregate.decider.initial(), revision: -1n };
   for await (const page of live.services.store.readStream(live.stream))

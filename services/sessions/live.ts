@@ -1,6 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { NewEvent, RecordedEvent } from '../kernel/event.js';
 import type { Appended, EventStore, ExpectedRevision } from '../kernel/event-store.js';
+import type { StreamParked } from '../kernel/fault.js';
 import type { KnownKeys } from '../kernel/idempotency.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
@@ -16,6 +17,8 @@ export type SessionServices = {
   readonly format?: () => number;
   /** Other processes append to the log too. */
   readonly isShared?: boolean;
+  /** Hears of every stream that cannot be folded. */
+  readonly onParked?: (parked: StreamParked) => void;
 };
 
 /** A command that waits for its turn on the stream. */
@@ -75,6 +78,8 @@ export type Live<State, Command, Event, Refusal> = {
   folded: FoldedHere<State> | undefined;
   /** The stream was taken for one that does not exist, without a look at it. */
   isPresumed: boolean;
+  /** Why the stream cannot be folded by this release; it is not read again for that. */
+  parked: StreamParked | undefined;
   /** Of the last durable event; 0n before the first. */
   position: bigint;
   recordedAtMs: number;

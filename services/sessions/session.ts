@@ -41,6 +41,7 @@ export const openSession = <State, Command, Event, Refusal>(
   const live: Live<State, Command, Event, Refusal> = {
     folded: undefined,
     isPresumed: false,
+    parked: undefined,
     position: 0n,
     recordedAtMs: 0,
     tickets: 0,

@@ -21,9 +21,9 @@ afterAll(() => parts.close(), LIMIT_MS);
 
 describe('health checks of a control plane of many processes', () => {
   it.each([
-    ['api-1', { log: 'well', 'read-store': 'well', views: 'well', parked: 'well' }],
-    ['projector-1', { views: 'well', parked: 'well' }],
-    ['reactor-1', { log: 'well' }],
+    ['api-1', { log: 'well', data: 'well', 'read-store': 'well', views: 'well', parked: 'well' }],
+    ['projector-1', { views: 'well', data: 'well', parked: 'well' }],
+    ['reactor-1', { log: 'well', data: 'well', parked: 'well' }],
   ])('name what %s stands on', async (name, expected) => {
     const [check = ''] = Object.keys(expected);
     const body = await untilCheck(http(name), check, 'well');
@@ -32,7 +32,7 @@ describe('health checks of a control plane of many processes', () => {
 
   it('name the log of a log server', async () => {
     const body = await untilCheck(parts.log.http(), 'log', 'well');
-    expect([body.ready, states(body)]).toEqual([true, { log: 'well' }]);
+    expect([body.ready, states(body)]).toEqual([true, { log: 'well', data: 'well' }]);
     expect((await fetch(`${parts.log.http()}/healthz`)).status).toBe(200);
   });
 

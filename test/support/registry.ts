@@ -13,6 +13,7 @@ import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
 import type { Sessions } from '../../services/kernel/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
+import { parkedStreams } from '../../services/kernel/parked-streams.js';
 import { openReference } from '../../services/main/reference.js';
 import { registerConfiguredProjects } from '../../services/project/configured.js';
 import { projectRoutes } from '../../services/project/rpc.js';
@@ -60,7 +61,12 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const payloads = filePayloadStore({ directory });
   const sessions = openSessions({ store, payloads, now: Date.now });
   await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
-  const { following, projects, attributes } = openReference({ configuration: { domains: DOMAINS }, store, sessions });
+  const { following, projects, attributes } = openReference({
+    configuration: { domains: DOMAINS },
+    store,
+    sessions,
+    parked: parkedStreams(() => undefined),
+  });
   const definitions = registeredDefinitions({
     log: store,
     payloads,

@@ -1,7 +1,8 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
 import type { Checkpoint } from '../../kernel/checkpoint.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/event-store.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { CommandContext } from '../../kernel/sessions.js';
@@ -38,7 +39,7 @@ const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toSt
 type Item = { readonly stream: StreamName; readonly id: ExpireTermination['id']; readonly cause: string };
 
 const itemOf = (event: RecordedEvent): Item | undefined => {
-  const { data } = executionCodec.decode(event.type, event.data, metadataOf(event).schema);
+  const { data } = decodeEvent(executionCodec, event);
   const id = 'id' in data ? data.id : undefined;
   if (id === undefined) return undefined;
   const { project, domain, name } = id;

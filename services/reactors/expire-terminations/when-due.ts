@@ -1,6 +1,8 @@
 import type { Checkpoint } from '../../kernel/checkpoint.js';
+import { readingEvent } from '../../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog } from '../../kernel/event-store.js';
+import { StreamParked } from '../../kernel/fault.js';
 import { follow, type Reached } from '../../kernel/follow.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { Timers } from '../../kernel/timers.js';
@@ -13,7 +15,10 @@ export type WhenDueOptions<Item> = {
   /** How long after it was recorded each event is due, in milliseconds. */
   readonly afterMs: number;
   readonly timers: Timers;
-  /** The little that is kept of an event until it is due; `undefined` where there is nothing to do. */
+  /**
+   * The little that is kept of an event until it is due; `undefined` where there is nothing to do. One that throws
+   * `StreamParked`, here or in `settle`, is left until the log is read again from before it.
+   */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does what is due; done again, it comes to the same. */
   readonly settle: (item: Item) => Promise<void>;
@@ -56,6 +61,8 @@ const openEntries = <Item>(now: () => number) => {
   return {
     isFull: () => waiting.size() >= MAX_WAITING,
     oldest: (): bigint | undefined => positions.values().next().value,
+    /** Leaves something undone. */
+    leave: (position: bigint): void => void positions.add(position),
     add: (entry: Entry<Item>): void => {
       positions.add(entry.position);
       waiting.push(entry);
@@ -65,15 +72,26 @@ const openEntries = <Item>(now: () => number) => {
       if (failed.size() < MAX_FAILED && isDue(waiting.peek())) return waiting.pop();
       return isDue(failed.peek()) ? failed.pop() : undefined;
     },
-    /** When the next one is due; `undefined` when there is none. */
-    nextDueMs: (): number | undefined => {
+    /** In how many milliseconds the next one is due; `undefined` when there is none. */
+    nextDelayMs: (): number | undefined => {
       const first = failed.size() < MAX_FAILED ? waiting.peek() : undefined;
       const dueMs = Math.min(first?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity);
-      return dueMs === Infinity ? undefined : dueMs;
+      return dueMs === Infinity ? undefined : dueMs - now();
     },
     done: ({ position }: Entry<Item>): void => void positions.delete(position),
     failed: (entry: Entry<Item>): void => failed.push({ ...entry, dueMs: now() + RETRY_MS }),
   };
+};
+
+const entryOf = <Item>(
+  event: RecordedEvent,
+  nowMs: number,
+  { itemOf, afterMs }: Pick<WhenDueOptions<Item>, 'itemOf' | 'afterMs'>,
+): Entry<Item> | undefined => {
+  const item = itemOf(event);
+  if (item === undefined) return undefined;
+  const { recordedAtMs } = readingEvent(event, () => metadataOf(event));
+  return { dueMs: Math.min(recordedAtMs, nowMs) + afterMs, position: event.position, item };
 };
 
 const attempt = async <Item>(
@@ -86,7 +104,7 @@ const attempt = async <Item>(
     open.done(entry);
   } catch (error) {
     onFailure(error);
-    open.failed(entry);
+    if (!(error instanceof StreamParked)) open.failed(entry);
   }
 };
 
@@ -97,7 +115,7 @@ const attempt = async <Item>(
  * not done.
  */
 export const whenDue = <Item>(options: WhenDueOptions<Item>): Reactor => {
-  const { afterMs, timers, itemOf } = options;
+  const { timers, onFailure } = options;
   const now = (): number => timers.now();
   const open = openEntries<Item>(now);
   const reader = wakeable(timers);
@@ -112,22 +130,22 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): Reactor => {
   const add = (event: RecordedEvent): void => {
     const { position } = event;
     state.position = position;
-    const item = itemOf(event);
-    if (item === undefined) return;
-    open.add({ dueMs: Math.min(metadataOf(event).recordedAtMs, now()) + afterMs, position, item });
-    settler.wake();
-  };
-
-  const untilDue = (): Promise<void> => {
-    const dueMs = open.nextDueMs();
-    return settler.wait(dueMs === undefined ? undefined : dueMs - now());
+    try {
+      const entry = entryOf(event, now(), options);
+      if (entry !== undefined) open.add(entry);
+      settler.wake();
+    } catch (error) {
+      if (!(error instanceof StreamParked)) throw error;
+      open.leave(position);
+      onFailure(error);
+    }
   };
 
   const keepSettling = async (): Promise<void> => {
     while (!state.isClosed) {
       const entry = open.nextDue();
       if (entry === undefined) {
-        await untilDue();
+        await settler.wait(open.nextDelayMs());
         continue;
       }
       await attempt(entry, open, options);

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../kernel/event.js';
-import { metadataOf } from '../../kernel/event.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { slotsCodec } from '../../launch-plan-slots/events.js';
@@ -20,12 +20,15 @@ export type WatchedSlot = {
 
 /** The slots that are held, in the order that they are looked at. */
 export interface HeldSlots {
+  /** @throws {StreamParked} when the event cannot be read. */
   take(event: RecordedEvent): void;
   /** The next few; those that are still there come last the next time. */
   next(count: number): readonly WatchedSlot[];
   has(slot: WatchedSlot): boolean;
   delete(slot: WatchedSlot): void;
-  /** Where the oldest was taken. */
+  /** Forgets the slots of a stream that cannot be read, until the log is read again from where its oldest was taken. */
+  park(stream: StreamName, position: bigint): void;
+  /** Where the oldest was taken, those of parked streams included. */
   oldest(): bigint | undefined;
 }
 
@@ -49,13 +52,16 @@ const watched = (event: RecordedEvent, execution: ExecutionId, attempt: string, 
  */
 export const heldSlots = (now: () => number): HeldSlots => {
   const slots = new Map<string, WatchedSlot>();
+  /** From which position on each parked stream is read again. */
+  const parked = new Map<StreamName, bigint>();
   const key = ({ stream, held }: WatchedSlot): string => keyOf(stream, held.execution);
   const has = (slot: WatchedSlot): boolean => slots.get(key(slot)) === slot;
 
   return {
     has,
     take: (event) => {
-      const { type, data } = slotsCodec.decode(event.type, event.data, metadataOf(event).schema);
+      if (parked.has(event.stream)) return;
+      const { type, data } = decodeEvent(slotsCodec, event);
       const { project = '', domain = '', name = '' } = data.execution ?? {};
       const execution = { project, domain, name };
       if (type === 'SlotReleased') slots.delete(keyOf(event.stream, execution));
@@ -75,9 +81,18 @@ export const heldSlots = (now: () => number): HeldSlots => {
     delete: (slot) => {
       if (has(slot)) slots.delete(key(slot));
     },
+    park: (stream, position) => {
+      const ofStream = [...slots.values()].filter((slot) => slot.stream === stream);
+      for (const slot of ofStream) slots.delete(key(slot));
+      parked.set(
+        stream,
+        ofStream.reduce((first, slot) => (slot.position < first ? slot.position : first), position),
+      );
+    },
     oldest: () => {
       let oldest: bigint | undefined;
-      for (const { position } of slots.values()) if (oldest === undefined || position < oldest) oldest = position;
+      for (const position of [...parked.values(), ...Array.from(slots.values(), (slot) => slot.position)])
+        if (oldest === undefined || position < oldest) oldest = position;
       return oldest;
     },
   };

@@ -1,7 +1,9 @@
 import { executionCodec, recordsEnd } from '../../execution/events.js';
 import type { Checkpoint } from '../../kernel/checkpoint.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/event-store.js';
+import { StreamParked } from '../../kernel/fault.js';
 import { follow } from '../../kernel/follow.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { StreamName } from '../../kernel/stream.js';
@@ -28,10 +30,10 @@ const LOOKED_AT = 100;
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** An execution that names no attempt may be anyone's. */
-const isCreatedBy = (attempt: string, { type, data, metadata }: RecordedEvent): boolean => {
-  if (type !== 'ExecutionCreated') return false;
-  const event = executionCodec.decode(type, data, metadataOf({ metadata }).schema);
-  return event.type === type && ['', attempt].includes(event.data.slotAttempt);
+const isCreatedBy = (attempt: string, recorded: RecordedEvent): boolean => {
+  if (recorded.type !== 'ExecutionCreated') return false;
+  const event = decodeEvent(executionCodec, recorded);
+  return event.type === 'ExecutionCreated' && ['', attempt].includes(event.data.slotAttempt);
 };
 
 /** Looks at what is new in the stream of the execution that holds a slot, and answers whether it needs it no more. */
@@ -57,6 +59,16 @@ export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
   const { log, checkpoint, slots, timers, onFailure } = options;
   const held = heldSlots(() => timers.now());
   const state = { isClosed: false, isLive: false, stopWaiting: (): void => undefined };
+
+  const take = (event: RecordedEvent): void => {
+    try {
+      held.take(event);
+    } catch (error) {
+      if (!(error instanceof StreamParked)) throw error;
+      held.park(event.stream, event.position);
+      onFailure(error);
+    }
+  };
 
   const settle = async (slot: WatchedSlot): Promise<void> => {
     if (!(await looksOver(slot, options)) || !held.has(slot)) return;
@@ -88,7 +100,7 @@ export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
 
   const filter = { categories: [SLOTS_CATEGORY] };
   const following = follow({ log, filter, checkpoint, now: () => timers.now() }, async (page, isLive, reached) => {
-    for (const event of page.events) held.take(event);
+    page.events.forEach(take);
     state.isLive = isLive;
     const oldest = held.oldest();
     await reached(oldest === undefined ? page.position : oldest - 1n);

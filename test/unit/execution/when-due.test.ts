@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/event-store.js';
 import type { Reactor } from '../../../services/kernel/reactor.js';
+import { StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { dueQueue } from '../../../services/reactors/expire-terminations/due-queue.js';
 import { whenDue } from '../../../services/reactors/expire-terminations/when-due.js';
@@ -34,6 +35,8 @@ let checkpoint: Checkpoint;
 let read: bigint[];
 let tried: bigint[];
 let doesFail: (position: bigint) => boolean;
+let failure: () => Error;
+let unreadable: bigint | undefined;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-due-'));
@@ -43,6 +46,8 @@ beforeEach(async () => {
   read = [];
   tried = [];
   doesFail = () => false;
+  failure = () => new Error('not now');
+  unreadable = undefined;
 });
 afterEach(async () => {
   await reactor.close();
@@ -70,12 +75,13 @@ const open = (): void => {
     afterMs: AFTER_MS,
     timers,
     itemOf: ({ position }) => {
+      if (position === unreadable) throw failure();
       read.push(position);
       return position;
     },
     settle: (position) => {
       tried.push(position);
-      return doesFail(position) ? Promise.reject(new Error('not now')) : Promise.resolve();
+      return doesFail(position) ? Promise.reject(failure()) : Promise.resolve();
     },
     onFailure: () => undefined,
   });
@@ -133,6 +139,19 @@ describe('what is due a time after it was recorded', () => {
     timers.advance(RETRY_MS);
     await count(() => tried.length, 3 * MAX_FAILED + 2);
     expect(new Set(tried).size).toBe(MAX_FAILED + 2);
+  });
+
+  it('is left where its stream is parked, with the checkpoint before it, and delays nothing', async () => {
+    await record(Array.from({ length: MAX_FAILED + 2 }, () => START - AFTER_MS));
+    failure = () => new StreamParked(stream, 1n, 'unknown');
+    doesFail = (position) => position !== 1_002n;
+    unreadable = 1n;
+    open();
+    await count(() => tried.length, MAX_FAILED + 1);
+    timers.advance(RETRY_MS);
+    await count(() => tried.length, MAX_FAILED + 1);
+    await reactor.close();
+    expect([tried.at(-1), await checkpoint.read()]).toEqual([1_002n, 0n]);
   });
 
   it('is read no further while ten thousand wait', async () => {

@@ -6,6 +6,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { randomBytes } from 'node:crypto';
+import type { StreamParked } from '../../../services/kernel/fault.js';
 import type { EventStore } from '../../../services/kernel/event-store.js';
 import type { Sessions } from '../../../services/kernel/sessions.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
@@ -289,6 +291,26 @@ describe('the slots of executions that have ended', () => {
     await reactor.until(isReleased);
     await reactor.close();
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
+  });
+
+  it('are given back beside a stream of slots that is parked, which is read again from its oldest slot', async () => {
+    const parked = { ...plan, name: 'parked' };
+    await slots.take(parked, { ...nameless, name: 'held' }, 1);
+    const metadata = JSON.stringify({ recordedAtMs: START, actor: '', commandId: '', schema: 1 });
+    const unknown = { id: randomBytes(16), type: 'OfANewerRelease', data: new Uint8Array(), metadata };
+    await store.append(slotsStream(parked), 'any', [unknown]);
+    await createAs('a', (await take('a'))!.attempt);
+    await end('a');
+    const failures: unknown[] = [];
+    const reactor = open(failures);
+    await reactor.until(isReleased);
+    await reactor.close();
+    expect(failures.map((each) => (each as StreamParked).stream)).toEqual([slotsStream(parked)]);
+    expect(await reactor.checkpoint.read()).toBe(0n);
+    restart();
+    await expect(slots.take(parked, { ...nameless, name: 'b' }, 1)).rejects.toThrow(
+      `stream ${slotsStream(parked)} is parked at position 2: event type OfANewerRelease is unknown`,
+    );
   });
 
   it('are followed from the oldest one that is held', async () => {
