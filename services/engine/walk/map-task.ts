@@ -41,12 +41,13 @@ const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
 
 const hasSucceeded = (fate: Fate): boolean => fate.at(-1) === false;
 
+/** Clients show what follows the first hyphen in the name of a log. */
 const resource = (of: AttemptAt, index: number, attempt: number, phase: Phase): Resource => ({
   externalId: `${of.at.id}-${of.attempt}-n${index}-${attempt}`,
   index,
   retryAttempt: attempt,
   phase,
-  logs: [{ uri: `https://logs.example.org/${of.at.id}/${index}/${attempt}`, name: `Element ${index}` }],
+  logs: [{ uri: `https://logs.example.org/${of.at.id}/${index}/${attempt}`, name: `Element-${index}-${attempt}` }],
 });
 
 /** The elements that make an attempt, in a phase that each one's fate gives. */
@@ -89,9 +90,12 @@ const outputsOf = (run: Run, at: NodeAt, map: MapTask, fates: readonly Fate[]): 
   );
 };
 
+/** As real engines report it, whatever the type of the task: clients list the elements of such attempts alone. */
+const AS_ARRAY = { taskType: 'container_array', plugin: 'k8s-array' } as const;
+
 /** An array node over a task: one task execution whose external resources are the elements. */
 export function* walkMapTask(run: Run, at: NodeAt, map: MapTask, inputs: Literals): Walk<End> {
-  const of = attemptAt(at, map.template, 0);
+  const of = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
   const fates = Array.from({ length: map.size }, (_, index) => fateOf(run, at, map, index));
   const failures = fates.filter((fate) => !hasSucceeded(fate)).length;
   yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), reasons: [{ reason: 'elements submitted' }] });

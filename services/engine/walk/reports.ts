@@ -112,6 +112,8 @@ export type AttemptAt = {
   readonly taskId: Identifier;
   readonly attempt: number;
   readonly taskType: string;
+  /** What runs it, as clients know it. */
+  readonly plugin: string;
 };
 
 const taskEvent = (run: Run, task: OpenTask, phase: TaskPhase, fields: TaskFields): TaskExecutionEvent =>
@@ -126,10 +128,10 @@ const taskEvent = (run: Run, task: OpenTask, phase: TaskPhase, fields: TaskField
   });
 
 export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: TaskFields = {}): Walk<void> {
-  const { at, taskId, taskType, attempt } = of;
+  const { at, taskId, taskType, plugin, attempt } = of;
   const metadata = {
     generatedName: `${run.id.name}-${at.id}-${attempt}`,
-    pluginIdentifier: 'simulated',
+    pluginIdentifier: plugin,
     ...fields.metadata,
   };
   const event = taskEvent(run, { nodeId: at.id, taskId, attempt }, phase, { ...fields, taskType, metadata });

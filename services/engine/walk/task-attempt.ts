@@ -38,7 +38,7 @@ const because = (reason: string): { readonly reasons: { readonly reason: string 
 
 export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): AttemptAt => {
   if (!template.id) throw new TypeError(`the task of node ${at.id} has no id`);
-  return { at, taskId: template.id, attempt, taskType: template.type };
+  return { at, taskId: template.id, attempt, taskType: template.type, plugin: 'simulated' };
 };
 
 /** Attempts that a node has: those of its own metadata before those of its task's. */

@@ -181,6 +181,18 @@ describe('an array node', () => {
     expect(Math.max(...elements.map(({ retryAttempt }) => retryAttempt))).toBe(1);
   });
 
+  it('reports as clients know arrays: by the type of the task and its plugin, with a hyphen in the names of logs', () => {
+    const events = run(named('picture-of-five')).execution.reports.flatMap(({ kind, event }) =>
+      kind === 'task' && event.metadata!.externalResources.length > 0 ? [event] : [],
+    );
+    expect(events.length).toBeGreaterThan(0);
+    expect(new Set(events.map(({ taskType, metadata }) => `${taskType} ${metadata!.pluginIdentifier}`))).toEqual(
+      new Set(['container_array k8s-array']),
+    );
+    const logs = events.flatMap(({ metadata }) => metadata!.externalResources.flatMap((each) => each.logs));
+    expect(logs.every(({ name }) => /^Element-\d+-\d+$/u.test(name))).toBe(true);
+  });
+
   it('starts one execution for each element of a launch plan', () => {
     expect(run(named('picture-of-five')).children.size).toBe(5);
     expect(run(named('picture-of-none')).execution.result['o1']?.value).toMatchObject({ case: 'collection' });
