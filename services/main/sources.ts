@@ -29,12 +29,19 @@ export type Setting = {
   readonly variable: string;
   readonly about: string;
   readonly byDefault: unknown;
+  /** What an empty variable means, where the setting is a list or a mapping; a text otherwise. */
+  readonly whenEmpty: unknown;
 };
 
 const unwrap = (schema: unknown): unknown => {
   let inner = schema;
   while (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault) inner = inner.unwrap();
   return inner;
+};
+
+const emptyOf = (schema: unknown): unknown => {
+  if (schema instanceof z.ZodArray) return [];
+  return schema instanceof z.ZodRecord ? {} : '';
 };
 
 const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
@@ -44,7 +51,8 @@ const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
     const about = (schema as z.ZodType).description;
     if (about === undefined && inner instanceof z.ZodObject) return settingsIn(inner.shape, here);
     const byDefault = schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.def.defaultValue : '';
-    return [{ path: here, variable: `FLIGHTLOG_${here.join('_').toUpperCase()}`, about: about ?? '', byDefault }];
+    const variable = `FLIGHTLOG_${here.join('_').toUpperCase()}`;
+    return [{ path: here, variable, about: about ?? '', byDefault, whenEmpty: emptyOf(inner) }];
   });
 
 /** All settings, in the order of the schema. */
@@ -104,7 +112,7 @@ export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] 
   ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
 
 /**
- * The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON.
+ * The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON; an empty text is an empty one.
  *
  * @throws {InvalidConfiguration} when a variable is no setting, or its text is not YAML where that is expected.
  */
@@ -113,6 +121,7 @@ export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[
     if (isServiceLink(variable, text)) return [];
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
+    if (text === '') return [{ path: setting.path, value: setting.whenEmpty, origin: variable }];
     // Two braces begin a placeholder in a text, and no mapping.
     const value: unknown = /^\s*(?:\[|\{(?!\{))/u.test(text) ? parsed(text, variable) : text;
     return [{ path: setting.path, value, origin: variable }];

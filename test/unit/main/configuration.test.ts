@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { configure } from '../../../services/main/configuration.js';
+import { fromEnvironment } from '../../../services/main/sources.js';
 
 const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 
@@ -20,6 +21,19 @@ describe('the configuration', () => {
     const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
     expect(configure(both).grpc_port).toBe(8);
     expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
+  });
+
+  it('takes an empty variable for an empty list where the setting is one', () => {
+    expect(fromEnvironment({ FLIGHTLOG_CORS_ALLOWED_ORIGINS: '', FLIGHTLOG_HOST: '' })).toEqual([
+      { path: ['cors', 'allowed_origins'], value: [], origin: 'FLIGHTLOG_CORS_ALLOWED_ORIGINS' },
+      { path: ['host'], value: '', origin: 'FLIGHTLOG_HOST' },
+    ]);
+    expect(configure(fromEnvironment({ FLIGHTLOG_CORS_ALLOWED_ORIGINS: '' })).cors.allowed_origins).toEqual([]);
+    expect(configure(fromEnvironment({ FLIGHTLOG_PROJECTS: '', FLIGHTLOG_AGENTS: '' }))).toMatchObject({
+      projects: [],
+      agents: [],
+    });
+    expect(() => configure(fromEnvironment({ FLIGHTLOG_DOMAINS: '' }))).toThrow('FLIGHTLOG_DOMAINS');
   });
 
   it('takes one role, several, or a text with several', () => {
