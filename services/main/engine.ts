@@ -3,6 +3,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { runEngine } from '../engine/engine.js';
 import { openLogger } from './logger.js';
+import { SAMPLE_GRAPHS } from './samples.js';
 import { onStopSignals } from './stop-signals.js';
 import { CannotGoOn } from './told.js';
 
@@ -42,7 +43,7 @@ export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Prom
   const stop = new AbortController();
   void onStopSignals().then(() => stop.abort());
   sayWhenAway(flags.endpoint, logger);
-  const options = { ...flags, ...(dynamic !== undefined && { dynamicDirectory: dynamic }) };
+  const options = { ...flags, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
   const summary = await runEngine(options, { signal: stop.signal, logger });
   process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
   process.exit(0);

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { filter, hostAndPort, oneOrMore, position, probability, wholeNumber } from './arguments.js';
+import { filter, position, wholeNumber } from './arguments.js';
 import { addBackupCommands } from './backup-commands.js';
 import {
   type Configuration,
@@ -10,6 +10,7 @@ import {
   LOG_LEVELS,
 } from './configuration.js';
 import type { EngineFlags } from './engine.js';
+import { failureProbability, gates, withEngineFlags } from './engine-flags.js';
 import type { ExportFlags } from './export-commands.js';
 import { openLogger } from './logger.js';
 import { addLogCommands } from './log-commands.js';
@@ -128,6 +129,8 @@ const program = new Command('flightlog')
 withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
   .description('serve with sample workflows and a simulated engine, without authentication')
   .option('--engine-rate <n>', 'events per second of the engine; 0 is as fast as it goes', wholeNumber, 50)
+  .addOption(failureProbability())
+  .addOption(gates())
   .addHelpText('after', settingsHelp(SANDBOX))
   .action(async (options: SandboxFlags) => {
     const { runSandbox } = await import('./sandbox.js');
@@ -156,20 +159,8 @@ withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'i
     }
   });
 
-program
-  .command('engine')
+withEngineFlags(program.command('engine'))
   .description('run executions as an engine would, without doing their work')
-  .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
-  .option('--concurrency <n>', 'calls in flight', oneOrMore, 64)
-  .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
-  .option('--failure-probability <p>', 'chance that an attempt of a task fails, 0 to 1', probability, 0)
-  .option('--seed <s>', 'one seed gives one run', 'flightlog')
-  .addOption(
-    new Option('--gates <how>', 'open gates at once, or wait for signals').choices(['auto', 'wait']).default('auto'),
-  )
-  .option('--dynamic <directory>', 'compiled closures for dynamic nodes; two instances of their own task without')
-  .option('--until-idle', 'end when nothing is left to run', false)
-  .addOption(new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'))
   .action(async (options: EngineFlags) => {
     const { engine } = await import('./engine.js');
     await engine(options);

@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 
 /** Recorded requests of a public client: what the sandbox registers, and what the tests send. */
 const FIXTURES = new URL('../../../test/fixtures/', import.meta.url);
 const LAUNCHED = '14-pipeline/execute-01.create_request.pb';
+
+/** The graphs that the dynamic tasks among the samples make at run time. */
+export const SAMPLE_GRAPHS = fileURLToPath(new URL('06-dynamic/dynamic/', FIXTURES));
 
 /** What is launched, as it stands in a path. */
 export const SAMPLE_EXECUTION = 'flytesnacks/development/churn-v1';

@@ -6,12 +6,16 @@ import { addresses } from './announcement.js';
 import type { Configuration } from './configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from './logger.js';
-import { registerSamples, SAMPLE_EXECUTION } from './samples.js';
+import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
 import { type Running, startServer } from './server.js';
 import { onStopSignals } from './stop-signals.js';
 
 /** The flags of `sandbox` that are no settings. */
-export type SandboxFlags = { readonly engineRate: number };
+export type SandboxFlags = {
+  readonly engineRate: number;
+  readonly failureProbability: number;
+  readonly gates: EngineOptions['gates'];
+};
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -68,17 +72,18 @@ const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
 
 const startEngine = (
   { grpc: endpoint, onWork }: Running,
-  rate: number,
+  { engineRate, failureProbability, gates }: SandboxFlags,
   logger: Logger,
 ): { stop: () => Promise<void>; ended: Promise<unknown> } => {
   const stopping = new AbortController();
   const options: EngineOptions = {
     endpoint,
     concurrency: 16,
-    rate,
-    failureProbability: 0,
+    rate: engineRate,
+    failureProbability,
     seed: 'sandbox',
-    gates: 'auto',
+    gates,
+    dynamicDirectory: SAMPLE_GRAPHS,
     untilIdle: false,
   };
   const ended = runEngine(options, { signal: stopping.signal, logger, onWork });
@@ -96,7 +101,7 @@ const startEngine = (
  *
  * @throws {CannotGoOn} when it may not listen there, or the log or the views fail for good.
  */
-export const runSandbox = async (given: Configuration, { engineRate }: SandboxFlags): Promise<void> => {
+export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   const configuration: Configuration = { ...given, role: ['all'] };
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
@@ -104,7 +109,7 @@ export const runSandbox = async (given: Configuration, { engineRate }: SandboxFl
   const stopped = onStopSignals();
   greet(configuration, server);
   await Promise.race([fill(server), server.failed]);
-  const engine = startEngine(server, engineRate, logger);
+  const engine = startEngine(server, flags, logger);
   suggest(server, SAMPLE_EXECUTION);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');

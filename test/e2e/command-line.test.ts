@@ -47,6 +47,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'log-level',
     'allow-insecure-remote',
     'engine-rate',
+    'failure-probability',
+    'gates',
   ],
   serve: [
     'config',

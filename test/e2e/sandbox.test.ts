@@ -11,8 +11,9 @@ import { until } from '../support/until.js';
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-'));
 const data = join(folder, 'with a space');
 
-const startSandbox = async (): Promise<Running> => {
-  const sandbox = flightlog(['sandbox', '--data', data, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0']);
+const startSandbox = async (...more: readonly string[]): Promise<Running> => {
+  const ports = ['--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
+  const sandbox = flightlog(['sandbox', '--data', data, ...ports, ...more]);
   await sandbox.said('Ctrl-C stops.');
   return sandbox;
 };
@@ -25,6 +26,26 @@ const get = async (url: string): Promise<Record<string, unknown>> =>
 const phaseOf = async (sandbox: Running): Promise<unknown> => {
   const { closure } = await get(`${api(sandbox)}/executions/flytesnacks/development/churn-v1`);
   return (closure as { phase: string }).phase;
+};
+
+type Node = { readonly closure: { readonly phase: string }; readonly metadata: { readonly isDynamic: boolean } };
+
+/** Launches a sample with what it takes by default, and answers its nodes once they are as wanted. */
+const launchedUntil = async (
+  sandbox: Running,
+  { name, inputs = {} }: { readonly name: string; readonly inputs?: object },
+  are: (nodes: readonly Node[]) => boolean,
+): Promise<void> => {
+  const plan = { resource_type: 'LAUNCH_PLAN', project: 'flytesnacks', domain: 'development', name, version: 'v1' };
+  const request = { project: 'flytesnacks', domain: 'development', spec: { launch_plan: plan }, inputs };
+  const answer = await fetch(`${api(sandbox)}/executions`, { method: 'POST', body: JSON.stringify(request) });
+  const launched = (await answer.json()) as { readonly id: { readonly name: string } };
+  expect(launched).toHaveProperty('id.name');
+  const nodes = `${api(sandbox)}/node_executions/flytesnacks/development/${launched.id.name}?limit=1000`;
+  await until(
+    async () => ((await get(nodes))['nodeExecutions'] ?? []) as readonly Node[],
+    (found) => are(found),
+  );
 };
 
 const countOf = async (sandbox: Running, collection: string): Promise<number> => {
@@ -71,12 +92,34 @@ describe('the sandbox', () => {
 
   it('says that the usual port of the log is in use, where it is', async () => {
     const usual = createServer().listen(2113, '127.0.0.1');
-    await Promise.race([once(usual, 'listening'), once(usual, 'error')]); // it is taken either way
+    await once(usual, 'listening').catch(() => undefined); // it is taken either way
     const sandbox = await startSandbox();
     expect(sandbox.stdout()).toMatch(/^ {2}log {3}not served: port 2113 is in use; --eventstore-port names another$/mu);
     sandbox.child.kill('SIGINT');
     expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });
     usual.close();
+  });
+
+  it('runs its dynamic sample as dynamic, fails where it is told to, and waits at gates', async () => {
+    const inPhase = (nodes: readonly Node[], phase: string): number =>
+      nodes.filter(({ closure }) => closure.phase === phase).length;
+    const failing = await startSandbox('--failure-probability', '1');
+    await launchedUntil(failing, { name: 'dynamics.plan_at_run_time' }, (nodes) =>
+      nodes.some(({ metadata }) => metadata.isDynamic),
+    );
+    await launchedUntil(failing, { name: 'failures.both' }, (nodes) => inPhase(nodes, 'FAILED') > 0);
+    failing.child.kill('SIGINT');
+    expect((await failing.ended).code).toBe(0);
+
+    const waiting = await startSandbox('--gates', 'wait');
+    const topic = { scalar: { primitive: { string_value: 'tides' } } };
+    await launchedUntil(
+      waiting,
+      { name: 'gates.editorial', inputs: { literals: { topic } } },
+      (nodes) => inPhase(nodes, 'SUCCEEDED') > 0 && inPhase(nodes, 'RUNNING') === 4,
+    );
+    waiting.child.kill('SIGINT');
+    expect((await waiting.ended).code).toBe(0);
   });
 
   it('waits for who is still sending when it is stopped, and ends at once when it is told again', async () => {

@@ -1,0 +1,31 @@
+import { type Command, Option } from 'commander';
+import { hostAndPort, oneOrMore, probability, wholeNumber } from './arguments.js';
+import { LOG_LEVELS } from './configuration.js';
+
+/** How often a simulated engine lets attempts fail. */
+export const failureProbability = (): Option =>
+  new Option('--failure-probability <p>', 'chance that an attempt of a task fails, 0 to 1')
+    .argParser(probability)
+    .default(0);
+
+/** What a simulated engine does with gates. */
+export const gates = (): Option =>
+  new Option('--gates <how>', 'open gates at once, or wait for signals').choices(['auto', 'wait']).default('auto');
+
+/** The flags of the command that runs a simulated engine. */
+export const withEngineFlags = (command: Command): Command =>
+  command
+    .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
+    .option('--concurrency <n>', 'calls in flight', oneOrMore, 64)
+    .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
+    .addOption(failureProbability())
+    .option('--seed <s>', 'one seed gives one run', 'flightlog')
+    .addOption(gates())
+    .option(
+      '--dynamic <directory>',
+      'compiled closures of dynamic tasks (default: those of the samples); others that say they are dynamic run two instances of themselves',
+    )
+    .option('--until-idle', 'end when nothing is left to run', false)
+    .addOption(
+      new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'),
+    );
