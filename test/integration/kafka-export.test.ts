@@ -248,6 +248,14 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
 
+  it('makes its topics without a failure, also when several parts and processes begin at once', async () => {
+    const log = await given();
+    await report(log.store, 4, 1);
+    const both = ['one', 'two'].map((worker) => exporting(log, { worker, parts: 3 }));
+    await assertPublishedOnce(log);
+    expect(both.flatMap(({ told }) => told).filter((each) => !each.startsWith('taken over'))).toEqual([]);
+  });
+
   it('says which event it does not know, publishes nothing after it, and keeps trying', async () => {
     const log = await given();
     await log.store.append(executionStream('e0'), 'any', [newEvent('ExecutionForgotten', new Uint8Array())]);

@@ -21,6 +21,9 @@ const chain = (error: unknown): readonly Clues[] => {
   return found;
 };
 
+/** What the broker has called an error and those behind it, such as `LEADER_NOT_AVAILABLE`. */
+export const errorTypesIn = (error: unknown): readonly unknown[] => chain(error).map(({ type }) => type);
+
 const FENCED = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING']);
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

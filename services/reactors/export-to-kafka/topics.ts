@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type ITopicConfig, type Kafka } from 'kafkajs';
-import { ExportRefused } from './failure.js';
+import { errorTypesIn, ExportRefused } from './failure.js';
 
 /** Raised when what is published of a category changes in a way that readers have to know of. */
 const TOPIC_VERSION = 1;
@@ -95,11 +96,49 @@ const notMade = (error: unknown): never => {
   throw new Kind(`topics cannot be made: ${each.join(', ')}`, { cause: error });
 };
 
+/** What brokers answer of a topic that is being made or deleted: they hear of that one after another. */
+const UNSETTLED: ReadonlySet<unknown> = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'REPLICA_NOT_AVAILABLE',
+]);
+
+const SETTLING = { pauseMs: 50, limitMs: 10_000 } as const;
+
+/** Does something about topics again while their brokers have not heard of them, for ten seconds at most. */
+const onceSettled = async <Found>(work: () => Promise<Found>): Promise<Found> => {
+  const until = Date.now() + SETTLING.limitMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() > until || !errorTypesIn(error).some((type) => UNSETTLED.has(type))) throw error;
+      await pause(SETTLING.pauseMs);
+    }
+  }
+};
+
 const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promise<void> => {
   const there = new Set(await admin.listTopics());
   const missing = topics.filter(({ topic }) => !there.has(topic));
   // Another process may make them in the same moment; what came of it is looked at afterwards.
   if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(notMade);
+};
+
+/** Makes the topics that are absent, waits until every partition can be read, and answers what they are like. */
+const readyTopics = (
+  admin: Admin,
+  wanted: readonly WantedTopic[],
+  replicationFactor: number,
+): Promise<ReadonlyMap<string, Found>> => {
+  const names = wanted.map(({ topic }) => topic);
+  const configs = wanted.map((each) => created(each, replicationFactor));
+  return onceSettled(async () => {
+    await makeMissing(admin, configs);
+    await Promise.all(names.map((name) => admin.fetchTopicOffsets(name)));
+    return foundTopics(admin, names);
+  });
 };
 
 /** The largest message that each topic takes, in bytes. */
@@ -119,14 +158,7 @@ export const openTopics = async (
   const admin = kafka.admin();
   await admin.connect();
   try {
-    await makeMissing(
-      admin,
-      wanted.map((each) => created(each, settings.replicationFactor)),
-    );
-    const found = await foundTopics(
-      admin,
-      wanted.map(({ topic }) => topic),
-    );
+    const found = await readyTopics(admin, wanted, settings.replicationFactor);
     for (const each of wanted) {
       const is = found.get(each.topic);
       if (is) assertAsWanted(each, is);
@@ -147,8 +179,7 @@ export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSett
   await admin.connect();
   try {
     const wanted: WantedTopic = { topic, partitions: settings.partitions, policy: 'delete' };
-    await makeMissing(admin, [created(wanted, settings.replicationFactor)]);
-    const found = (await foundTopics(admin, [topic])).get(topic);
+    const found = (await readyTopics(admin, [wanted], settings.replicationFactor)).get(topic);
     if (found?.policy.includes('compact') === true)
       throw new ExportRefused(
         `topic ${topic} has cleanup.policy ${found.policy}, and would lose events: choose another`,
