@@ -12,6 +12,7 @@ import { messagesApart } from '../../services/main/messages-apart.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
+import { readPositions } from '../../services/reactors/export-to-kafka/positions.js';
 import { entityOf } from '../../services/reactors/export-to-kafka/subject.js';
 import {
   type ExportOptions,
@@ -247,6 +248,34 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await expect(exporting(log).ended).rejects.toThrow(asks);
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
+
+  it('asks in both of two exporters when somebody has removed its positions', async () => {
+    const log = await given();
+    await report(log.store, 1, 1);
+    const standby = exporting(log, { worker: 'one', standbyMs: 2_000 });
+    await published(log, 10);
+    const active = exporting(log, { worker: 'two', standbyMs: 2_000 });
+    await until(
+      async () => [...(await readPositions(kafkaClient({ brokers }), log.prefix)).values()],
+      (positions) => positions[0]?.worker === 'two',
+    );
+    await report(log.store, 1, 1); // by which the first one hears that it was taken over
+    await until(
+      () => Promise.resolve(standby.told),
+      (told) => told.includes('taken over 0'),
+    );
+    await published(log, 20);
+    await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
+    const asking = ({ told }: { readonly told: readonly string[] }) =>
+      until(
+        () => Promise.resolve(told),
+        (said) => said.some((each) => each.includes('.export.positions.v1 does not say up to where')),
+      );
+    await asking(standby);
+    await report(log.store, 1, 1);
+    await asking(active);
+    expect(eventsIn(await consume(log.prefix))).toHaveLength(20);
+  }, 120_000);
 
   it('makes its topics without a failure, also when several parts and processes begin at once', async () => {
     const log = await given();

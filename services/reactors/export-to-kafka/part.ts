@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ExportRefused, failureOf, Fenced } from './failure.js';
+import { errorTypesIn, ExportRefused, failureOf, Fenced } from './failure.js';
+import type { ExportPosition } from './positions.js';
 import { lastPosition, openSession, type Session, type SessionOptions } from './session.js';
 
 /** What all parts of an export share. */
@@ -25,13 +26,20 @@ export interface Part {
 
 const MAX_PAUSE_MS = 15_000;
 
+/** The last position; none where somebody has deleted the topic of positions: the next session finds that out whole. */
+const positionIfAny = (part: number, options: PartOptions): Promise<ExportPosition | undefined> =>
+  lastPosition(part, options).catch((error: unknown) => {
+    if (errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION')) return undefined;
+    throw error;
+  });
+
 /** Waits as long as another one works on this part: its position moves, or has nothing more to come to. */
 const standBy = async (part: number, options: PartOptions, signal: AbortSignal): Promise<void> => {
   const { log, worker, standbyMs } = options;
   let head = await log.head();
-  for (let last = await lastPosition(part, options); last !== undefined && last.worker !== worker;) {
+  for (let last = await positionIfAny(part, options); last !== undefined && last.worker !== worker;) {
     await pause(standbyMs, undefined, { signal });
-    const next = await lastPosition(part, options);
+    const next = await positionIfAny(part, options);
     if (next?.worker === last.worker && next.position === last.position && head > next.position) return;
     last = next;
     head = await log.head();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { errorTypesIn } from './failure.js';
 
 /** Hears of each message, in the order of its partition. */
 export type OnMessage = (message: KafkaMessage, topic: string) => void;
@@ -68,6 +69,25 @@ const readUntil = (
     consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 1, eachBatch }).catch(reject);
   });
 
+/** How often is looked whether a topic still has what is read of it, in milliseconds. */
+const LOOK_MS = 2_000;
+
+/** Rejects when a topic has been deleted while it is read: the client would wait for the rest for ever. */
+const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
+  let fail: (error: Error) => void = () => undefined;
+  const deleted = new Promise<never>((_, reject) => (fail = reject));
+  deleted.catch(() => undefined); // what has been read by then is whole
+  const look = async (): Promise<void> => {
+    const now = await endsOf(kafka, topics).catch((error: unknown): Ends | undefined =>
+      errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION') ? new Map() : undefined,
+    );
+    const lost = now && [...ends].find(([place, end]) => (now.get(place) ?? 0n) < end);
+    if (lost) fail(new Error(`topic partition ${lost[0]} was deleted while it was read`));
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  return { deleted, close: () => clearInterval(timer) };
+};
+
 /** What a reading says of itself: how many messages are left, of how many. */
 export type ReadOptions = { readonly onProgress?: (left: bigint, total: bigint) => void; readonly groupPrefix: string };
 
@@ -88,11 +108,14 @@ export const readTopics = async (
     retry: { retries: 3 },
   });
   const total = [...ends.values()].reduce((sum, each) => sum + each, 0n);
+  const watch = watchEnds(kafka, topics, ends);
   try {
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-    await readUntil(consumer, ends, onMessage, (left) => onProgress?.(left, total));
+    const reading = readUntil(consumer, ends, onMessage, (left) => onProgress?.(left, total));
+    await Promise.race([reading, watch.deleted]);
   } finally {
+    watch.close();
     await consumer.disconnect();
     await forget(kafka, groupId).catch(() => undefined);
   }
