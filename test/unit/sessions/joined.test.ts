@@ -122,6 +122,23 @@ describe('commands that wait together on a log that others write too', () => {
     expect(Math.max(...appends)).toBeGreaterThan(1);
   });
 
+  it('share as few appends as their size allows, none of which is too large', async () => {
+    const encode: typeof purse.codec.encode = (event) => ({
+      ...purse.codec.encode(event),
+      data: new Uint8Array(300_000),
+    });
+    const wide = { ...purse, codec: { ...purse.codec, encode } };
+    const here = opened();
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        here.handle(wide, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() }),
+      ),
+    );
+    expect(outcomes.map(({ kind }) => kind)).toEqual(Array.from({ length: 8 }, () => 'accepted'));
+    expect(appends).toEqual([3, 3, 2]);
+    expect(reads).toHaveLength(1);
+  });
+
   it('go one by one where together they are too much', async () => {
     const narrow: Append = (name, expected, events) =>
       events.length > 1 ? Promise.reject(new AppendTooLarge('too large')) : store.append(name, expected, events);
