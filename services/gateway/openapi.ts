@@ -14,7 +14,10 @@ JSON answers are spelled in snake_case for \`Accept: application/json\`, exactly
 else; requests may use either. With \`application/octet-stream\` as \`Content-Type\` or \`Accept\`, messages are protobuf
 bytes. A request under \`Content-Type: application/json\` is refused for names that its message does not have.
 
-A failure is a \`google.rpc.Status\`:
+Outputs and inputs that an event carried inline are in the answers of Get, not in lists; no URI is made up for them. A
+filter on \`duration\` finds only what has one.
+
+A failure is a \`google.rpc.Status\`, whose details are named under \`platformidl\`:
 
 | status | code | HTTP |
 | --- | --- | --- |
