@@ -66,6 +66,14 @@ const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   return JSON.parse(stdout) as Record<string, number>;
 };
 
+/** The path of one of the objects of the backup; of files, a part of the upload. */
+const anObject = (part: string): string => {
+  const names = readdirSync(join(place, part), { recursive: true, encoding: 'utf8' });
+  const objects = names.filter((name) => /[0-9a-f]{64}$/u.test(name)).map((name) => join(place, part, name));
+  const [first = ''] = objects.sort((one, other) => statSync(other).size - statSync(one).size);
+  return first;
+};
+
 /** A launch whose inputs are a payload of its own. */
 const large = (name: string): ExecutionCreateRequest =>
   helloRequest(name, (request) => {
@@ -186,15 +194,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
 
   it.each(['backup.json', 'log', 'payloads', 'files'])('that is damaged or incomplete in %s says so', async (part) => {
     const broken = join(folder, `broken-${part}`);
-    const found = part.endsWith('.json')
-      ? join(place, part)
-      : join(
-          place,
-          part,
-          readdirSync(join(place, part), { recursive: true, encoding: 'utf8' }).find((name) =>
-            /[0-9a-f]{64}$/u.test(name),
-          )!,
-        );
+    const found = part.endsWith('.json') ? join(place, part) : anObject(part);
     const whole = readFileSync(found);
     const damaged = Uint8Array.from(whole, (byte, at) => (at === whole.length - 3 ? byte ^ 1 : byte));
     writeFileSync(found, damaged);
@@ -204,6 +204,17 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const missing = part.endsWith('.json') ? 'there is no backup in' : /is incomplete: .* is missing/u;
     await expect(restoredHere(broken)).rejects.toThrow(missing);
     writeFileSync(found, whole);
+  });
+
+  it.each(['log', 'payloads', 'files'])('has again the next time what has vanished from its %s', async (part) => {
+    rmSync(anObject(part));
+    const { copiedEvents, copiedPayloads, copiedFiles } = await backedUpHere(data);
+    expect([copiedEvents > 0, copiedPayloads, copiedFiles > 1]).toEqual([
+      part !== 'files',
+      part === 'payloads' ? 1 : 0,
+      part === 'files',
+    ]);
+    await restoredHere(join(folder, `again-${part}`));
   });
 
   it('is not mixed with that of another log, and not restored over anything', async () => {

@@ -15,6 +15,7 @@ import {
   type BackedUpFile,
   chunkPath,
   type Manifest,
+  PAYLOAD_OBJECTS,
   payloadObject,
   readManifest,
   type Segment,
@@ -64,14 +65,16 @@ const writerOf = async (place: BackupPlace) => {
       bytes += content.length;
       failPoint('backup-object');
     },
+    payloads: (): number => [...sizes.keys()].filter((path) => path.startsWith(PAYLOAD_OBJECTS)).length,
     bytes: (): number => bytes,
   };
 };
 type Writer = Awaited<ReturnType<typeof writerOf>>;
 
-/** What of an earlier backup is still there: its segments up to the first that is missing mean the whole of it. */
+/** What this backup begins with: the log of the one before, or nothing where some of that has vanished. */
 const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'last' | 'segments'> => {
-  const isWhole = before?.segments.every((segment) => writer.has(segmentPath(segment), segment.sizeBytes)) === true;
+  if (before === undefined || writer.payloads() < before.payloads) return { segments: [] };
+  const isWhole = before.segments.every((segment) => writer.has(segmentPath(segment), segment.sizeBytes));
   return isWhole ? before : { segments: [] };
 };
 
@@ -212,7 +215,14 @@ export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
   }
   const { files, copied: copiedFiles } = await copyFiles(backingUp, writer, before);
   const takenAt = new Date().toISOString();
-  await writeManifest(place, { logId: log.logId, takenAt, ...(last && { last }), segments, files });
+  await writeManifest(place, {
+    logId: log.logId,
+    takenAt,
+    ...(last && { last }),
+    segments,
+    payloads: writer.payloads(),
+    files,
+  });
   const events = segments.reduce((sum, segment) => sum + segment.events, 0);
   const position = Number(last?.position ?? 0);
   const copiedBytes = writer.bytes();

@@ -20,6 +20,8 @@ export type Manifest = {
   /** The last event of it; absent when the log was empty. Positions as decimal numbers, ids in hexadecimal. */
   readonly last?: { readonly position: string; readonly id: string };
   readonly segments: readonly Segment[];
+  /** Payloads that the place has; fewer of them later mean that some have vanished. */
+  readonly payloads: number;
   readonly files: readonly BackedUpFile[];
 };
 
@@ -32,8 +34,11 @@ export const segmentPath = ({ sha256 }: Pick<Segment, 'sha256'>): string => `log
 /** The object of a part of a file. */
 export const chunkPath = (sha256: string): string => `files/${sha256.slice(0, 2)}/${sha256}`;
 
+/** Where the objects of payloads are. */
+export const PAYLOAD_OBJECTS = 'payloads/';
+
 /** The object of a payload, by its path in the payload store. */
-export const payloadObject = (path: string): string => `payloads/${path}`;
+export const payloadObject = (path: string): string => `${PAYLOAD_OBJECTS}${path}`;
 
 type Written = { readonly format?: unknown; readonly sha256?: unknown; readonly backup?: unknown };
 
