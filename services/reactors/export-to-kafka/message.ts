@@ -1,5 +1,6 @@
 import type { Message } from 'kafkajs';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import { dataRefOf, described } from './cloud-event.js';
 import type { Encoding, Presenting } from './encoding.js';
 import { inJson } from './json-event.js';
@@ -53,7 +54,13 @@ export type MessageOptions = {
 /** Makes a message of an event: mostly at once. */
 export type MessageMaker = (event: RecordedEvent) => Outgoing | Promise<Outgoing>;
 
-/** Events as messages: CloudEvents in structured mode. One that is too large for its topic goes without its data. */
+/** Whether this release cannot read an event: it keeps no others of its part of the log back. */
+const isUnreadable = (error: unknown): boolean => error instanceof UnknownEvent || error instanceof CorruptEvent;
+
+/**
+ * Events as messages: CloudEvents in structured mode. One that is too large for its topic, or cannot be read, goes
+ * without its data.
+ */
 export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOptions): MessageMaker => {
   const encoding = ENCODINGS[format](presenting);
   const subjectOf = subjects();
@@ -71,13 +78,21 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
       position: event.position,
       recordedAtMs: about.metadata.recordedAtMs,
     });
+    const referring = (): Outgoing => message(encoding.referring(about, dataRefOf(logId, event)));
     const fitting = (value: Buffer): Outgoing => {
       const whole = message(value);
-      if (sizeOf(whole) <= maxBytes(category)) return whole;
-      return message(encoding.referring(about, dataRefOf(logId, event)));
+      return sizeOf(whole) <= maxBytes(category) ? whole : referring();
     };
-    const value = encoding.whole(event, about);
-    return value instanceof Promise ? value.then(fitting) : fitting(value);
+    const unreadable = (error: unknown): Outgoing => {
+      if (isUnreadable(error)) return referring();
+      throw error;
+    };
+    try {
+      const value = encoding.whole(event, about);
+      return value instanceof Promise ? value.then(fitting, unreadable) : fitting(value);
+    } catch (error) {
+      return unreadable(error);
+    }
   };
 };
 
