@@ -179,7 +179,11 @@ describe('a filter', () => {
 
   it('is conditions or INVALID_ARGUMENT, whatever the text', () => {
     const signs = ['eq', '(', ')', ',', '+', ';', 'name', 'state', 'launch_plan', '.', ' ', '1', '\\', '%', '∂'];
-    const text = fc.array(fc.constantFrom(...signs)).map((all) => all.join(''));
+    const sign = fc.constantFrom(...signs);
+    const whole = fc
+      .tuple(fc.constantFrom('eq', 'ne', 'value_in'), fc.constantFrom('name', 'state', 'launch_plan.name'), sign)
+      .map(([name, field, value]) => `${name}(${field},${value})`);
+    const text = fc.array(fc.oneof(sign, whole), { maxLength: 6 }).map((all) => all.join(''));
     const attempt = (filters: string): unknown => {
       try {
         return conditions(filters);
@@ -187,11 +191,17 @@ describe('a filter', () => {
         return error;
       }
     };
+    const seen = { conditions: 0, refusals: 0 };
     fc.assert(
       fc.property(text, (filters) => {
         const result = attempt(filters);
-        if (!Array.isArray(result)) expect(result).toMatchObject({ code: 'INVALID_ARGUMENT' });
+        if (Array.isArray(result)) seen.conditions += result.length;
+        else expect(result).toMatchObject({ code: 'INVALID_ARGUMENT' });
+        if (!Array.isArray(result)) seen.refusals += 1;
       }),
+      { numRuns: 300 },
     );
+    expect(seen.conditions).toBeGreaterThan(3);
+    expect(seen.refusals).toBeGreaterThan(10);
   });
 });
