@@ -169,6 +169,12 @@ const ENTITY_OF: Readonly<Partial<Record<string, Entity>>> = {
   TaskPhaseReported: 'task',
 };
 
+/** Whose phase an event of any stored type reports; `undefined` for other events. */
+export const entityOf = (type: string, data: Uint8Array): Entity | undefined => {
+  if (type !== 'EngineReported') return ENTITY_OF[type];
+  return ENTITIES[numberIn(fieldsOf(data, 0, data.length), 1)] ?? 'workflow';
+};
+
 /**
  * The report in an event of any stored type; `undefined` for other events. The engine's message stays in the given
  * bytes; nothing of it is decoded.

@@ -32,6 +32,8 @@ import {
 import { isTerminal } from './phases.js';
 
 export type { EngineReport } from './engine-report.js';
+export { entityOf } from './engine-report.js';
+export { type FlatFields, flatFields } from './flat-fields.js';
 export { toldNode, type ToldNode } from './told-node.js';
 
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
@@ -69,10 +71,15 @@ const reportShape = (entity: Entity): EventShape<EngineReport> => ({
   before: { format: REPORTS_BY_ENTITY, type: ENGINE_REPORTED, encode: encodeEngineReported },
 });
 
-const TYPES = { workflow: 'WorkflowPhaseReported', node: 'NodePhaseReported', task: 'TaskPhaseReported' } as const;
+/** The types of reports, by the entity. */
+export const REPORT_TYPES = {
+  workflow: 'WorkflowPhaseReported',
+  node: 'NodePhaseReported',
+  task: 'TaskPhaseReported',
+} as const;
 
 /** The event of a report. */
-export const phaseReported = (data: EngineReport): PhaseReported => ({ type: TYPES[data.entity], data });
+export const phaseReported = (data: EngineReport): PhaseReported => ({ type: REPORT_TYPES[data.entity], data });
 
 /** Lifts an `EngineReported` of schema 1. */
 const liftEngineReported = (bytes: Uint8Array): ExecutionEvent => phaseReported(decodeEngineReported(bytes));

@@ -27,6 +27,12 @@ export const streamName = (category: string, parts: readonly string[]): StreamNa
   return (short.length <= MAX_BYTES ? short : `${category}-~${sha256Hex(name)}`) as StreamName;
 };
 
+/** The parts that a stream is named by; one that has only its hash in the name, and any after it, is left out. */
+export const partsOf = (stream: StreamName): readonly string[] => {
+  const parts = stream.slice(categoryOf(stream).length + 1).split(':');
+  return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
+};
+
 /** The category of a stream: what stands before the first dash. */
 export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');

@@ -1,4 +1,12 @@
-import { type DescEnum, type DescMessage, fromBinary, type Registry, ScalarType, toJson } from '@bufbuild/protobuf';
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type Registry,
+  ScalarType,
+  toJson,
+} from '@bufbuild/protobuf';
 import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
 import { type JsonBytes, writeAscii, writePlainText, writeText } from './json-bytes.js';
 
@@ -19,13 +27,15 @@ export type Passage = {
   readonly json: JsonBytes;
   /** How many messages there are around the one in hand. */
   depth: number;
+  /** Content that cannot be opened is written as it is. */
+  readonly isLenient: boolean;
 };
 
 /** Writes the value at the reader; answers whether it is another one than the zero of its type. */
 export type ValueWriter = (passage: Passage) => boolean;
 
-/** Somewhat fewer messages in one another than the library reads. */
-export const MAX_DEPTH = 90;
+/** More messages in one another than an event and what it carries have: the library reads 100 of each. */
+export const MAX_DEPTH = 250;
 
 /** The end of what has its length at the reader, which moves to its beginning. */
 export const endOf = ({ reader }: Passage): number => {
@@ -121,6 +131,30 @@ export const enumShape = ({ value: names }: DescEnum): ValueShape => {
       return number !== 0;
     },
   };
+};
+
+const ZEROS: Readonly<Record<ScalarType, string | undefined>> = {
+  [ScalarType.STRING]: undefined,
+  [ScalarType.BYTES]: undefined,
+  [ScalarType.BOOL]: 'false',
+  [ScalarType.INT32]: '0',
+  [ScalarType.UINT32]: '0',
+  [ScalarType.SINT32]: '0',
+  [ScalarType.FIXED32]: '0',
+  [ScalarType.SFIXED32]: '0',
+  [ScalarType.INT64]: '"0"',
+  [ScalarType.UINT64]: '"0"',
+  [ScalarType.SINT64]: '"0"',
+  [ScalarType.FIXED64]: '"0"',
+  [ScalarType.SFIXED64]: '"0"',
+  [ScalarType.FLOAT]: '0',
+  [ScalarType.DOUBLE]: '0',
+};
+
+/** What is written of a field that is not there, because zero says something: of numbers, booleans and enums. */
+export const zeroOf = (field: DescField): string | undefined => {
+  if (field.fieldKind === 'enum') return JSON.stringify(field.enum.value[0]?.name ?? 0);
+  return field.fieldKind === 'scalar' ? ZEROS[field.scalar] : undefined;
 };
 
 /** 5 bytes of a varint have 35 bits; up to here, 32 of them are used. */

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type JsonBytes, writeByte, writeKey } from './json-bytes.js';
+import { type JsonBytes, writeByte, writeKey, writeText } from './json-bytes.js';
 import {
   CLOSE,
   COMMA,
@@ -23,6 +23,7 @@ import {
   unusual,
   type ValueShape,
   type ValueWriter,
+  zeroOf,
 } from './wire-json-values.js';
 
 /** Bits that tell which fields of a message were there; fields beyond are left to the library. */
@@ -40,27 +41,45 @@ type FieldWriter = FieldShape & {
   /** The members of a oneof share it: one of them can be there. */
   readonly bit: number;
   readonly isImplicit: boolean;
+  /** `"name":0,` where that is written of a field that is not there. */
+  readonly zero: Buffer | undefined;
 };
 
-type Fields = ReadonlyMap<number, FieldWriter>;
+type Fields = {
+  readonly byNumber: ReadonlyMap<number, FieldWriter>;
+  /** Those that are written also where they are not there. */
+  readonly present: readonly FieldWriter[];
+};
+
+const namesOf = (field: DescField): Pick<FieldWriter, 'key' | 'isImplicit' | 'zero'> => {
+  const name = JSON.stringify(field.jsonName);
+  const value = isImplicit(field) ? zeroOf(field) : undefined;
+  const zero = value === undefined ? undefined : Buffer.from(`${name}:${value},`);
+  return { key: Buffer.from(`${name}:`), isImplicit: isImplicit(field) && !zero, zero };
+};
 
 /** The fields of a message; `own` is how some are written instead. */
 const fieldsOf = (
   schema: DescMessage,
   compile: Compile,
-  own: (field: DescField) => FieldShape | undefined = () => undefined,
+  {
+    own = () => undefined,
+    isWanted = () => true,
+  }: {
+    readonly own?: (field: DescField) => FieldShape | undefined;
+    readonly isWanted?: (field: DescField) => boolean;
+  } = {},
 ): Fields => {
   const bits = new Map<unknown, number>();
   const fields = new Map<number, FieldWriter>();
-  for (const field of schema.fields) {
+  for (const field of schema.fields.filter(isWanted)) {
     const place = field.oneof ?? field;
     const at = bits.get(place) ?? bits.size;
     bits.set(place, at);
     const shape = at < MAX_BITS ? (own(field) ?? fieldShape(field, compile)) : NO_FIELD;
-    const key = Buffer.from(`${JSON.stringify(field.jsonName)}:`);
-    fields.set(field.number, { ...shape, key, bit: 1 << at, isImplicit: isImplicit(field) });
+    fields.set(field.number, { ...shape, ...namesOf(field), bit: 1 << at });
   }
-  return fields;
+  return { byNumber: fields, present: [...fields.values()].filter(({ zero }) => zero !== undefined) };
 };
 
 const writeField = (passage: Passage, field: FieldWriter, end: number): void => {
@@ -71,15 +90,23 @@ const writeField = (passage: Passage, field: FieldWriter, end: number): void => 
   else json.length = start;
 };
 
-/** Writes the fields in the order in which they stand. What comes twice is merged or replaced, which is left to others. */
-const writeFields = (passage: Passage, fields: Fields, end: number): void => {
+const writeZeros = ({ json }: Passage, { present }: Fields, seen: number): void => {
+  for (const { bit, zero } of present) if (zero && (seen & bit) === 0) writeKey(json, zero);
+};
+
+/**
+ * Writes the fields in the order in which they stand, then the zeros of those that are not there. What comes twice is merged
+ * or replaced, which is left to others.
+ */
+const writeFields = (passage: Passage, fields: Fields, end: number, head = ''): void => {
   const { reader, json } = passage;
   writeByte(json, OPEN);
   const start = json.length;
+  if (head !== '') writeText(json, head);
   let seen = 0;
   while (reader.pos < end) {
     const [number, wireType] = reader.tag();
-    const field = fields.get(number);
+    const field = fields.byNumber.get(number);
     if (!field) {
       reader.skip(wireType, number, MAX_DEPTH - passage.depth);
       continue;
@@ -89,6 +116,7 @@ const writeFields = (passage: Passage, fields: Fields, end: number): void => {
     writeField(passage, field, end);
   }
   if (reader.pos !== end) unusual();
+  writeZeros(passage, fields, seen);
   if (json.length > start) json.length -= 1; // the last comma
   writeByte(json, CLOSE);
 };
@@ -122,38 +150,71 @@ const compiler = (registry: Registry): Compile => {
 const INLINE_TAG = tagOf(1, WireType.LengthDelimited);
 
 /** Content that stands in the event, opened; what lies beside it has to be fetched first, by others. */
-const contentShape = (schemaOf: (event: Uint8Array) => DescMessage | undefined, compile: Compile): FieldShape => ({
-  wireType: WireType.LengthDelimited,
-  write: (passage) => {
+const contentShape = (
+  content: DescMessage,
+  schemaOf: (event: Uint8Array) => DescMessage | undefined,
+  compile: Compile,
+): FieldShape => {
+  const open = (passage: Passage): boolean => {
     const schema = schemaOf(passage.bytes);
     const end = endOf(passage);
     if (!schema || !isNext(passage, INLINE_TAG, end)) return unusual();
     compile(schema).write(passage);
     return passage.reader.pos === end || unusual();
-  },
-});
+  };
+  const openOrCopy = (passage: Passage): boolean => {
+    const { reader, json, depth } = passage;
+    const [at, { length }] = [reader.pos, json];
+    try {
+      return open(passage);
+    } catch {
+      [reader.pos, json.length, passage.depth] = [at, length, depth];
+      return compile(content).write(passage);
+    }
+  };
+  return {
+    wireType: WireType.LengthDelimited,
+    write: (passage) => (passage.isLenient ? openOrCopy(passage) : open(passage)),
+  };
+};
 
 /** Which message the bytes of a content in a field of an event are; `undefined` where they are none that is known. */
 export type Opens = (field: DescField, event: Uint8Array) => DescMessage | undefined;
 
-/** Writes an encoded event; answers whether it has. In an odd encoding it has not, and what it leaves is to be dropped. */
-export type WireJson = (event: Uint8Array, json: JsonBytes) => boolean;
+/**
+ * Writes an encoded event; answers whether it has. In an odd encoding it has not, and what it leaves is to be dropped.
+ * Content that cannot be opened is odd, unless it is lenient: then it is written as it is.
+ */
+export type WireJson = (event: Uint8Array, json: JsonBytes, options?: WireJsonOptions) => boolean;
+
+/** How an event is written. */
+export type WireJsonOptions = {
+  /** Members of the object that come first, in JSON, each with a comma after it. */
+  readonly head?: string;
+  readonly isLenient?: boolean;
+};
 
 /**
- * What writes events of a type in the interface's JSON mapping, with the contents in them opened, right from their
+ * What writes events of a type in the JSON mapping of protobuf, with every number, boolean and enum present, with the contents in them opened, right from their
  * encoding: at a fifth of the price of the library, which makes objects of everything twice. It writes what encoders
  * usually make; what is unusual, and what is not a message at all, is left to the library.
  */
-export const wireJson = (schema: DescMessage, registry: Registry, opens: Opens): WireJson => {
+export const wireJson = (
+  schema: DescMessage,
+  registry: Registry,
+  opens: Opens,
+  isWanted: (field: DescField) => boolean = () => true,
+): WireJson => {
   const compile = compiler(registry);
-  const fields = fieldsOf(schema, compile, (field) =>
+  const own = (field: DescField): FieldShape | undefined =>
     field.fieldKind === 'message' && field.message.typeName === CONTENT
-      ? contentShape((event) => opens(field, event), compile)
-      : undefined,
-  );
-  return (bytes, json) => {
+      ? contentShape(field.message, (event) => opens(field, event), compile)
+      : undefined;
+  const fields = fieldsOf(schema, compile, { own, isWanted });
+  return (bytes, json, { head, isLenient = false } = {}) => {
     try {
-      writeFields({ reader: new BinaryReader(bytes), bytes, json, depth: 0 }, fields, bytes.length);
+      const passage = { reader: new BinaryReader(bytes), bytes, json, depth: 0, isLenient };
+      writeFields(passage, fields, bytes.length, head);
       return true;
     } catch {
       return false; // the library says what is wrong with it, if anything is

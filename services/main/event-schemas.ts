@@ -1,9 +1,10 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { ScalarType } from '@bufbuild/protobuf';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
+import { ENGINE_REPORTED, EXECUTION_CATEGORY, REPORT_TYPES } from '../execution/events.js';
 import { EVENT_PACKAGE, jsonSchemaOf } from '../reactors/export-to-kafka/cloud-event.js';
 import { type EventType, eventTypes } from './event-types.js';
-import { COMPILED, CONTENTS, REPORTED, REPORTS } from './readable.js';
+import { COMPILED, CONTENTS, REPORTED } from './readable.js';
 
 /** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -45,8 +46,16 @@ const WELL_KNOWN: Readonly<Record<string, Schema>> = {
   'google.protobuf.FloatValue': REAL,
 };
 
-/** The messages that a schema refers to, each once. */
-type Definitions = Map<string, Schema>;
+/** What is said of a message or a field, by its full name. */
+export type Descriptions = ReadonlyMap<string, string>;
+
+/** The messages that a schema refers to, each once, and what is said of them. */
+type Definitions = Map<string, Schema> & { readonly descriptions: Descriptions };
+
+const described = (name: string, { descriptions }: Definitions): Schema => {
+  const description = descriptions.get(name);
+  return description === undefined ? {} : { description };
+};
 
 const refTo = (message: DescMessage, definitions: Definitions): Schema => {
   const known = WELL_KNOWN[message.typeName];
@@ -73,15 +82,22 @@ const fieldOf = (field: DescField, definitions: Definitions): Schema => {
   return valueOf(field, definitions);
 };
 
+const describedField = (field: DescField, schema: Schema, definitions: Definitions): [string, Schema] => [
+  field.jsonName,
+  { ...described(`${field.parent.typeName}.${field.name}`, definitions), ...schema },
+];
+
 const objectOf = (message: DescMessage, definitions: Definitions): Schema => ({
+  ...described(message.typeName, definitions),
   type: 'object',
-  properties: Object.fromEntries(message.fields.map((field) => [field.jsonName, fieldOf(field, definitions)])),
+  properties: Object.fromEntries(
+    message.fields.map((field) => describedField(field, fieldOf(field, definitions), definitions)),
+  ),
 });
 
 /** What may stand where the log has bytes: the messages that they are, or, where those cannot be had, the bytes. */
 const openedOf = ({ name }: DescMessage, field: string): readonly DescMessage[] => {
-  if (field === 'message') return REPORTED[name] ? [REPORTED[name]] : Object.values(REPORTS);
-  const message = field === 'compiled' ? COMPILED[name] : CONTENTS[field];
+  const message = field === 'message' ? REPORTED[name] : field === 'compiled' ? COMPILED[name] : CONTENTS[field];
   return message ? [message] : [];
 };
 
@@ -91,19 +107,51 @@ const propertyOf = (event: DescMessage, field: DescField, definitions: Definitio
   return { anyOf: [...opened, refTo(ContentSchema, definitions)] };
 };
 
-const schemaOf = ({ message }: EventType): Schema => {
-  const definitions: Definitions = new Map();
-  const properties = message.fields.map((field) => [field.jsonName, propertyOf(message, field, definitions)] as const);
+/** What events of executions are about, before what they have of their own. */
+const FLAT_FIELDS: Schema = {
+  project: { type: 'string', description: 'The project of the execution.' },
+  domain: { type: 'string', description: 'The domain of the execution.' },
+  execution: { type: 'string', description: 'The name of the execution.' },
+};
+
+/** Phases that an event brings its execution to, and that its message does not have. */
+const IMPLIED_PHASE: Readonly<Record<string, Schema>> = {
+  ExecutionCreated: { phase: { const: 'QUEUED', description: 'The phase that the execution is in.' } },
+  TerminationRequested: { phase: { const: 'ABORTING', description: 'The phase that the execution is in.' } },
+};
+
+const idOf = (name: string): string => jsonSchemaOf(name, 1);
+
+const headOf = (message: DescMessage, definitions: Definitions): Schema => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: idOf(message.name),
+  title: `${EVENT_PACKAGE}.${message.name}`,
+  ...described(message.typeName, definitions),
+});
+
+/** Its events have the fields of the types that have taken its place. */
+const olderReports = (message: DescMessage, definitions: Definitions): Schema => ({
+  ...headOf(message, definitions),
+  anyOf: Object.values(REPORT_TYPES).map((name) => ({ $ref: idOf(name) })),
+});
+
+const schemaOf = ({ category, message }: EventType, descriptions: Descriptions): Schema => {
+  const definitions: Definitions = Object.assign(new Map<string, Schema>(), { descriptions });
+  if (message.name === ENGINE_REPORTED) return olderReports(message, definitions);
+  const properties = message.fields.map((field) =>
+    describedField(field, propertyOf(message, field, definitions), definitions),
+  );
   return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: jsonSchemaOf(message.name, 1),
-    title: `${EVENT_PACKAGE}.${message.name}`,
+    ...headOf(message, definitions),
     type: 'object',
-    properties: Object.fromEntries(properties),
+    properties: {
+      ...(category === EXECUTION_CATEGORY && { ...FLAT_FIELDS, ...IMPLIED_PHASE[message.name] }),
+      ...Object.fromEntries(properties),
+    },
     $defs: Object.fromEntries([...definitions].sort(([one], [other]) => (one < other ? -1 : 1))),
   };
 };
 
 /** The schema of the data of every type of event, by the name of its file. Fields that are absent are not required. */
-export const eventSchemas = (): ReadonlyMap<string, Schema> =>
-  new Map(eventTypes().map((type) => [`${type.message.name}.v1.json`, schemaOf(type)]));
+export const eventSchemas = (descriptions: Descriptions): ReadonlyMap<string, Schema> =>
+  new Map(eventTypes().map((type) => [`${type.message.name}.v1.json`, schemaOf(type, descriptions)]));

@@ -33,10 +33,12 @@ const { directory, location, source, host, port } = given;
 const log = namedLog(await openLog(source));
 const payloads = await openPayloads({ directory, location });
 
+const json = readable(payloads);
+
 /** Analysts read JSON; what a guest has written is given back as it came. */
 const asJson: Present = async (event) => {
   if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return asStored(event);
-  return { data: Buffer.from(JSON.stringify(await readable(event.type, event.data, payloads))), isJson: true };
+  return { data: await json(event), isJson: true };
 };
 
 /** What comes from another thread are bytes, and no buffers. */

@@ -4,6 +4,7 @@ import type { EventLog } from '../kernel/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
 import { categoryOf, streamName, type StreamName } from '../kernel/stream.js';
+import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
 import type { Configuration } from './configuration.js';
 import { openOwnLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
@@ -30,18 +31,22 @@ type Cat = {
   readonly limit: number;
 };
 
-const lineOf = async (event: RecordedEvent, payloads: PayloadStore): Promise<string> => {
+const lineOf = async (event: RecordedEvent, dataOf: (event: RecordedEvent) => Promise<Buffer>): Promise<string> => {
   const metadata = metadataOf(event);
-  const line = {
+  const line = JSON.stringify({
     position: Number(event.position),
     stream: event.stream,
     revision: Number(event.revision),
     type: event.type,
+    id: uuidText(event.id),
+    schema: metadata.schema,
     recordedAt: new Date(metadata.recordedAtMs).toISOString(),
     actor: metadata.actor,
-    data: await readable(event.type, event.data, payloads),
-  };
-  return `${JSON.stringify(line)}\n`;
+    commandId: metadata.commandId,
+    correlationId: metadata.$correlationId ?? '',
+    causationId: metadata.$causationId ?? '',
+  });
+  return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
 };
 
 const streamOf = ({ stream, execution }: LogCatFlags): StreamName | undefined =>
@@ -50,12 +55,13 @@ const streamOf = ({ stream, execution }: LogCatFlags): StreamName | undefined =>
 /** Prints the events that are wanted until there are enough; answers whether there are. */
 const printer = ({ payloads, stream, from, limit }: Cat): ((events: readonly RecordedEvent[]) => Promise<boolean>) => {
   let left = limit;
+  const dataOf = readable(payloads);
   const isWanted = (event: RecordedEvent): boolean =>
     event.position >= from && (stream === undefined || event.stream === stream);
   return async (events) => {
     for (const event of events.filter(isWanted)) {
       if (left <= 0) break;
-      if (!process.stdout.write(await lineOf(event, payloads))) await once(process.stdout, 'drain');
+      if (!process.stdout.write(await lineOf(event, dataOf))) await once(process.stdout, 'drain');
       left -= 1;
     }
     return left <= 0;

@@ -1,12 +1,10 @@
 import {
   createRegistry,
+  type DescField,
   type DescMessage,
   fromBinary,
-  type JsonObject,
-  type JsonValue,
   type Message,
   toBinary,
-  toJson,
 } from '@bufbuild/protobuf';
 import { LaunchPlanSpecSchema } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../proto/gen/platformidl/core/compiler_pb.js';
@@ -14,7 +12,6 @@ import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/cor
 import { file_platformidl_eventlog_attributes } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import {
-  EngineReported_Entity,
   file_platformidl_eventlog_execution,
   OpenEntitiesSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -30,9 +27,10 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
+import { entityOf, flatFields, REPORT_TYPES } from '../execution/events.js';
 import { CorruptEvent, CorruptPayload, UnknownEvent } from '../kernel/fault.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { type JsonBytes, writeText } from '../kernel/json-bytes.js';
+import { copyOf, type JsonBytes, openJson } from '../kernel/json-bytes.js';
 import type { Content, PayloadRef, PayloadStore } from '../kernel/payload-store.js';
 import { type Opens, type WireJson, wireJson } from '../kernel/wire-json.js';
 
@@ -49,25 +47,11 @@ export const eventRegistry = createRegistry(
   file_platformidl_eventlog_workflow,
 );
 
-/** What engines report, by the entity. */
-export const REPORTS: Readonly<Record<string, DescMessage>> = {
-  [EngineReported_Entity[EngineReported_Entity.WORKFLOW]]: WorkflowExecutionEventSchema,
-  [EngineReported_Entity[EngineReported_Entity.NODE]]: NodeExecutionEventSchema,
-  [EngineReported_Entity[EngineReported_Entity.TASK]]: TaskExecutionEventSchema,
-};
-
 /** What the engine's message is, by the event. */
 export const REPORTED: Readonly<Record<string, DescMessage>> = {
   WorkflowPhaseReported: WorkflowExecutionEventSchema,
   NodePhaseReported: NodeExecutionEventSchema,
   TaskPhaseReported: TaskExecutionEventSchema,
-};
-
-/** What the bytes in a field are; `undefined` where they are left as they are. */
-const contentOf = ({ name }: DescMessage, field: string, data: JsonObject): DescMessage | undefined => {
-  if (field === 'message') return typeof data['entity'] === 'string' ? REPORTS[data['entity']] : REPORTED[name];
-  if (field === 'compiled') return COMPILED[name];
-  return CONTENTS[field];
 };
 
 /** What the bytes in a field of events are, by its name in JSON. */
@@ -85,13 +69,59 @@ export const COMPILED: Readonly<Record<string, DescMessage>> = {
   WorkflowRegistered: CompiledWorkflowClosureSchema,
 };
 
-const opened = (schema: DescMessage | undefined, value: JsonValue): JsonValue => {
-  const inline = typeof value === 'object' && value !== null && !Array.isArray(value) ? value['inline'] : undefined;
-  if (schema === undefined || typeof inline !== 'string') return value;
-  return toJson(schema, fromBinary(schema, Buffer.from(inline, 'base64')), { registry: eventRegistry });
+/** Which message the bytes of a content are. */
+export const contentIn: Opens = ({ jsonName, parent }) => {
+  if (jsonName === 'compiled') return COMPILED[parent.name];
+  return jsonName === 'message' ? REPORTED[parent.name] : CONTENTS[jsonName];
+};
+
+/** Fields of events that stand among the flat ones in JSON. */
+const FLAT: Readonly<Partial<Record<string, ReadonlySet<string>>>> = {
+  WorkflowPhaseReported: new Set(['phase']),
+  NodePhaseReported: new Set(['node', 'phase']),
+  TaskPhaseReported: new Set(['node', 'attempt', 'phase']),
+  ExecutionExpired: new Set(['phase']),
+};
+
+const isNotFlat = ({ jsonName, parent }: DescField): boolean => FLAT[parent.name]?.has(jsonName) !== true;
+
+const schemaOf = (type: string): DescMessage => {
+  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
+  if (schema === undefined) throw new UnknownEvent(`event type ${type} is unknown`);
+  return schema;
+};
+
+/** In JSON, an event of an older type has the fields of the one that has taken its place. */
+const writtenAs = ({ type, data }: RecordedEvent): string => {
+  const entity = entityOf(type, data);
+  return entity === undefined ? type : REPORT_TYPES[entity];
+};
+
+const writers = new Map<string, WireJson>();
+
+const writerOf = (event: RecordedEvent): WireJson => {
+  const type = writtenAs(event);
+  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentIn, isNotFlat);
+  writers.set(type, writer);
+  return writer;
+};
+
+const headOf = (event: RecordedEvent): string => {
+  let head = '';
+  for (const [name, value] of Object.entries(flatFields(event))) head += `"${name}":${JSON.stringify(value)},`;
+  return head;
 };
 
 type Fetch = (ref: PayloadRef) => Promise<Uint8Array | undefined>;
+
+/** As encoders usually write it; bytes that are no such message stay as they are. */
+const canonical = (schema: DescMessage | undefined, value: Uint8Array): Uint8Array => {
+  try {
+    return schema ? toBinary(schema, fromBinary(schema, value)) : value;
+  } catch {
+    return value;
+  }
+};
 
 /** What lies beside the event takes its place in it; what cannot be had stays a reference. */
 const bringIn = async (schema: DescMessage, message: Message, fetch: Fetch): Promise<void> => {
@@ -104,32 +134,59 @@ const bringIn = async (schema: DescMessage, message: Message, fetch: Fetch): Pro
   }
 };
 
-type Open = typeof opened;
+const withCanonicalContents = (as: DescMessage, data: Uint8Array): Uint8Array => {
+  const message = fromBinary(as, data);
+  const fields = message as unknown as Readonly<Record<string, unknown>>;
+  for (const field of as.fields) {
+    const part = field.message?.typeName === ContentSchema.typeName ? (fields[field.localName] as Content) : undefined;
+    if (part?.content.case !== 'inline') continue;
+    part.content = { case: 'inline', value: canonical(contentIn(field, data), part.content.value) };
+  }
+  return toBinary(as, message);
+};
 
-const jsonOf = async (schema: DescMessage, message: Message, fetch: Fetch, open: Open): Promise<JsonValue> => {
-  await bringIn(schema, message, fetch);
-  const json = toJson(schema, message, { registry: eventRegistry }) as JsonObject;
-  const openField = ([field, value]: [string, JsonValue]): [string, JsonValue] => [
-    field,
-    open(contentOf(schema, field, json), value),
-  ];
-  return Object.fromEntries(Object.entries(json).map(openField));
+const decoded = ({ type, data }: RecordedEvent): readonly [DescMessage, Message] => {
+  const schema = schemaOf(type);
+  try {
+    return [schema, fromBinary(schema, data)];
+  } catch (error) {
+    throw new CorruptEvent(`${type} cannot be decoded`, error);
+  }
+};
+
+/** Gives events to others. */
+export type Presenting = {
+  /** Writes it at the end of what is given; where that is not done at once, resolves when it is. */
+  readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
+  readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
 };
 
 /**
- * An event's data for people: in the interface's JSON, with the messages that it carries opened, those beside the log
- * included. Bytes that this release cannot read are shown as they are, in base64.
+ * The JSON of events, the same for every consumer: the flat fields of {@link flatFields} first, then the stored message
+ * in the JSON mapping of protobuf, with the messages that it carries opened, those beside the log included. Enums are
+ * names; numbers, booleans and enums are present also where they are zero.
  */
-export const readable = async (type: string, data: Uint8Array, payloads: PayloadStore): Promise<JsonValue> => {
-  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
-  const asTheyAre = (): JsonValue => Buffer.from(data).toString('base64');
-  const fetch: Fetch = (ref) => payloads.get(ref).catch(() => undefined);
-  if (schema === undefined) return asTheyAre();
-  try {
-    return await jsonOf(schema, fromBinary(schema, data), fetch, opened);
-  } catch {
-    return asTheyAre();
-  }
+const presenting = (fetch: Fetch): Presenting => {
+  const whole = async (event: RecordedEvent): Promise<Uint8Array> => {
+    const [schema, message] = decoded(event);
+    await bringIn(schema, message, fetch);
+    return toBinary(schema, message);
+  };
+  /** What is encoded in an unusual way, or lies beside the log. */
+  const slowly = async (event: RecordedEvent, json: JsonBytes): Promise<void> => {
+    const data = withCanonicalContents(schemaOf(writtenAs(event)), await whole(event));
+    if (!writerOf(event)(data, json, { head: headOf(event), isLenient: true }))
+      throw new CorruptEvent(`${event.type} has no form in JSON`);
+  };
+  return {
+    json: (event, json) => {
+      const { length } = json;
+      if (writerOf(event)(event.data, json, { head: headOf(event) })) return undefined;
+      json.length = length;
+      return slowly(event, json);
+    },
+    message: whole,
+  };
 };
 
 /** An object that is damaged stays a reference, as one that is gone does; one that cannot be had now is waited for. */
@@ -141,49 +198,6 @@ const intact =
       throw error;
     });
 
-/** Content that has no JSON is given as it is. */
-const openedIfPossible: Open = (schema, value) => {
-  try {
-    return opened(schema, value);
-  } catch {
-    return value;
-  }
-};
-
-const schemaOf = (type: string): DescMessage => {
-  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
-  if (schema === undefined) throw new UnknownEvent(`event type ${type} is unknown`);
-  return schema;
-};
-
-/** The entity stands first in what is recorded of a report; its number is one byte. */
-const ENTITY_TAG = 8;
-
-const entityIn = ([tag, number]: Uint8Array): string | undefined =>
-  tag === ENTITY_TAG && number !== undefined ? EngineReported_Entity[number] : undefined;
-
-/** The same as {@link contentOf} and {@link COMPILED} say, of an event that is not decoded. */
-export const contentIn: Opens = ({ jsonName, parent }, event) => {
-  if (jsonName === 'compiled') return COMPILED[parent.name];
-  if (jsonName !== 'message') return CONTENTS[jsonName];
-  return REPORTED[parent.name] ?? REPORTS[entityIn(event) ?? ''];
-};
-
-const writers = new Map<string, WireJson>();
-
-const writerOf = (type: string): WireJson => {
-  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentIn);
-  writers.set(type, writer);
-  return writer;
-};
-
-/** Gives events to programs. */
-export type PresentingWhole = {
-  /** Writes it at the end of what is given; where that is not done at once, resolves when it is. */
-  readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
-  readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
-};
-
 /**
  * Gives events to programs: whole, or not at all.
  *
@@ -191,30 +205,21 @@ export type PresentingWhole = {
  * @throws {CorruptEvent} when the data is not what the type says.
  * @throws {StoreUnavailable} when what lies beside the log cannot be had now.
  */
-export const presentingWhole = (payloads: PayloadStore): PresentingWhole => {
-  const fetch = intact(payloads);
-  const checked = (type: string, data: Uint8Array): readonly [DescMessage, Message] => {
-    const schema = schemaOf(type);
-    try {
-      return [schema, fromBinary(schema, data)];
-    } catch (error) {
-      throw new CorruptEvent(`${type} cannot be decoded`, error);
-    }
-  };
-  const slowly = async ({ type, data }: RecordedEvent, json: JsonBytes): Promise<void> =>
-    writeText(json, JSON.stringify(await jsonOf(...checked(type, data), fetch, openedIfPossible)));
+export const presentingWhole = (payloads: PayloadStore): Presenting => presenting(intact(payloads));
 
-  return {
-    json: (event, json) => {
-      const { length } = json;
-      if (writerOf(event.type)(event.data, json)) return undefined;
-      json.length = length;
-      return slowly(event, json);
-    },
-    message: async ({ type, data }) => {
-      const [schema, message] = checked(type, data);
-      await bringIn(schema, message, fetch);
-      return toBinary(schema, message);
-    },
+/**
+ * Gives the JSON of events to people, whatever it takes: what lies beside the log and cannot be had stays a reference,
+ * and data that this release cannot read is shown as it is, in base64.
+ */
+export const readable = (payloads: PayloadStore): ((event: RecordedEvent) => Promise<Buffer>) => {
+  const { json: write } = presenting((ref) => payloads.get(ref).catch(() => undefined));
+  return async (event) => {
+    const json = openJson();
+    try {
+      await write(event, json);
+      return copyOf(json);
+    } catch {
+      return Buffer.from(JSON.stringify(Buffer.from(event.data).toString('base64')));
+    }
   };
 };

@@ -100,9 +100,14 @@ describe('while a server runs', () => {
       stream: 'project-two',
       revision: 0,
       type: 'ProjectRegistered',
+      id: expect.stringMatching(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u) as string,
+      schema: 1,
       recordedAt: expect.stringMatching(/^\d{4}-.*Z$/u) as string,
       actor: '',
-      data: { project: { id: 'two', name: 'the two' } },
+      commandId: expect.stringMatching(/./u) as string,
+      correlationId: expect.any(String) as string,
+      causationId: '',
+      data: { project: { id: 'two', name: 'the two', state: 'ACTIVE' } },
     });
     expect(streams(await cat('--from', '2'))).toEqual(['project-two', 'project-three']);
     expect(streams(await cat('--from', '2', '--limit', '1'))).toEqual(['project-two']);

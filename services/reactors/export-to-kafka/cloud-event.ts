@@ -1,3 +1,4 @@
+import { type FlatFields, flatFields } from '../../execution/events.js';
 import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { Subject } from './subject.js';
 
@@ -25,6 +26,12 @@ export type Attributes = {
   readonly actor: string | undefined;
   readonly correlationid: string | undefined;
   readonly causationid: string | undefined;
+  readonly project: string | undefined;
+  readonly domain: string | undefined;
+  readonly execution: string | undefined;
+  readonly node: string | undefined;
+  readonly attempt: string | undefined;
+  readonly phase: string | undefined;
 };
 
 const hex = ({ buffer, byteOffset, length }: Uint8Array): string =>
@@ -54,6 +61,25 @@ export type Described = {
   readonly subject: Subject;
 };
 
+/** Attributes go with every message and are held in memory by brokers and routers. */
+const MAX_ATTRIBUTE_LENGTH = 256;
+
+const short = (value: string | undefined): string | undefined =>
+  value !== undefined && value.length <= MAX_ATTRIBUTE_LENGTH ? value : undefined;
+
+/** What an event of an execution is about; a text that is not short stands in the data alone. */
+const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields> => {
+  const { project, domain, execution, node, attempt, phase } = flatFields(event);
+  return {
+    project: short(project),
+    domain: short(domain),
+    execution: short(execution),
+    node: short(node),
+    attempt: attempt?.toString(),
+    phase,
+  };
+};
+
 /** What is said about an event beside its data: the same for the same event, however often it is published. */
 export const described = (event: RecordedEvent, subject: Subject, logId: string): Described => {
   const metadata = metadataOf(event);
@@ -71,6 +97,7 @@ export const described = (event: RecordedEvent, subject: Subject, logId: string)
     actor: metadata.actor === '' ? undefined : metadata.actor,
     correlationid: metadata.$correlationId,
     causationid: metadata.$causationId,
+    ...flatAttributes(event),
   };
   return { attributes, metadata, subject };
 };

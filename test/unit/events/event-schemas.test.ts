@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventSchemas } from '../../../services/main/event-schemas.js';
 import { CHECKOUT } from '../../support/command.js';
+import { protoComments } from '../../support/proto-comments.js';
 
 const FOLDER = join(CHECKOUT, 'docs/events');
-const schemas = eventSchemas();
+const schemas = eventSchemas(protoComments());
 
 it.each([...schemas.keys()])('%s is what the messages give', async (file) => {
   await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(join(FOLDER, file));

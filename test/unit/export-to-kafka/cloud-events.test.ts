@@ -70,9 +70,14 @@ describe('an event as a CloudEvent', () => {
       actor: 'an engine',
       correlationid: 'r1',
       causationid: 'r0',
+      project: 'flytesnacks',
+      domain: 'development',
+      execution: 'a1b2',
+      node: 'n0',
+      phase: 'RUNNING',
       datacontenttype: 'application/json',
       dataschema: 'urn:flightlog:schema:platformidl.eventlog.NodePhaseReported:1',
-      data: expect.objectContaining({ node: 'n0' }) as unknown,
+      data: expect.objectContaining({ project: 'flytesnacks', node: 'n0', phase: 'RUNNING' }) as unknown,
     });
   });
 

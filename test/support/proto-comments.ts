@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECKOUT } from './command.js';
+
+/** What the comments in the proto files say, by the full name of a message or field. */
+export type ProtoComments = ReadonlyMap<string, string>;
+
+const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;
+const FIELD = /^(?:repeated\s+|optional\s+)?[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=\s*\d+/u;
+
+/** The scope after a line; the fields of a oneof are fields of its message. */
+const scopeAfter = (scope: readonly string[], line: string): readonly string[] => {
+  const opened = OPENS.exec(line)?.[1];
+  if (opened !== undefined && !line.endsWith('}')) return [...scope, line.startsWith('oneof') ? '' : opened];
+  return line.startsWith('}') ? scope.slice(0, -1) : scope;
+};
+
+/** The comments of one file: those that stand right above what they speak of. */
+const readFile = (text: string, found: Map<string, string>): void => {
+  let scope: readonly string[] = [/^package\s+([\w.]+);/mu.exec(text)?.[1] ?? ''];
+  let comment: string[] = [];
+  for (const line of text.split('\n').map((each) => each.trim())) {
+    if (line.startsWith('//')) {
+      comment.push(line.slice(2).trim());
+      continue;
+    }
+    const name = (OPENS.exec(line) ?? FIELD.exec(line))?.[1];
+    if (name !== undefined && comment.length > 0)
+      found.set([...scope.filter((each) => each !== ''), name].join('.'), comment.join(' '));
+    scope = scopeAfter(scope, line);
+    comment = [];
+  }
+};
+
+/** Reads the comments of the messages that are stored and of those that they carry. */
+export const protoComments = (): ProtoComments => {
+  const root = join(CHECKOUT, 'proto/platformidl');
+  const found = new Map<string, string>();
+  for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' }))
+    if (file.endsWith('.proto')) readFile(readFileSync(join(root, file), 'utf8'), found);
+  return found;
+};
