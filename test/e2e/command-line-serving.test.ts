@@ -94,9 +94,9 @@ describe('while a server runs', () => {
 
   it('the log can be read: whole, from a position on, so many events', async () => {
     const lines = await cat();
-    expect(streams(lines)).toEqual(['project-one', 'project-two', 'project-three']);
-    expect(lines[1]).toEqual({
-      position: 2,
+    expect(streams(lines)).toEqual(['log-format', 'project-one', 'project-two', 'project-three']);
+    expect(lines[2]).toEqual({
+      position: 3,
       stream: 'project-two',
       revision: 0,
       type: 'ProjectRegistered',
@@ -109,20 +109,20 @@ describe('while a server runs', () => {
       causationId: '',
       data: { project: { id: 'two', name: 'the two', state: 'ACTIVE' } },
     });
-    expect(streams(await cat('--from', '2'))).toEqual(['project-two', 'project-three']);
-    expect(streams(await cat('--from', '2', '--limit', '1'))).toEqual(['project-two']);
+    expect(streams(await cat('--from', '3'))).toEqual(['project-two', 'project-three']);
+    expect(streams(await cat('--from', '3', '--limit', '1'))).toEqual(['project-two']);
     expect(await cat('--limit', '0')).toEqual([]);
   });
 
   it('one stream can be read, and one of which nothing is recorded is named', async () => {
     expect(streams(await cat('--stream', 'project-two'))).toEqual(['project-two']);
-    expect(await cat('--stream', 'project-two', '--from', '3')).toEqual([]);
+    expect(await cat('--stream', 'project-two', '--from', '4')).toEqual([]);
     const { code, stderr } = await flightlog(['log', 'cat', '--data', data, '--execution', 'p/d/n']).ended;
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: nothing is recorded of execution-p:d:n\n' });
   });
 
   it('the log can be followed: events are printed as they are recorded', async () => {
-    const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '3']);
+    const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '4']);
     const others = flightlog(['log', 'cat', '--data', data, '--follow', '--stream', 'project-five', '--limit', '1']);
     await following.said('project-three');
     await registerProject(ready.http, 'four');
@@ -203,7 +203,7 @@ describe('views', () => {
   it('are built again while no server runs, with one line about it and a bar on a terminal only', async () => {
     const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data]).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(stdout)).toMatchObject({ position: 6, events: 6, verifiedStreams: 6 });
+    expect(JSON.parse(stdout)).toMatchObject({ position: 7, events: 7, verifiedStreams: 7 });
     const { server, ready } = await startServe();
     const { projects } = (await (await fetch(`${ready.http}/api/v1/projects`)).json()) as { projects: unknown[] };
     expect(projects).toHaveLength(6);
