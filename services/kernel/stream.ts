@@ -38,3 +38,7 @@ export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);
 };
+
+/** Whether the first part that a stream is named by is this one: its project, in all streams of the control plane. */
+export const isInScope = (stream: string, project: string): boolean =>
+  stream.slice(categoryOf(stream).length + 1).split(':', 1)[0] === escape(project);

@@ -19,6 +19,32 @@ export const position = (text: string): bigint => {
   return BigInt(text);
 };
 
+/** A position, or `end`. */
+export const placeInLog = (text: string): bigint | 'end' => {
+  if (text === 'end') return text;
+  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number, or end.');
+  return BigInt(text);
+};
+
+/** One more list of names with commas between them. */
+export const names = (text: string, before: readonly string[] = []): readonly string[] => {
+  const given = text.split(',').map((name) => name.trim());
+  if (given.includes('')) throw new InvalidArgumentError('It must be a name, or several with commas between them.');
+  return [...before, ...given];
+};
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
+
+/** A date or time of ISO 8601, or a duration before now; in milliseconds since 1970. */
+export const pastTime = (text: string): number => {
+  const ago = duration.safeParse(text);
+  if (ago.success) return Date.now() - ago.data;
+  const ms = INSTANT.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError('It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.');
+  return ms;
+};
+
 export const probability = (text: string): number => {
   const value = Number(text);
   if (text === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('It must be between 0 and 1.');

@@ -3,20 +3,17 @@ import { resolve } from 'node:path';
 import type { EventLog } from '../kernel/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import type { PayloadStore } from '../kernel/payload-store.js';
-import { categoryOf, streamName, type StreamName } from '../kernel/stream.js';
+import type { StreamName } from '../kernel/stream.js';
 import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
 import type { Configuration } from './configuration.js';
+import { beginAfter, type Selection, selectionOf, type SelectionFlags } from './log-cat-selection.js';
 import { openOwnLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { readable } from './readable.js';
 import { CannotGoOn, forSetting } from './told.js';
 
 /** The flags of `log cat`. */
-export type LogCatFlags = {
-  readonly stream?: string;
-  /** `PROJECT/DOMAIN/NAME`. */
-  readonly execution?: string;
-  readonly from?: bigint;
+export type LogCatFlags = SelectionFlags & {
   readonly limit?: number;
   readonly follow: boolean;
 };
@@ -25,9 +22,9 @@ export type LogCatFlags = {
 type Cat = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** The one stream that is wanted. */
-  readonly stream: StreamName | undefined;
-  readonly from: bigint;
+  readonly selection: Selection;
+  /** What follows this position is printed. */
+  readonly after: bigint;
   readonly limit: number;
 };
 
@@ -49,16 +46,12 @@ const lineOf = async (event: RecordedEvent, dataOf: (event: RecordedEvent) => Pr
   return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
 };
 
-const streamOf = ({ stream, execution }: LogCatFlags): StreamName | undefined =>
-  execution === undefined ? (stream as StreamName | undefined) : streamName('execution', execution.split('/'));
-
 /** Prints the events that are wanted until there are enough; answers whether there are. */
-const printer = ({ payloads, stream, from, limit }: Cat): ((events: readonly RecordedEvent[]) => Promise<boolean>) => {
+const printer = ({ payloads, selection, after, limit }: Cat) => {
   let left = limit;
   const dataOf = readable(payloads);
-  const isWanted = (event: RecordedEvent): boolean =>
-    event.position >= from && (stream === undefined || event.stream === stream);
-  return async (events) => {
+  const isWanted = (event: RecordedEvent): boolean => event.position > after && selection.matches(event);
+  return async (events: readonly RecordedEvent[]): Promise<boolean> => {
     for (const event of events.filter(isWanted)) {
       if (left <= 0) break;
       if (!process.stdout.write(await lineOf(event, dataOf))) await once(process.stdout, 'drain');
@@ -78,19 +71,17 @@ const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<vo
   if (!isThere) throw new CannotGoOn(`nothing is recorded of ${stream}`);
 };
 
-const afterOf = (from: bigint): bigint => (from > 0n ? from - 1n : 0n);
-
 const printLog = async (cat: Cat): Promise<void> => {
   const print = printer(cat);
-  for await (const page of cat.log.readLog({ after: afterOf(cat.from) })) if (await print(page.events)) return;
+  const { log, selection, after } = cat;
+  for await (const page of log.readLog({ after, filter: selection.filter })) if (await print(page.events)) return;
 };
 
 const follow = async (cat: Cat): Promise<void> => {
   const print = printer(cat);
-  const { log, stream, from } = cat;
-  const filter = stream === undefined ? {} : { filter: { categories: [categoryOf(stream)] } };
+  const { log, selection, after } = cat;
   await new Promise<void>((enough, fail) => {
-    const subscription = log.subscribe({ after: afterOf(from), ...filter }, async ({ events }) => {
+    const subscription = log.subscribe({ after, filter: selection.filter }, async ({ events }) => {
       if (await print(events)) enough();
     });
     subscription.ended.catch(fail);
@@ -111,14 +102,14 @@ export const logCat = async (
   const directory = resolve(data);
   const log = await openOwnLog({ data, event_store: eventStore });
   const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
-  const stream = streamOf(flags);
-  const { from = 0n, limit = Number.POSITIVE_INFINITY } = flags;
-  const cat: Cat = { log, payloads, stream, from, limit };
+  const selection = selectionOf(flags);
+  const { limit = Number.POSITIVE_INFINITY } = flags;
   process.stdout.on('error', () => process.exit(0));
   try {
+    const cat: Cat = { log, payloads, selection, after: await beginAfter(log, selection, flags), limit };
     if (flags.follow) await follow(cat);
-    else if (stream === undefined) await printLog(cat);
-    else await printStream(cat, stream);
+    else if (selection.stream === undefined) await printLog(cat);
+    else await printStream(cat, selection.stream);
   } finally {
     await log.close();
     await payloads.close();

@@ -121,12 +121,47 @@ describe('while a server runs', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: nothing is recorded of execution-p:d:n\n' });
   });
 
+  it.each([
+    ['its data directory', () => []],
+    ['the EventStoreDB protocol', () => ['--event-store', `esdb://${ready.eventstore!}?tls=false`]],
+  ])('the log can be read in part over %s: by type, project and time, and from its end', async (_, where) => {
+    const read = async (...flags: readonly string[]) => streams(await cat(...where(), ...flags));
+    expect(await read('--tail', '2')).toEqual(['project-two', 'project-three']);
+    expect(await read('--tail', '0')).toEqual([]);
+    expect(await read('--tail', '9', '--from', '3')).toEqual(['project-two', 'project-three']);
+    expect(await read('--tail', '3', '--limit', '1')).toEqual(['project-one']);
+    expect(await read('--project', 'two')).toEqual(['project-two']);
+    expect(await read('--type', 'LogFormatSet', '--type', 'SlotTaken,TaskRegistered')).toEqual(['log-format']);
+    expect(await read('--type', 'ProjectRegistered', '--tail', '1')).toEqual(['project-three']);
+    expect(await read('--stream', 'project-two', '--tail', '1')).toEqual(['project-two']);
+    expect(await read('--since', '1h', '--project', 'one')).toEqual(['project-one']);
+    expect(await read('--since', '2999-01-01')).toEqual([]);
+    expect(await read('--from', 'end')).toEqual([]);
+    const [, second] = await cat('--since', '2001-01-01T00:00:00Z');
+    expect(second).toMatchObject({ stream: 'project-one' });
+  });
+
+  it.each([
+    ['--since', 'yesterday', 'It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.'],
+    ['--tail', 'two', 'It must be a whole number.'],
+    ['--from', 'last', 'It must be a position, a whole number, or end.'],
+    ['--type', 'A,,B', 'It must be a name, or several with commas between them.'],
+  ])('what a flag cannot mean is said with its name: %s %s', async (flag, value, text) => {
+    const { code, stderr } = await flightlog(['log', 'cat', '--data', data, flag, value]).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`option '${flag} <`);
+    expect(stderr).toContain(text);
+  });
+
   it('the log can be followed: events are printed as they are recorded', async () => {
     const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '4']);
     const others = flightlog(['log', 'cat', '--data', data, '--follow', '--stream', 'project-five', '--limit', '1']);
+    const last = flightlog(['log', 'cat', '--data', data, '--follow', '--tail', '1', '--limit', '2']);
+    await last.said('project-three');
     await following.said('project-three');
     await registerProject(ready.http, 'four');
     await following.said('project-four');
+    expect((await last.ended).stdout).toMatch(/project-three.*\n.*project-four.*\n$/u);
     expect(following.stdout()).not.toContain('project-two');
     await registerProject(ready.http, 'five');
     expect((await others.ended).stdout).toContain('project-five');

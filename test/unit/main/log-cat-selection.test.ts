@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+
+import type { EventStore } from '../../../services/kernel/event-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/main/log-cat-selection.js';
+import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+
+const START_MS = Date.UTC(2026, 2, 2);
+const MINUTE_MS = 60_000;
+
+/** One event a minute; the streams of two projects take turns. */
+const EVENTS = 10;
+
+describe('where log cat begins', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-selection-'));
+  let log: EventStore;
+
+  beforeAll(async () => {
+    log = await sqliteEventStore({ directory });
+    for (let each = 0; each < EVENTS; each += 1) {
+      const stream = streamName('project', [each % 2 === 0 ? 'even' : 'odd']);
+      const metadata = { recordedAtMs: START_MS + each * MINUTE_MS, actor: '', commandId: '', schema: 1 };
+      const id = new Uint8Array(16).fill(each);
+      await log.append(stream, 'any', [{ id, type: 'A', data: new Uint8Array(), metadata: JSON.stringify(metadata) }]);
+    }
+  });
+  afterAll(async () => {
+    await log.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const begin = (flags: SelectionFlags): Promise<bigint> => beginAfter(log, selectionOf(flags), flags);
+
+  const cases: readonly (readonly [SelectionFlags, bigint])[] = [
+    [{}, 0n],
+    [{ from: 0n }, 0n],
+    [{ from: 4n }, 3n],
+    [{ from: 'end' }, 10n],
+    [{ from: 'end', tail: 3 }, 10n],
+    [{ tail: 0 }, 10n],
+    [{ tail: 3 }, 7n],
+    [{ tail: 100 }, 0n],
+    [{ tail: 3, from: 9n }, 8n],
+    [{ tail: 2, project: 'even' }, 6n],
+    [{ tail: 1, stream: 'project-even' }, 7n],
+    [{ since: START_MS - MINUTE_MS }, 0n],
+    // One minute is left for clocks that differ; what is before the time is not printed.
+    [{ since: START_MS + 5 * MINUTE_MS }, 4n],
+    [{ since: START_MS + 5 * MINUTE_MS, tail: 2 }, 8n],
+  ];
+  for (const [flags, after] of cases)
+    it(`${inspect(flags)} is after position ${after}`, async () => {
+      expect(await begin(flags)).toBe(after);
+    });
+});
