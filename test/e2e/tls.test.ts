@@ -153,7 +153,7 @@ describe('the EventStoreDB protocol', () => {
     const log = await startLogServer(join(data, 'log'), flags);
     // Views belong to one log, and what is in the other directory has another.
     const server = await serving(['--event-store', clientUrl(log.address)], projects, join(data, 'on-another-log'));
-    expect(await overEventstore(clientUrl(log.address))).toBe(2); // the project, and the name of the log
+    expect(await overEventstore(clientUrl(log.address))).toBe(3); // the log's format, the project, and the name of the log
     expect(await server.stop()).toBe(0);
     servers.pop();
     await log.stop();
