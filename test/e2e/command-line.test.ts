@@ -77,7 +77,21 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   ],
   'views rebuild': ['config', 'data', 'event-store', 'payload-store', 'read-store'],
   'log copy': ['from', 'to'],
-  'log cat': ['config', 'data', 'event-store', 'payload-store', 'stream', 'execution', 'from', 'limit', 'follow'],
+  'log cat': [
+    'config',
+    'data',
+    'event-store',
+    'payload-store',
+    'stream',
+    'execution',
+    'project',
+    'type',
+    'since',
+    'from',
+    'tail',
+    'limit',
+    'follow',
+  ],
 };
 
 describe('the help of each command', () => {
@@ -302,7 +316,7 @@ describe('flags are held to their form', () => {
   const wrong: readonly (readonly [string, string])[] = [
     [
       'log cat --from x',
-      `error: option '--from <position>' argument 'x' is invalid. It must be a position, a whole number.`,
+      `error: option '--from <position>' argument 'x' is invalid. It must be a position, a whole number, or end.`,
     ],
     ['log cat --limit -1', `error: option '--limit <n>' argument '-1' is invalid. It must be a whole number.`],
     [
