@@ -27,7 +27,10 @@ type NodeFields = Omit<MessageInitShape<typeof NodeExecutionEventSchema>, '$type
 type TaskFields = Omit<MessageInitShape<typeof TaskExecutionEventSchema>, '$typeName'>;
 type WorkflowFields = Omit<MessageInitShape<typeof WorkflowExecutionEventSchema>, '$typeName'>;
 
-/** How far a phase is in a life; what an earlier engine has reported is not reported again. */
+/**
+ * How far a phase is in a life. What an earlier engine has reported is not reported again, nor noted in the ledger,
+ * which has all that was open from the start: noting it would open again what has ended.
+ */
 const NODE_RANK: Readonly<Partial<Record<NodePhase, number>>> = {
   [NodePhase.UNDEFINED]: 0,
   [NodePhase.QUEUED]: 1,
@@ -100,9 +103,9 @@ export function* reportNode(run: Run, at: NodeAt, phase: NodePhase, fields: Node
   const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(attempt) : '' };
   const nodeName = at.node.metadata?.name ?? '';
   const event = nodeEvent(run, open, phase, { ...fields, nodeName, isInDynamicChain: isInDynamic });
-  run.ledger.noteNode(event);
   const known = run.known.nodes.get(at.id);
   if (known && (NODE_RANK[phase] ?? END_RANK) <= (NODE_RANK[known.phase] ?? END_RANK)) return;
+  run.ledger.noteNode(event);
   yield [{ kind: 'report', report: { kind: 'node', event } }];
 }
 
@@ -135,9 +138,9 @@ export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: T
     ...fields.metadata,
   };
   const event = taskEvent(run, { nodeId: at.id, taskId, attempt }, phase, { ...fields, taskType, metadata });
-  run.ledger.noteTask(event);
   const known = run.known.tasks.get(taskKey(at.id, attempt));
   if (known !== undefined && (TASK_RANK[phase] ?? END_RANK) <= (TASK_RANK[known] ?? END_RANK)) return;
+  run.ledger.noteTask(event);
   yield [{ kind: 'report', report: { kind: 'task', event } }];
 }
 

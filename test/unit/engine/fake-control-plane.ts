@@ -102,7 +102,8 @@ const knownOf = (before: Reported): Pick<Run, 'known' | 'ledger'> => {
   const known: Known = {
     workflowPhase: before.phase,
     nodes: new Map([...before.nodes].map(([id, { phase }]) => [id, { phase }])),
-    tasks: before.tasks,
+    // Read once, as from lists: what this walk reports is not in it.
+    tasks: new Map(before.tasks),
   };
   return { known, ledger };
 };

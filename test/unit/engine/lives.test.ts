@@ -53,6 +53,16 @@ describe('a walk', () => {
     expect(resumptions).toBeGreaterThan(5);
   });
 
+  it('that another engine goes on with ends no attempt that had been aborted before', () => {
+    const options = { failureProbability: 0.5 };
+    const begun = run(named('all-kinds-run'), { ...options, stopAt: 25 }).execution;
+    expect(TaskPhase[begun.tasks.get('n7/0')!]).toBe('ABORTED');
+    expect(isNodeEnd(begun.nodes.get('n7')!.phase)).toBe(false);
+    const resumed = run(named('all-kinds-run'), { ...options, before: begun }).execution;
+    expect(Phase[resumed.phase]).toBe('FAILED');
+    expect(isClosed(resumed)).toBe(true);
+  });
+
   it('that is aborted leaves nothing open', () => {
     fc.assert(
       fc.property(anyExecution, fc.integer({ min: 1, max: 12 }), (name, abortAt) => {
