@@ -1,5 +1,5 @@
 /** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'agents|kernel|compiler|sessions|reference|store|gateway|reactors|streams|engine|main';
+const PLUMBING = 'agents|kernel|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -9,7 +9,7 @@ const DRIVERS = {
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
-  '@grpc/grpc-js': '^services/(agents|engine|streams|main)/',
+  '@grpc/grpc-js': '^(engine|services/(agents|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
 };
 
@@ -28,7 +28,10 @@ module.exports = {
       name: 'pure-files-stay-pure',
       severity: 'error',
       comment: 'What decides imports the kernel, the messages and its own slice: no driver, nothing of node.',
-      from: { path: '^services/([^/]+)/(?!rpc)[^/]+\\.ts$', pathNot: `^services/(${PLUMBING})/` },
+      from: {
+        path: '^services/([^/]+)/((?!rpc)[^/]+\\.ts$|(decide|state|wire)/)',
+        pathNot: `^services/(${PLUMBING})/`,
+      },
       to: { pathNot: ['^services/kernel/', '^proto/gen/', '^services/$1/', '^node_modules/@bufbuild/protobuf/'] },
     },
     {
@@ -59,13 +62,13 @@ module.exports = {
     {
       name: 'the-engine-is-a-client',
       severity: 'error',
-      from: { path: '^services/engine/' },
-      to: { path: '^(services|projections)/', pathNot: '^services/engine/' },
+      from: { path: '^engine/' },
+      to: { path: '^(services|projections)/' },
     },
     {
       name: 'write-side-knows-no-read-side',
       severity: 'error',
-      from: { path: '^services/(?!main/)' },
+      from: { path: '^services/(?!(main|cli|config)/)' },
       to: { path: '^projections/' },
     },
     {
@@ -78,11 +81,18 @@ module.exports = {
     {
       name: 'read-plumbing-knows-no-read-model',
       severity: 'error',
-      from: { path: '^projections/(kernel|store)/' },
+      from: { path: '^projections/(runtime|query|store)/' },
       to: {
         path: '^(services|projections)/',
-        pathNot: ['^services/kernel/', '^projections/kernel/', '^projections/$1/'],
+        pathNot: ['^services/kernel/', '^projections/(runtime|query)/', '^projections/$1/'],
       },
+    },
+    {
+      name: 'the-runtime-knows-no-queries',
+      severity: 'error',
+      comment: 'Lists are read from what the runtime keeps; keeping it needs no list.',
+      from: { path: '^projections/runtime/' },
+      to: { path: '^projections/(query|store)/' },
     },
     {
       name: 'reactors-know-only-messages-and-deciders',
@@ -106,33 +116,54 @@ module.exports = {
     {
       name: 'read-models-do-not-meet',
       severity: 'error',
-      from: { path: '^projections/(?!kernel|store)([^/]+)/' },
-      to: { path: '^projections/(?!kernel)', pathNot: '^projections/$1/' },
+      from: { path: '^projections/(?!runtime|query|store)([^/]+)/' },
+      to: { path: '^projections/(?!runtime|query)', pathNot: '^projections/$1/' },
     },
     { name: 'nobody-imports-tests', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
     {
       name: 'nobody-imports-main',
       severity: 'error',
-      from: { pathNot: '^(services/main|test|bench)/' },
+      from: { pathNot: '^(services/(main|cli)|test|bench)/' },
       to: { path: '^services/main/' },
+    },
+    {
+      name: 'only-commands-import-commands',
+      severity: 'error',
+      from: { pathNot: '^(services/cli|test|bench)/' },
+      to: { path: '^services/cli/' },
+    },
+    {
+      name: 'settings-know-only-what-they-name',
+      severity: 'error',
+      comment: 'A setting is read with the rules of the adapter that it configures.',
+      from: { path: '^services/config/' },
+      to: {
+        path: '^(services|projections)/',
+        pathNot: [
+          '^services/(kernel|config)/',
+          '^services/(store/eventstore/address|store/payloads/payload-location|project/rules|compiler/quantity)[.]ts$',
+          '^services/reactors/export-to-kafka/(selection|message)[.]ts$',
+          '^projections/store/mongo/location[.]ts$',
+        ],
+      },
     },
     {
       name: 'no-dev-dependency-at-run-time',
       severity: 'error',
-      from: { path: '^(services|projections)/' },
+      from: { path: '^(services|projections|engine)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'paths-are-kebab-case',
       severity: 'error',
-      from: { path: '^(services|projections|test)/.*[A-Z_]' },
+      from: { path: '^(services|projections|engine|test)/.*[A-Z_]' },
       to: {},
     },
     ...Object.entries(DRIVERS).map(([driver, home]) => ({
       name: `${driver}-stays-home`,
       severity: 'error',
-      from: { path: '^(services|projections)/', pathNot: home },
+      from: { path: '^(services|projections|engine)/', pathNot: home },
       to: { path: `^node_modules/${driver}/` },
     })),
   ],

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
-const PRODUCT = ['proto/gen', 'services', 'projections'];
+const PRODUCT = ['proto/gen', 'services', 'projections', 'engine'];
 const REST = ['test', 'bench', 'vitest.config.ts'];
 
 /** What the translation of every file depends on, besides the file. */

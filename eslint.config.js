@@ -44,8 +44,10 @@ export default defineConfig(
     files: [
       'services/*/{commands,events,state,decider}.ts',
       'services/compiler/**',
+      'services/execution/{decide,state,wire}/**',
       'projections/*/projection.ts',
-      '{services,projections}/kernel/**',
+      'services/kernel/**',
+      'projections/{runtime,query}/**',
     ],
     rules: {
       'no-restricted-globals': ['error', 'process', 'fetch', 'setTimeout', 'setInterval', 'performance'],
@@ -69,7 +71,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['{services,projections}/{kernel,store,gateway,streams}/**/*.ts'],
+    files: ['services/{kernel,store,gateway,streams}/**/*.ts', 'projections/{runtime,query,store}/**/*.ts'],
     plugins: { jsdoc },
     rules: {
       'jsdoc/require-jsdoc': [

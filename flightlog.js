@@ -14,7 +14,7 @@ const translated = hasSources ? import('./build.js').then(({ bringUpToDate }) =>
 
 // `await` is a word that an old Node does not read here: it would not come to the lines above.
 translated.then(
-  () => import('./dist/services/main/flightlog.js'),
+  () => import('./dist/services/cli/flightlog.js'),
   (error) => {
     process.stderr.write(`flightlog: ${error.message}\n`);
     process.exitCode = 1;

@@ -3,7 +3,7 @@ import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { NodePhaseReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { fromBinary } from '@bufbuild/protobuf';
-import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
 import { startLogServer } from '../test/support/log-server.js';
 import { startServerProcess } from '../test/support/server-process.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from 'kafkajs';
 import { codecs } from '../services/main/models.js';
-import { presentingWhole } from '../services/main/readable.js';
-import { messagesApart } from '../services/main/messages-apart.js';
-import type { EventLog } from '../services/kernel/event-store.js';
+import { presentingWhole } from '../services/main/event-json/readable.js';
+import { messagesApart } from '../services/main/threads/messages-apart.js';
+import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
 import type { Presenting } from '../services/reactors/export-to-kafka/encoding.js';
 import { messageMaker, recordOf, sizeOf } from '../services/reactors/export-to-kafka/message.js';
@@ -11,8 +11,8 @@ import type { MessageSource } from '../services/reactors/export-to-kafka/message
 import { exportToKafka } from '../services/reactors/export-to-kafka/reactor.js';
 import { reconcile } from '../services/reactors/export-to-kafka/reconcile.js';
 import { topicOf } from '../services/reactors/export-to-kafka/topics.js';
-import { filePayloadStore } from '../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
 import { recordedLog } from './recorded-log.js';
 

@@ -1,12 +1,12 @@
 import { executionsRoutes } from '../projections/executions/rpc.js';
-import type { Freshness } from '../projections/kernel/freshness.js';
-import { servingReadStore } from '../projections/store/serving-read-store.js';
+import type { Freshness } from '../projections/query/freshness.js';
+import { servingReadStore } from '../projections/store/sqlite/serving-read-store.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import type { Call } from '../services/kernel/rpc.js';
 import { run } from '../services/gateway/exchange.js';
 import { entities } from '../services/main/entities.js';
-import { filePayloadStore } from '../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../services/store/sqlite-log-reader.js';
+import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 

@@ -1,7 +1,7 @@
 import type { Kind } from '../../services/kernel/identifier.js';
-import type { Column, Columns } from '../kernel/columns.js';
-import { entityCode } from '../kernel/entities.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Column, Columns } from '../query/columns.js';
+import { entityCode } from '../query/entities.js';
+import type { Collection } from '../runtime/read-store.js';
 
 const NAME = ['resource_type', 'project', 'domain', 'name'];
 

@@ -8,9 +8,9 @@ import {
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
-import type { StoredDocument } from '../kernel/read-store.js';
-import { microsOf, timestampOfMs } from '../kernel/times.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { StoredDocument } from '../runtime/read-store.js';
+import { microsOf, timestampOfMs } from '../query/times.js';
 import { descriptionEntityCollection } from './columns.js';
 
 /** A description never changes: its document is what is stored. */

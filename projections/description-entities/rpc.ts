@@ -7,10 +7,10 @@ import { type Call, missing, type Route, route } from '../../services/kernel/rpc
 import { type StreamName, streamName } from '../../services/kernel/stream.js';
 import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
 import { WORKFLOW_CATEGORY, workflowStream } from '../../services/workflow/events.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage } from '../kernel/list-query.js';
-import type { Condition, ReadStore } from '../kernel/read-store.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage } from '../query/list-query.js';
+import type { Condition, ReadStore } from '../runtime/read-store.js';
 import { descriptionEntityCollection, descriptionEntityColumns } from './columns.js';
 
 export type DescriptionEntityReads = { readonly store: ReadStore; readonly freshness: Freshness };

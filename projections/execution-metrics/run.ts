@@ -9,7 +9,7 @@ import type {
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../services/kernel/rpc.js';
-import { type Instant, latest } from '../kernel/times.js';
+import { type Instant, latest } from '../query/times.js';
 import type { Ask } from './ask.js';
 
 const { method } = AdminService;

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 
 import { type Span, SpanSchema } from '../../proto/gen/platformidl/core/metrics_pb.js';
-import { between, type Instant, timestampOf } from '../kernel/times.js';
+import { between, type Instant, timestampOf } from '../query/times.js';
 
 /** What the system itself spends time on. */
 export type Operation =

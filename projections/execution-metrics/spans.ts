@@ -4,7 +4,7 @@ import type { TaskExecution } from '../../proto/gen/platformidl/admin/task_execu
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Span } from '../../proto/gen/platformidl/core/metrics_pb.js';
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import type { Instant } from '../kernel/times.js';
+import type { Instant } from '../query/times.js';
 import {
   attemptsOf,
   childOf,

@@ -1,9 +1,9 @@
 import { ExecutionMetadata_ExecutionMode, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { Column, Columns } from '../kernel/columns.js';
-import { durationClass } from '../kernel/duration-class.js';
-import { enumNames, enumValues } from '../kernel/enum-name.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Column, Columns } from '../query/columns.js';
+import { durationClass } from '../query/duration-class.js';
+import { enumNames, enumValues } from '../query/enum-name.js';
+import type { Collection } from '../runtime/read-store.js';
 
 const SCOPE = ['project', 'domain'];
 const ACTIVE = [...SCOPE, 'state'];

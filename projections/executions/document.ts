@@ -10,7 +10,7 @@ import {
   type ExecutionError,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { clip } from '../kernel/clip.js';
+import { clip } from '../query/clip.js';
 import type { Origin } from './origin.js';
 
 /** An execution as its events have told it. */

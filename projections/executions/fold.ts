@@ -17,9 +17,9 @@ import {
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
-import { messageIn } from '../kernel/decoded.js';
-import type { SeenEvent } from '../kernel/read-model.js';
-import { between, earliest, latest, timestampOf, timestampOfMs } from '../kernel/times.js';
+import { messageIn } from '../runtime/decoded.js';
+import type { SeenEvent } from '../runtime/read-model.js';
+import { between, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
 import { closureOf, type ExecutionDocument } from './document.js';
 import { originOf } from './origin.js';
 

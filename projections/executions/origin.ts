@@ -4,12 +4,12 @@ import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import { launchPlanStream } from '../../services/launch-plan/events.js';
 import { taskStream } from '../../services/task/events.js';
 import { workflowStream } from '../../services/workflow/events.js';
-import { documentKey } from '../kernel/document-key.js';
-import { enumName } from '../kernel/enum-name.js';
-import type { SeenEvent } from '../kernel/read-model.js';
-import type { FieldValue, StoredDocument } from '../kernel/read-store.js';
-import { executionStream, nodeExecutionKey } from '../kernel/run-identifiers.js';
-import { microsOf } from '../kernel/times.js';
+import { documentKey } from '../query/document-key.js';
+import { enumName } from '../query/enum-name.js';
+import type { SeenEvent } from '../runtime/read-model.js';
+import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
+import { executionStream, nodeExecutionKey } from '../query/run-identifiers.js';
+import { microsOf } from '../query/times.js';
 import { definitionField, originFields } from './columns.js';
 
 /** The fields that an execution has from its beginning to its end. */

@@ -7,11 +7,11 @@ import {
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ENGINE_REPORTED, type ExecutionEvent } from '../../services/execution/events.js';
-import { durationClass } from '../kernel/duration-class.js';
-import { enumName } from '../kernel/enum-name.js';
-import type { ReadModel } from '../kernel/read-model.js';
-import { pairsText, type StoredDocument } from '../kernel/read-store.js';
-import { microsOf } from '../kernel/times.js';
+import { durationClass } from '../query/duration-class.js';
+import { enumName } from '../query/enum-name.js';
+import type { ReadModel } from '../runtime/read-model.js';
+import { pairsText, type StoredDocument } from '../runtime/read-store.js';
+import { microsOf } from '../query/times.js';
 import { executionCollection } from './columns.js';
 import { closureOf, type ExecutionDocument, listed, shown } from './document.js';
 import { changed, created, type FollowedEvent } from './fold.js';

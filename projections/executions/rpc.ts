@@ -3,14 +3,14 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import type { ResourceListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { encodedField } from '../../services/kernel/field-bytes.js';
+import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import type { Entities } from '../kernel/columns.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage } from '../kernel/list-query.js';
-import { type Past, pastFor } from '../kernel/past.js';
-import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import type { Entities } from '../query/columns.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage } from '../query/list-query.js';
+import { type Past, pastFor } from '../query/past.js';
+import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
   type ExecutionId,
@@ -18,7 +18,7 @@ import {
   executionStream,
   executionStreams,
   executionText,
-} from '../kernel/run-identifiers.js';
+} from '../query/run-identifiers.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 

@@ -1,14 +1,14 @@
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import type { Columns } from '../kernel/columns.js';
-import { enumValues } from '../kernel/enum-name.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Columns } from '../query/columns.js';
+import { enumValues } from '../query/enum-name.js';
+import type { Collection } from '../runtime/read-store.js';
 import {
   versionCarried,
   versionColumns,
   versionFields,
   versionIndexes,
   versionSearched,
-} from '../kernel/version-columns.js';
+} from '../query/version-columns.js';
 
 const SCOPE = ['project', 'domain'];
 

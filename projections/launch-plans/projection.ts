@@ -11,12 +11,12 @@ import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { workflowStream } from '../../services/workflow/events.js';
-import { messageIn } from '../kernel/decoded.js';
-import { digestText } from '../kernel/digest-text.js';
-import { documentKey } from '../kernel/document-key.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
-import type { StoredDocument } from '../kernel/read-store.js';
-import { microsOf, timestampOfMs } from '../kernel/times.js';
+import { messageIn } from '../runtime/decoded.js';
+import { digestText } from '../query/digest-text.js';
+import { documentKey } from '../query/document-key.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { StoredDocument } from '../runtime/read-store.js';
+import { microsOf, timestampOfMs } from '../query/times.js';
 import { launchPlanCollection } from './columns.js';
 
 /** A version of a launch plan. */

@@ -14,12 +14,12 @@ import { absent, type SentIdentifier, versionOf, withResourceType } from '../../
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
-import { soughtIn, type Freshness, latestDocument } from '../kernel/freshness.js';
-import type { Entities } from '../kernel/columns.js';
-import { listMessage } from '../kernel/list-message.js';
-import type { ListPage } from '../kernel/list-query.js';
-import type { Condition, ReadStore, StoredDocument } from '../kernel/read-store.js';
-import { listVersionNames, listVersions, type VersionList } from '../kernel/version-list.js';
+import { soughtIn, type Freshness, latestDocument } from '../query/freshness.js';
+import type { Entities } from '../query/columns.js';
+import { listMessage } from '../query/list-message.js';
+import type { ListPage } from '../query/list-query.js';
+import type { Condition, ReadStore, StoredDocument } from '../runtime/read-store.js';
+import { listVersionNames, listVersions, type VersionList } from '../query/version-list.js';
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
 import { launchPlanKey } from './projection.js';
 

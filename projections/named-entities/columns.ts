@@ -1,8 +1,8 @@
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
-import type { Column, Columns } from '../kernel/columns.js';
-import { enumValues } from '../kernel/enum-name.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Column, Columns } from '../query/columns.js';
+import { enumValues } from '../query/enum-name.js';
+import type { Collection } from '../runtime/read-store.js';
 
 const SCOPE = ['resource_type', 'project', 'domain'];
 

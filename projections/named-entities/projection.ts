@@ -12,7 +12,7 @@ import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import { type NamedEntityEvent, namedEntityStream } from '../../services/named-entity/events.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { namedEntityCollection } from './columns.js';
 
 /** A name of which a version is registered. Times are microseconds since 1970; none while nothing is noted. */

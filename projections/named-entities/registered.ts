@@ -1,9 +1,9 @@
 import type { EntityName } from '../../services/kernel/entity-name.js';
-import type { EventLog } from '../../services/kernel/event-store.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import { namedEntityStream } from '../../services/named-entity/events.js';
-import type { Freshness } from '../kernel/freshness.js';
-import type { ReadStore } from '../kernel/read-store.js';
+import type { Freshness } from '../query/freshness.js';
+import type { ReadStore } from '../runtime/read-store.js';
 import { namedEntityCollection } from './columns.js';
 
 export type RegisteredNamesOptions = {

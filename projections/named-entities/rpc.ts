@@ -9,10 +9,10 @@ import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-pl
 import { NAMED_ENTITY_CATEGORY, namedEntityStream } from '../../services/named-entity/events.js';
 import { TASK_CATEGORY } from '../../services/task/events.js';
 import { WORKFLOW_CATEGORY } from '../../services/workflow/events.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage, type Scope } from '../kernel/list-query.js';
-import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage, type Scope } from '../query/list-query.js';
+import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import { namedEntityCollection, namedEntityColumns } from './columns.js';
 
 export type NamedEntityReads = { readonly store: ReadStore; readonly freshness: Freshness };

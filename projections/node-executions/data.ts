@@ -7,10 +7,10 @@ import {
   NodeExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import { executionCodec } from '../../services/execution/events.js';
-import { bytesOf } from '../../services/kernel/payload-store.js';
+import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../kernel/past.js';
-import type { StoredDocument } from '../kernel/read-store.js';
+import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../query/past.js';
+import type { StoredDocument } from '../runtime/read-store.js';
 
 /** The engine's own message at the revision that a field of the document names. */
 const messageAt = async (

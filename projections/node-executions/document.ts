@@ -6,8 +6,8 @@ import {
   NodeExecutionClosureSchema,
 } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { type ExecutionError, NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { clip } from '../kernel/clip.js';
-import { inferredEnd, SUCCEEDED } from '../kernel/inferred-end.js';
+import { clip } from '../query/clip.js';
+import { inferredEnd, SUCCEEDED } from '../query/inferred-end.js';
 
 /** A node execution as its events have told it. */
 export type NodeDocument = {

@@ -14,9 +14,9 @@ import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { TaskNodeMetadata as ReportedTaskNode } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { EngineReport, ToldNode } from '../../services/execution/events.js';
-import type { SeenEvent } from '../kernel/read-model.js';
-import { nodeExecutionKey, taskExecutionKey } from '../kernel/run-identifiers.js';
-import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
+import type { SeenEvent } from '../runtime/read-model.js';
+import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
+import { between, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
 import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 
 const metadataOf = (node: NodeExecution): NodeExecutionMetaData =>

@@ -5,11 +5,11 @@ import type {
 import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import type { Entities } from '../kernel/columns.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage } from '../kernel/list-query.js';
-import type { Condition, ReadStore } from '../kernel/read-store.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import type { Entities } from '../query/columns.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage } from '../query/list-query.js';
+import type { Condition, ReadStore } from '../runtime/read-store.js';
 import {
   absentRun,
   executionIdOf,
@@ -17,7 +17,7 @@ import {
   executionStreams,
   nodeExecutionKey,
   nodeText,
-} from '../kernel/run-identifiers.js';
+} from '../query/run-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
 /** What lists of nodes stand on. */

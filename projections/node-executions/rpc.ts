@@ -13,10 +13,10 @@ import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/event/event_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
-import { latestDocument } from '../kernel/freshness.js';
-import { type Past, type PastOfCall, pastFor, unlessUnreadable } from '../kernel/past.js';
-import type { StoredDocument } from '../kernel/read-store.js';
-import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../kernel/run-identifiers.js';
+import { latestDocument } from '../query/freshness.js';
+import { type Past, type PastOfCall, pastFor, unlessUnreadable } from '../query/past.js';
+import type { StoredDocument } from '../runtime/read-store.js';
+import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../query/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';

@@ -1,7 +1,7 @@
 import { Project_ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
-import type { Columns } from '../kernel/columns.js';
-import { enumValues } from '../kernel/enum-name.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Columns } from '../query/columns.js';
+import { enumValues } from '../query/enum-name.js';
+import type { Collection } from '../runtime/read-store.js';
 
 /** The projects. */
 export const projectCollection: Collection = {

@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import { type Project, ProjectSchema } from '../../proto/gen/platformidl/admin/project_pb.js';
 import type { ProjectEvent } from '../../services/project/events.js';
-import type { ReadModel } from '../kernel/read-model.js';
+import type { ReadModel } from '../runtime/read-model.js';
 import { projectCollection } from './columns.js';
 
 /** A project, without the domains that all projects have. Times are microseconds since 1970. */

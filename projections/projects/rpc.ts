@@ -8,10 +8,10 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { PROJECT_CATEGORY, projectStream } from '../../services/project/events.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage } from '../kernel/list-query.js';
-import type { ReadStore } from '../kernel/read-store.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage } from '../query/list-query.js';
+import type { ReadStore } from '../runtime/read-store.js';
 import { projectCollection, projectColumns } from './columns.js';
 
 export type ProjectReads = {

@@ -1,5 +1,5 @@
-import type { Columns } from '../kernel/columns.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Columns } from '../query/columns.js';
+import type { Collection } from '../runtime/read-store.js';
 
 /** The signals of executions. */
 export const signalCollection: Collection = {

@@ -5,9 +5,9 @@ import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { SignalCreated, SignalSet } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { messageIn } from '../kernel/decoded.js';
-import { documentKey } from '../kernel/document-key.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
+import { messageIn } from '../runtime/decoded.js';
+import { documentKey } from '../query/document-key.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { signalCollection } from './columns.js';
 
 /** A signal with its value, when it has one. Times are microseconds since 1970. */

@@ -1,11 +1,11 @@
 import type { SignalListRequest } from '../../proto/gen/platformidl/admin/signal_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
-import type { Freshness } from '../kernel/freshness.js';
-import { listMessage } from '../kernel/list-message.js';
-import { type Listed, listPage, type Scope } from '../kernel/list-query.js';
-import type { ReadStore } from '../kernel/read-store.js';
-import { executionIdOf, executionStream, executionStreams } from '../kernel/run-identifiers.js';
+import type { Freshness } from '../query/freshness.js';
+import { listMessage } from '../query/list-message.js';
+import { type Listed, listPage, type Scope } from '../query/list-query.js';
+import type { ReadStore } from '../runtime/read-store.js';
+import { executionIdOf, executionStream, executionStreams } from '../query/run-identifiers.js';
 import { signalCollection, signalColumns } from './columns.js';
 
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };

@@ -1,7 +1,7 @@
-import type { Collection, Condition, FieldValue, Query } from '../kernel/read-store.js';
-import type { Sql } from './condition-sql.js';
+import type { Collection, Condition, FieldValue, Query } from '../runtime/read-store.js';
+import type { Sql } from './sqlite/condition-sql.js';
 import { valuesPlanOf } from './query-plan.js';
-import { nextValueSql } from './query-sql.js';
+import { nextValueSql } from './sqlite/query-sql.js';
 import { tightened } from './tightened-query.js';
 import { originalValue, storedQuery } from './stored-text.js';
 

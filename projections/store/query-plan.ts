@@ -1,5 +1,5 @@
-import type { Collection, Condition, Query } from '../kernel/read-store.js';
-import { type Search, searchOf } from '../kernel/text-parts.js';
+import type { Collection, Condition, Query } from '../runtime/read-store.js';
+import { type Search, searchOf } from '../query/text-parts.js';
 
 /** How a query is answered: over an index that has its order, or by sorting all that fits. */
 export type Plan = {

@@ -1,4 +1,4 @@
-import type { Condition, FieldType, FieldValue, Query } from '../kernel/read-store.js';
+import type { Condition, FieldType, FieldValue, Query } from '../runtime/read-store.js';
 
 // The binding ends a text at its first NUL, and what clients send may hold one: so none is given to it. The escape is
 // one to one and keeps the order.

@@ -1,4 +1,4 @@
-import type { Condition, FieldValue, Query } from '../kernel/read-store.js';
+import type { Condition, FieldValue, Query } from '../runtime/read-store.js';
 
 type Bound = { readonly field: string; readonly is: '<' | '<=' | '>' | '>='; readonly value: FieldValue };
 

@@ -6,7 +6,7 @@ import {
   TaskExecutionClosureSchema,
 } from '../../proto/gen/platformidl/admin/task_execution_pb.js';
 import { type ExecutionError, TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { inferredEnd, SUCCEEDED } from '../kernel/inferred-end.js';
+import { inferredEnd, SUCCEEDED } from '../query/inferred-end.js';
 import { shownLogs } from './logs.js';
 import { shownMetadata } from './metadata.js';
 

@@ -8,8 +8,8 @@ import {
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import { soughtIn, type Freshness, type Unseen } from '../kernel/freshness.js';
-import type { ReadStore, StoredDocument } from '../kernel/read-store.js';
+import { soughtIn, type Freshness, type Unseen } from '../query/freshness.js';
+import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
   executionStream,
@@ -19,7 +19,7 @@ import {
   nodeText,
   type TaskId,
   taskExecutionKey,
-} from '../kernel/run-identifiers.js';
+} from '../query/run-identifiers.js';
 import { taskExecutionCollection } from './columns.js';
 
 type Reads = { readonly store: ReadStore; readonly freshness: Freshness };

@@ -10,8 +10,8 @@ import { TaskExecution_Phase as Phase } from '../../proto/gen/platformidl/core/e
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskExecutionEvent } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { EngineReport } from '../../services/execution/events.js';
-import type { SeenEvent } from '../kernel/read-model.js';
-import { between, earliest, given, type Instant, latest, timestampOf } from '../kernel/times.js';
+import type { SeenEvent } from '../runtime/read-model.js';
+import { between, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
 import { closureOf, TERMINAL, type TaskDocument } from './document.js';
 import { mergedLogs } from './logs.js';
 import { mergePatch } from './merge-patch.js';

@@ -1,12 +1,12 @@
-import type { Columns } from '../kernel/columns.js';
-import type { Collection } from '../kernel/read-store.js';
+import type { Columns } from '../query/columns.js';
+import type { Collection } from '../runtime/read-store.js';
 import {
   versionCarried,
   versionColumns,
   versionFields,
   versionIndexes,
   versionSearched,
-} from '../kernel/version-columns.js';
+} from '../query/version-columns.js';
 
 /** The registered tasks. */
 export const taskCollection: Collection = {

@@ -2,12 +2,12 @@ import { create, toBinary } from '@bufbuild/protobuf';
 
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
-import { bytesIn } from '../kernel/decoded.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
-import type { StoredDocument } from '../kernel/read-store.js';
-import { microsOf, timestampOfMs } from '../kernel/times.js';
-import { digestText } from '../kernel/digest-text.js';
-import { versionAnswer } from '../kernel/version-answer.js';
+import { bytesIn } from '../runtime/decoded.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { StoredDocument } from '../runtime/read-store.js';
+import { microsOf, timestampOfMs } from '../query/times.js';
+import { digestText } from '../query/digest-text.js';
+import { versionAnswer } from '../query/version-answer.js';
 import { taskCollection } from './columns.js';
 
 /** A registered task never changes: its document is what is stored. */

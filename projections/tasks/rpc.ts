@@ -5,10 +5,10 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
-import { type Freshness, latestDocument } from '../kernel/freshness.js';
-import { listMessage } from '../kernel/list-message.js';
-import type { ReadStore } from '../kernel/read-store.js';
-import { listVersionNames, listVersions } from '../kernel/version-list.js';
+import { type Freshness, latestDocument } from '../query/freshness.js';
+import { listMessage } from '../query/list-message.js';
+import type { ReadStore } from '../runtime/read-store.js';
+import { listVersionNames, listVersions } from '../query/version-list.js';
 import { taskCollection, taskColumns } from './columns.js';
 
 export type TaskReads = { readonly store: ReadStore; readonly freshness: Freshness };

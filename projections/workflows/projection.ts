@@ -5,12 +5,12 @@ import { WorkflowSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js
 import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
-import { bytesIn } from '../kernel/decoded.js';
-import { digestText } from '../kernel/digest-text.js';
-import type { ReadModel, SeenEvent } from '../kernel/read-model.js';
-import type { StoredDocument } from '../kernel/read-store.js';
-import { microsOf, timestampOfMs } from '../kernel/times.js';
-import { versionAnswer } from '../kernel/version-answer.js';
+import { bytesIn } from '../runtime/decoded.js';
+import { digestText } from '../query/digest-text.js';
+import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { StoredDocument } from '../runtime/read-store.js';
+import { microsOf, timestampOfMs } from '../query/times.js';
+import { versionAnswer } from '../query/version-answer.js';
 import { workflowCollection } from './columns.js';
 
 /** A registered workflow never changes: its document is what is stored. */

@@ -4,7 +4,7 @@ import {
   type AttributesUpdated,
   AttributesUpdatedSchema,
 } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `attributes-{project}`. */

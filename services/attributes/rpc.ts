@@ -16,7 +16,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { AttributesCommand } from './commands.js';
 import { attributesAggregate, type AttributesRefusal, MAX_PROJECT_BYTES, MAX_ROW_BYTES } from './decider.js';
 import { attributesStream } from './events.js';

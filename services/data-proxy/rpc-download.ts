@@ -13,7 +13,7 @@ import {
   PreSignedURLsSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
-import type { UploadKey } from '../kernel/uploads.js';
+import type { UploadKey } from '../kernel/ports/uploads.js';
 import { expirySeconds } from './expiry.js';
 import type { DataProxyServices } from './services.js';
 

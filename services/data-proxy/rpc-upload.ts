@@ -6,7 +6,7 @@ import {
   CreateUploadLocationResponseSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { RpcError } from '../kernel/rpc.js';
-import type { UploadKey } from '../kernel/uploads.js';
+import type { UploadKey } from '../kernel/ports/uploads.js';
 import { expirySeconds } from './expiry.js';
 import type { DataProxyServices } from './services.js';
 import { uploadKey } from './upload-key.js';

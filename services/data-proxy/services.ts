@@ -1,4 +1,4 @@
-import type { UploadStore } from '../kernel/uploads.js';
+import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { RunData } from './ports.js';
 
 /** What the routes of the data proxy stand on. */

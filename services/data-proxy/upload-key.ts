@@ -1,6 +1,6 @@
 import type { CreateUploadLocationRequest } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { invalid, RpcError } from '../kernel/rpc.js';
-import { isPathPart, isUploadPath, type UploadKey } from '../kernel/uploads.js';
+import { isPathPart, isUploadPath, type UploadKey } from '../kernel/ports/uploads.js';
 
 const MD5_BYTES = 16;
 const NAME_LENGTH = 20;

@@ -1,9 +1,9 @@
 import type { Aggregate, Urgency } from '../kernel/aggregate.js';
-import type { PayloadStore } from '../kernel/payload-store.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 import type { ExecutionCommand } from './commands.js';
 import { executionDecider } from './decider.js';
-import type { Envelope, ExecutionId } from './envelope.js';
+import type { Envelope, ExecutionId } from './wire/envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import { recall } from './recall.js';

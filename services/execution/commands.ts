@@ -1,7 +1,7 @@
 import type { ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import type { Envelope, ExecutionId } from './envelope.js';
+import type { Envelope, ExecutionId } from './wire/envelope.js';
 
 /** What the stream says about an event whose phase was recorded before. */
 export type Recollection = {

@@ -20,11 +20,11 @@ import type {
   UpdateExecution,
   VoidExecution,
 } from './commands.js';
-import { decideNode } from './decider-node.js';
-import { accepted, openEntities, refused, type Verdict } from './decider-report.js';
-import { decideCreateSignal, decideSetSignal } from './decider-signal.js';
-import { decideTask } from './decider-task.js';
-import { decideWorkflow } from './decider-workflow.js';
+import { decideNode } from './decide/node.js';
+import { accepted, openEntities, refused, type Verdict } from './decide/report.js';
+import { decideCreateSignal, decideSetSignal } from './decide/signal.js';
+import { decideTask } from './decide/task.js';
+import { decideWorkflow } from './decide/workflow.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, WORKFLOW } from './phases.js';
 import type { ExecutionRefusal } from './refusals.js';

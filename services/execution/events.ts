@@ -18,7 +18,7 @@ import {
   TerminationAnnouncedSchema,
   TerminationRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/message-codec.js';
+import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/encoding/message-codec.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { decodeEvent } from '../kernel/decode-event.js';
 import {
@@ -28,13 +28,13 @@ import {
   encodeReport,
   type EngineReport,
   type Entity,
-} from './engine-report.js';
+} from './wire/engine-report.js';
 import { isTerminal } from './phases.js';
 
-export type { EngineReport } from './engine-report.js';
-export { entityOf } from './engine-report.js';
-export { type FlatFields, flatFields } from './flat-fields.js';
-export { toldNode, type ToldNode } from './told-node.js';
+export type { EngineReport } from './wire/engine-report.js';
+export { entityOf } from './wire/engine-report.js';
+export { type FlatFields, flatFields } from './wire/flat-fields.js';
+export { toldNode, type ToldNode } from './wire/told-node.js';
 
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';

@@ -1,4 +1,4 @@
-import { sha256 } from '../kernel/hash.js';
+import { sha256 } from '../kernel/encoding/hash.js';
 import { RpcError } from '../kernel/rpc.js';
 
 const MAX_LENGTH = 63;

@@ -3,7 +3,7 @@ import {
   TaskExecution_Phase,
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import type { Entity } from './engine-report.js';
+import type { Entity } from './wire/engine-report.js';
 
 type Numbers<Phases> = Readonly<Record<Exclude<keyof Phases, number>, number>>;
 

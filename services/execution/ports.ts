@@ -15,7 +15,7 @@ import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js
 import type { ParameterMap, TypedInterface } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
-import type { ExecutionId } from './envelope.js';
+import type { ExecutionId } from './wire/envelope.js';
 
 /** A stream that was read, and how far. `ExecutionCreated` names all that its decision stands on. */
 export type StreamPlace = { readonly stream: StreamName; readonly revision: bigint };

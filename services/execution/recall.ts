@@ -5,12 +5,12 @@ import {
   TaskExecutionEventSchema,
   WorkflowExecutionEventSchema,
 } from '../../proto/gen/platformidl/event/event_pb.js';
-import { canonicalBytes } from '../kernel/canonical.js';
+import { canonicalBytes } from '../kernel/encoding/canonical.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { bytesOf, type PayloadStore } from '../kernel/payload-store.js';
+import { bytesOf, type PayloadStore } from '../kernel/ports/payload-store.js';
 import type { ExecutionCommand, ReportPhase } from './commands.js';
-import { type EngineReport, type Entity, reportIn } from './engine-report.js';
-import type { Envelope } from './envelope.js';
+import { type EngineReport, type Entity, reportIn } from './wire/engine-report.js';
+import type { Envelope } from './wire/envelope.js';
 
 const schemas: Readonly<Record<Entity, DescMessage>> = {
   workflow: WorkflowExecutionEventSchema,

@@ -1,6 +1,6 @@
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
-import type { Entity, TaskId } from './engine-report.js';
-import type { TaskAttempt } from './envelope.js';
+import type { Entity, TaskId } from './wire/engine-report.js';
+import type { TaskAttempt } from './wire/envelope.js';
 
 /** What stands in the way of a command. */
 export type ExecutionRefusal =

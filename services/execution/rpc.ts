@@ -1,10 +1,10 @@
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { assertTimes, type LargeRequests, type Route, route } from '../kernel/rpc.js';
-import { type AgainServices, recoverExecution, relaunchExecution } from './rpc-again.js';
-import { terminateExecution, updateExecution } from './rpc-change.js';
-import { createExecution, givenInputs } from './rpc-create.js';
-import { signalRoutes, type SignalServices } from './rpc-signals.js';
-import { eventRoutes, type EventServices } from './rpc-events.js';
+import { type AgainServices, recoverExecution, relaunchExecution } from './rpc/again.js';
+import { terminateExecution, updateExecution } from './rpc/change.js';
+import { createExecution, givenInputs } from './rpc/create.js';
+import { signalRoutes, type SignalServices } from './rpc/signals.js';
+import { eventRoutes, type EventServices } from './rpc/events.js';
 
 export type ExecutionServices = AgainServices & EventServices & SignalServices;
 

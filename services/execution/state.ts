@@ -1,9 +1,9 @@
 import { ExecutionState as Archival } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import type { EngineReport, TaskId } from './engine-report.js';
+import type { EngineReport, TaskId } from './wire/engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
-import { NONE, noteReport, type Reports } from './state-reports.js';
-import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state-signals.js';
+import { NONE, noteReport, type Reports } from './state/reports.js';
+import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
 
 /** What is remembered of anything that engines report phases of. */
 export type Reported = {

@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 
 import { RpcError } from '../kernel/rpc.js';
-import { wireFault } from './wire-check.js';
+import { wireFault } from './wire/check.js';
 
 const undecodable = (type: DescMessage, fault: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `cannot decode ${type.name}: ${fault}`);

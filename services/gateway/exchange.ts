@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls';
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Call, HashLarge, Route, StatusCode } from '../kernel/rpc.js';
-import type { LinkedFiles } from '../kernel/uploads.js';
+import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { Room } from './room.js';
 import type { GatewayLog } from './log.js';

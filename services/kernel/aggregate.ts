@@ -1,5 +1,5 @@
 import type { RecordedEvent } from './event.js';
-import type { Content } from './payload-store.js';
+import type { Content } from './ports/payload-store.js';
 
 /**
  * What a command comes to.

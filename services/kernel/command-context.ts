@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Aggregate } from './aggregate.js';
 import { priorUse } from './idempotency.js';
 import { type Call, invalid } from './rpc.js';
-import type { CommandContext, Sessions } from './sessions.js';
+import type { CommandContext, Sessions } from './ports/sessions.js';
 import type { StreamName } from './stream.js';
 
 /** A request's command. The caller may send one request id twice, so the command has an id of its own. */

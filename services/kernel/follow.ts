@@ -1,5 +1,5 @@
-import type { Checkpoint } from './checkpoint.js';
-import type { EventFilter, EventLog, LogPage, Subscription } from './event-store.js';
+import type { Checkpoint } from './ports/checkpoint.js';
+import type { EventFilter, EventLog, LogPage, Subscription } from './ports/event-store.js';
 import type { Reactor } from './reactor.js';
 
 /** The log moves with every commit, and being behind costs little. */

@@ -1,6 +1,6 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
-import { digestOf } from './digest.js';
+import { digestOf } from './encoding/digest.js';
 import type { EventMetadata } from './event.js';
 
 /** A request that its caller has a key for, so that it can be sent again without being done again. */

@@ -1,5 +1,5 @@
-import { CLAIM_MS, type Claims } from './claims.js';
-import type { Timers } from './timers.js';
+import { CLAIM_MS, type Claims } from './ports/claims.js';
+import type { Timers } from './ports/timers.js';
 
 /** Work that several processes share, part by part. */
 export type SharedWorkOptions = {

@@ -1,5 +1,5 @@
 import type { Brand } from './brand.js';
-import { sha256Hex } from './hash.js';
+import { sha256Hex } from './encoding/hash.js';
 
 /** The name of a stream: `<category>-<id>`, at most 512 bytes; different things never share one. */
 export type StreamName = Brand<string, 'StreamName'>;

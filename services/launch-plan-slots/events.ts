@@ -4,7 +4,7 @@ import {
   type SlotTaken,
   SlotTakenSchema,
 } from '../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `launchPlanSlots-{project}:{domain}:{name}`: one for all versions of a name. */

@@ -6,8 +6,8 @@ import {
   LaunchPlanRegisteredSchema,
 } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
-import { isSameDigest } from '../kernel/digest.js';
-import { encodedField } from '../kernel/field-bytes.js';
+import { isSameDigest } from '../kernel/encoding/digest.js';
+import { encodedField } from '../kernel/encoding/field-bytes.js';
 import type { ActivateLaunchPlan, DeactivateLaunchPlan, LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanEvent } from './events.js';
 import { evolveLaunchPlan, initialLaunchPlan, type LaunchPlanState } from './state.js';

@@ -7,7 +7,7 @@ import {
   LaunchPlanRegisteredSchema,
 } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { Version } from '../kernel/identifier.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `launchPlan-{project}:{domain}:{name}`: one for all versions of a name. */

@@ -11,7 +11,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { absent, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, missing, route, type Route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
 import { launchPlanAggregate, type LaunchPlanRefusal } from './decider.js';
 import { launchPlanStream } from './events.js';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { LogFormatSetSchema } from '../../proto/gen/platformidl/eventlog/log_format_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
-import type { CommandContext, Outcome, Sessions } from '../kernel/sessions.js';
+import type { CommandContext, Outcome, Sessions } from '../kernel/ports/sessions.js';
 import type { LogFormatCommand } from './commands.js';
 import { LOG_CATEGORY, LOG_FORMAT_STREAM, type LogFormatEvent, logFormatCodec } from './events.js';
 import { evolveLogFormat, initialLogFormat, type LogFormatState } from './state.js';

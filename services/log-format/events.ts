@@ -1,5 +1,5 @@
 import { type LogFormatSet, LogFormatSetSchema } from '../../proto/gen/platformidl/eventlog/log_format_pb.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { streamName } from '../kernel/stream.js';
 
 /** The category of the one stream, `log-format`. */

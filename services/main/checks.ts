@@ -1,7 +1,7 @@
-import type { ReadStore } from '../../projections/kernel/read-store.js';
-import type { Views } from '../../projections/kernel/views.js';
+import type { ReadStore } from '../../projections/runtime/read-store.js';
+import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Checkpoint } from '../kernel/checkpoint.js';
-import type { Claims } from '../kernel/claims.js';
+import type { Checkpoint } from '../kernel/ports/checkpoint.js';
+import type { Claims } from '../kernel/ports/claims.js';
 import { fileCheckpoint } from '../store/file-checkpoint.js';
 import type { ReadStoreSource } from './read-stores.js';
 
@@ -43,7 +43,7 @@ export const openCoordination = async (
     return { ...(isShared && { claims }), checkpoint, close: () => claims.close() };
   }
   if (!isShared) return { checkpoint: files, close: () => Promise.resolve() };
-  const { sqliteClaims } = await import('../../projections/store/sqlite-claims.js');
+  const { sqliteClaims } = await import('../../projections/store/sqlite/sqlite-claims.js');
   const claims = await sqliteClaims({ directory });
   return { claims, checkpoint: files, close: () => claims.close() };
 };

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { ReadStore } from '../../projections/kernel/read-store.js';
-import { checkViewsFile } from '../../projections/store/sqlite-read-store.js';
-import { storedViews } from '../../projections/kernel/stored-views.js';
-import type { Timer, Views } from '../../projections/kernel/views.js';
-import type { Configuration } from './configuration.js';
+import type { ReadStore } from '../../projections/runtime/read-store.js';
+import { checkViewsFile } from '../../projections/store/sqlite/sqlite-read-store.js';
+import { storedViews } from '../../projections/runtime/stored-views.js';
+import type { Timer, Views } from '../../projections/runtime/views.js';
+import type { Configuration } from '../config/configuration.js';
 import type { Togetherness } from './coordination.js';
 import type { Foundation } from './foundation.js';
 import { models } from './models.js';
 import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
-import { dutiesOf, isWhole } from './roles.js';
-import { forSetting } from './told.js';
+import { dutiesOf, isWhole } from '../config/roles.js';
+import { forSetting } from '../config/operator-errors.js';
 import { type RunningViews, startViews } from './views.js';
 
 /** The views as a process reads them. */

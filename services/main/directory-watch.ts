@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
+import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
 import type { Check } from '../gateway/readiness.js';
 import { firstChanged, pathIdentity } from '../store/path-identity.js';
 

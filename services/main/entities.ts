@@ -1,5 +1,5 @@
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
-import type { Entities } from '../../projections/kernel/columns.js';
+import type { Entities } from '../../projections/query/columns.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';
 import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import type { EventStore } from '../kernel/event-store.js';
-import { relayAppends } from './append-relay.js';
-import type { Configuration } from './configuration.js';
-import type { EventstoreThreadData } from './eventstore-thread.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
+import { relayAppends } from './threads/append-relay.js';
+import type { Configuration } from '../config/configuration.js';
+import type { EventstoreThreadData } from './threads/eventstore-thread.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
 import { tlsOf } from './tls-files.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn } from '../config/operator-errors.js';
 
 /** Where clients of the EventStoreDB protocol look for it. */
 export const USUAL_EVENTSTORE_PORT = 2113;
@@ -72,7 +72,7 @@ export const startEventstore = async (
   relayAppends(port1, store);
   const tls = tlsOf(configuration);
   const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 } as const;
-  const worker = new Worker(new URL('./eventstore-thread.js', import.meta.url), {
+  const worker = new Worker(new URL('./threads/eventstore-thread.js', import.meta.url), {
     workerData: { directory, location, source, ...served } satisfies EventstoreThreadData,
     transferList: [port2],
   });

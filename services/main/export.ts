@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
-import type { Configuration } from './configuration.js';
-import type { ExportThreadData, ExportThreadMessage } from './export-thread.js';
+import type { Configuration } from '../config/configuration.js';
+import type { ExportThreadData, ExportThreadMessage } from './threads/export-thread.js';
 import { connectionOf, topicsOf } from './kafka-connection.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn } from '../config/operator-errors.js';
 
 /** The log's way to Kafka, on a thread of its own; it is there, and does nothing, where no broker is named. */
 export type RunningExport = {
@@ -80,7 +80,7 @@ export const startExport = async (
   const topics = topicsOf(kafka);
   const { format, export_partitions: parts } = kafka;
   const given = { directory, location, source, connection: connectionOf(kafka), topics, format, parts };
-  const worker = new Worker(new URL('./export-thread.js', import.meta.url), {
+  const worker = new Worker(new URL('./threads/export-thread.js', import.meta.url), {
     workerData: given satisfies ExportThreadData,
   });
   worker.on('message', hearing(logger, kafka.brokers));

@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { VIEWS_FILE } from '../../projections/store/sqlite-read-store.js';
+import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { type ParkedStreams, parkedStreams } from '../kernel/parked-streams.js';
-import type { PayloadStore } from '../kernel/payload-store.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
-import { isWhole } from './roles.js';
+import { isWhole } from '../config/roles.js';
 import { isShared } from './shared-log.js';
-import { forSetting } from './told.js';
-import type { ViewsThreadData } from './views-thread.js';
+import { forSetting } from '../config/operator-errors.js';
+import type { ViewsThreadData } from './threads/views-thread.js';
 
 /** What a process stands on, whatever it does. */
 export type Foundation = {

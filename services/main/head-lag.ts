@@ -1,4 +1,4 @@
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 
 /** How far behind the log this process is. */
 export type HeadLag = {

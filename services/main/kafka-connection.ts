@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Connection } from '../reactors/export-to-kafka/client.js';
 import type { TopicSettings } from '../reactors/export-to-kafka/topics.js';
-import type { Configuration } from './configuration.js';
-import { CannotGoOn } from './told.js';
+import type { Configuration } from '../config/configuration.js';
+import { CannotGoOn } from '../config/operator-errors.js';
 
 type KafkaSettings = Configuration['kafka'];
 

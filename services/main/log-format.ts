@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Check } from '../gateway/readiness.js';
-import type { EventStore } from '../kernel/event-store.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
 import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { formatOf } from '../reference/format-in-force.js';
 import { openSessions } from '../sessions/sessions.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { sqliteLogReader } from '../store/sqlite-log-reader.js';
-import type { Configuration } from './configuration.js';
+import { sqliteLogReader } from '../store/log/sqlite-log-reader.js';
+import type { Configuration } from '../config/configuration.js';
 import { openLogger } from './logger.js';
 import { logKey, logSource, openOwnLog, openWritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
-import { CannotGoOn, forSetting } from './told.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { EventLog, EventStore } from '../kernel/event-store.js';
+import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
-import { assertLogIsThere } from '../store/log-presence.js';
-import { sqliteEventStore } from '../store/sqlite-event-store.js';
-import { type LogReaderSource, sqliteLogReader } from '../store/sqlite-log-reader.js';
-import type { Configuration } from './configuration.js';
-import { foundAtEventstore } from './found-places.js';
+import { assertLogIsThere } from '../store/log/presence.js';
+import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
+import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
+import type { Configuration } from '../config/configuration.js';
+import { foundAtEventstore } from './probes/found-places.js';
 import { openLogger } from './logger.js';
-import { forSetting } from './told.js';
+import { forSetting } from '../config/operator-errors.js';
 
 /** Where the log is, for a process that reads it or a thread of one. Can be sent to any thread. */
 export type LogSource =

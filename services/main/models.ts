@@ -1,6 +1,6 @@
 import { descriptionEntities } from '../../projections/description-entities/projection.js';
 import { executions } from '../../projections/executions/projection.js';
-import type { ReadModel } from '../../projections/kernel/read-model.js';
+import type { ReadModel } from '../../projections/runtime/read-model.js';
 import { launchPlans } from '../../projections/launch-plans/projection.js';
 import { namedEntities } from '../../projections/named-entities/projection.js';
 import { nodeExecutions } from '../../projections/node-executions/projection.js';

@@ -1,6 +1,6 @@
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { IDENTITY_STREAM } from '../kernel/log-identity.js';
+import { IDENTITY_STREAM } from '../kernel/ports/log-identity.js';
 import type { StreamName } from '../kernel/stream.js';
 
 const identityOf = ({ logId }: EventLog): RecordedEvent => ({

@@ -1,11 +1,11 @@
 import type { Reactor } from '../kernel/reactor.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 import { openCoordination } from './coordination.js';
 import { togethernessOf } from './current-views.js';
 import type { Foundation } from './foundation.js';
 import { untilReachable, viewsKey } from './read-stores.js';
 import { type ReactorServices, startReactors } from './reactors.js';
-import { forSetting } from './told.js';
+import { forSetting } from '../config/operator-errors.js';
 
 type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
   readonly configuration: Configuration;

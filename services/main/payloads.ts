@@ -1,8 +1,8 @@
-import type { PayloadObjects } from '../kernel/payload-objects.js';
-import type { PayloadStore } from '../kernel/payload-store.js';
-import { filePayloadObjects } from '../store/file-payload-objects.js';
-import { filePayloadStore } from '../store/file-payload-store.js';
-import type { PayloadLocation } from '../store/payload-location.js';
+import type { PayloadObjects } from '../kernel/ports/payload-objects.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
+import { filePayloadObjects } from '../store/payloads/file-payload-objects.js';
+import { filePayloadStore } from '../store/payloads/file-payload-store.js';
+import type { PayloadLocation } from '../store/payloads/payload-location.js';
 
 /** Which payloads a process, or a thread of it, works with. */
 export type PayloadSource = { readonly directory: string; readonly location: PayloadLocation };
@@ -14,7 +14,7 @@ export type PayloadSource = { readonly directory: string; readonly location: Pay
  */
 export const openPayloads = async ({ directory, location }: PayloadSource): Promise<PayloadStore> => {
   if (location.kind === 'file') return filePayloadStore({ directory });
-  const { s3PayloadStore } = await import('../store/s3-payload-store.js');
+  const { s3PayloadStore } = await import('../store/payloads/s3-payload-store.js');
   const store = s3PayloadStore(location);
   await store.check();
   return store;
@@ -28,6 +28,6 @@ export const openPayloads = async ({ directory, location }: PayloadSource): Prom
 export const openPayloadObjects = async ({ directory, location }: PayloadSource): Promise<PayloadObjects> => {
   if (location.kind === 'file') return filePayloadObjects({ directory });
   await (await openPayloads({ directory, location })).close(); // says which bucket cannot be used, and why
-  const { s3PayloadObjects } = await import('../store/s3-payload-objects.js');
+  const { s3PayloadObjects } = await import('../store/payloads/s3-payload-objects.js');
   return s3PayloadObjects(location);
 };

@@ -8,7 +8,7 @@ import {
 import { QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { PlatformLimits } from '../compiler/task-resources.js';
 import type { Platform } from '../execution/platform.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 
 const isFilled = (values: object): boolean => Object.keys(values).length > 0;
 

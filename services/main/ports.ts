@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { CannotGoOn } from './told.js';
+import { CannotGoOn } from '../config/operator-errors.js';
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Reactor } from '../kernel/reactor.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import { shareWork } from '../kernel/shared-work.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/take.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
 import { systemTimers } from './system-timers.js';
 

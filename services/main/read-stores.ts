@@ -1,17 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ReadStore } from '../../projections/kernel/read-store.js';
-import type { FreshViews } from '../../projections/kernel/rebuild.js';
-import { freshSqliteViews } from '../../projections/store/fresh-views.js';
+import type { ReadStore } from '../../projections/runtime/read-store.js';
+import type { FreshViews } from '../../projections/runtime/rebuild.js';
+import { freshSqliteViews } from '../../projections/store/sqlite/fresh-views.js';
 import type { ReadStoreLocation } from '../../projections/store/mongo/location.js';
 import type { MongoReadStoreOptions } from '../../projections/store/mongo/mongo-read-store.js';
-import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { DataDirectoryUnusable, ReadStoreUnusable, StoreUnavailable } from '../kernel/fault.js';
 import { failPoint } from '../store/fail-point.js';
-import { foundAtReadStore } from './found-places.js';
+import { foundAtReadStore } from './probes/found-places.js';
 import { models } from './models.js';
-import { CannotGoOn, forSetting } from './told.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 
 /** Which views a process, or a thread of it, works with. */
 export type ReadStoreSource = { readonly directory: string; readonly views: ReadStoreLocation };

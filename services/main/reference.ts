@@ -1,12 +1,12 @@
-import type { EventStore } from '../kernel/event-store.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
-import type { Acknowledged, Sessions } from '../kernel/sessions.js';
+import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';
 import { followLog, type Following } from '../reference/live-folds.js';
 import { projectDirectory, type ProjectDirectory, projectFold } from '../reference/project-directory.js';
 import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 
 /** What commands need of other streams, folded live over one subscription. */
 export type Reference = {

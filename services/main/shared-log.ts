@@ -1,5 +1,5 @@
 import type { Check } from '../gateway/readiness.js';
-import type { EventStore } from '../kernel/event-store.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
 import { keepWarm } from '../sessions/keep-warm.js';
 import type { OpenSessions } from '../sessions/sessions.js';
 import { lagCheck } from './checks.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
 import { attemptStanding } from '../execution/attempt-standing.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/take.js';
 
 /** What slots ask of executions, answered from their own streams. */

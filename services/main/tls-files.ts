@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Tls } from '../gateway/exchange.js';
-import type { Configuration } from './configuration.js';
-import { InvalidConfiguration } from './told.js';
+import type { Configuration } from '../config/configuration.js';
+import { InvalidConfiguration } from '../config/operator-errors.js';
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -2,14 +2,14 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
 import type { JsonRequest } from '../gateway/exchange.js';
-import { serveGrpc } from '../gateway/grpc.js';
+import { serveGrpc } from '../gateway/grpc/server.js';
 import { positionTokens } from '../gateway/position-token.js';
-import { serveHttp } from '../gateway/rest.js';
+import { serveHttp } from '../gateway/rest/server.js';
 import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
-import type { Configuration } from './configuration.js';
-import { largeWork } from './large-work.js';
+import type { Configuration } from '../config/configuration.js';
+import { largeWork } from './threads/large-work.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
@@ -52,11 +52,11 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
   const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
-    thread: './json-thread.js',
+    thread: './threads/json-thread.js',
     waiting: 'large bodies wait to be read',
   });
   const contents = largeWork<{ readonly rpc: string }, string>({
-    thread: './content-thread.js',
+    thread: './threads/content-thread.js',
     waiting: 'large requests with an idempotency key wait to be hashed',
   });
   const state = { isOpen: true };

@@ -1,6 +1,6 @@
-import type { LinkedFiles, UploadStore } from '../kernel/uploads.js';
-import { fileUploadStore } from '../store/file-upload-store.js';
-import type { Configuration } from './configuration.js';
+import type { LinkedFiles, UploadStore } from '../kernel/ports/uploads.js';
+import { fileUploadStore } from '../store/uploads/file-upload-store.js';
+import type { Configuration } from '../config/configuration.js';
 
 /** Where uploads are kept, and who serves the links to them. */
 export type Uploads = {
@@ -15,7 +15,7 @@ export type Uploads = {
 export const openUploads = async (configuration: Configuration, directory: string): Promise<Uploads> => {
   const { payload_store: location, data_proxy: settings } = configuration;
   if (location.kind === 's3') {
-    const { s3UploadStore } = await import('../store/s3-upload-store.js');
+    const { s3UploadStore } = await import('../store/uploads/s3-upload-store.js');
     const store = s3UploadStore({ location, maxBytes: settings.max_upload_bytes });
     return { store, listensAt: () => undefined };
   }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { progressViews, type Views } from '../../projections/kernel/views.js';
-import { CannotGoOn } from './told.js';
-import type { ProjectingThreadData, ViewsThreadMessage } from './views-thread.js';
+import { progressViews, type Views } from '../../projections/runtime/views.js';
+import { CannotGoOn } from '../config/operator-errors.js';
+import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
 
 /** The views of this process, kept on a thread of their own. */
 export interface RunningViews extends Views {
@@ -34,7 +34,7 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
 
 /** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
 export const startViews = async (data: ProjectingThreadData, logger: Logger): Promise<RunningViews> => {
-  const worker = new Worker(new URL('./views-thread.js', import.meta.url), { workerData: data });
+  const worker = new Worker(new URL('./threads/views-thread.js', import.meta.url), { workerData: data });
   const views = progressViews((afterMs, run) => {
     const timer = setTimeout(run, afterMs);
     return () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 
 /** What gives an engine something to do. */
 const WORK = { types: ['ExecutionCreated', 'TerminationRequested'] };

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from '../config/configuration.js';
 import { parkedCheck, said, viewsCheck } from './checks.js';
 import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
@@ -10,11 +10,11 @@ import { headLag } from './head-lag.js';
 import { openReactors } from './open-reactors.js';
 import { formatCheck } from './log-format.js';
 import { assertPortIsFree } from './ports.js';
-import { dutiesOf } from './roles.js';
+import { dutiesOf } from '../config/roles.js';
 import { keepCurrent } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
-import { firstFailure } from './told.js';
+import { firstFailure } from '../config/operator-errors.js';
 import { startProbes } from './transports.js';
 import type { RunningViews } from './views.js';
 

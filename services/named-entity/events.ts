@@ -3,7 +3,7 @@ import {
   NamedEntityUpdatedSchema,
 } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import type { EntityName } from '../kernel/entity-name.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `namedEntity-{project}:{domain}:{kind}:{name}`. */

@@ -10,7 +10,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { absentEntry, kindOf, nameOf } from '../kernel/entity-name.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { UpdateNamedEntity } from './commands.js';
 import { namedEntityAggregate, type NamedEntityRefusal } from './decider.js';
 import { namedEntityStream } from './events.js';

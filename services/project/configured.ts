@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 
 import { ProjectSchema } from '../../proto/gen/platformidl/admin/project_pb.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import { projectAggregate } from './decider.js';
 import { projectStream } from './events.js';
 

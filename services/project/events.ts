@@ -4,7 +4,7 @@ import {
   type ProjectUpdated,
   ProjectUpdatedSchema,
 } from '../../proto/gen/platformidl/eventlog/project_pb.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `project-{id}`. */

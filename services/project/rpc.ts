@@ -14,7 +14,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { assertLabels } from '../kernel/labels.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { ProjectCommand } from './commands.js';
 import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';

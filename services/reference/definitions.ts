@@ -19,10 +19,10 @@ import {
 } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import type { Version } from '../kernel/identifier.js';
-import { bytesOf, type Content, type PayloadStore } from '../kernel/payload-store.js';
-import type { Folded } from '../kernel/sessions.js';
+import { bytesOf, type Content, type PayloadStore } from '../kernel/ports/payload-store.js';
+import type { Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
 import type { LaunchPlanState } from '../launch-plan/state.js';

@@ -1,4 +1,4 @@
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import { type RecordedEvent, schemaOf } from '../kernel/event.js';
 import { Fault } from '../kernel/fault.js';
 import { LOG_CATEGORY, LOG_FORMAT_STREAM, logFormatCodec } from '../log-format/events.js';

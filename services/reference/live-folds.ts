@@ -1,9 +1,9 @@
 import type { Decider, EventCodec } from '../kernel/aggregate.js';
 import { decodeEvent } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
-import type { Folded } from '../kernel/sessions.js';
+import type { Folded } from '../kernel/ports/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';
 

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { InactiveProjectSchema, Project_ProjectState as State } from '../../proto/gen/platformidl/admin/project_pb.js';
 import { RpcError } from '../kernel/rpc.js';
-import type { Acknowledged, Folded } from '../kernel/sessions.js';
+import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';

@@ -1,7 +1,7 @@
 import { ATTRIBUTES_CATEGORY, attributesCodec, attributesStream } from '../attributes/events.js';
 import { type AttributesState, evolveAttributes, initialAttributes } from '../attributes/state.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
-import type { Acknowledged, Folded } from '../kernel/sessions.js';
+import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type FoldedStreams, foldedStreams, type Following, type OnParked } from './live-folds.js';
 

@@ -1,6 +1,6 @@
 import type { EventCodec } from '../kernel/aggregate.js';
 import { decodeEvent } from '../kernel/decode-event.js';
-import type { EventLog } from '../kernel/event-store.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
 
 /** The event of a stream at a revision; `undefined` when there is none. */

@@ -1,4 +1,4 @@
-import type { Acknowledged } from '../kernel/sessions.js';
+import type { Acknowledged } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 
 const REMEMBERED_STREAMS = 20_000;

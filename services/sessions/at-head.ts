@@ -1,5 +1,5 @@
 import type { NewEvent, RecordedEvent } from '../kernel/event.js';
-import type { Appended } from '../kernel/event-store.js';
+import type { Appended } from '../kernel/ports/event-store.js';
 import { RevisionConflict } from '../kernel/fault.js';
 import { answer, encode, noteIn, settled } from './flight.js';
 import { fold, foldEvent } from './fold.js';

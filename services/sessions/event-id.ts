@@ -1,4 +1,4 @@
-import { sha256 } from '../kernel/hash.js';
+import { sha256 } from '../kernel/encoding/hash.js';
 import type { EventId } from '../kernel/event.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;

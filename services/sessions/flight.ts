@@ -1,5 +1,5 @@
 import { type EventMetadata, type NewEvent } from '../kernel/event.js';
-import type { Appended } from '../kernel/event-store.js';
+import type { Appended } from '../kernel/ports/event-store.js';
 import { RevisionConflict } from '../kernel/fault.js';
 import { type Idempotency, type KnownKeys, noteKey, priorUse } from '../kernel/idempotency.js';
 import { eventIds } from './event-id.js';

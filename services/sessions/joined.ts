@@ -1,5 +1,5 @@
 import type { NewEvent } from '../kernel/event.js';
-import { MAX_APPEND_BYTES } from '../kernel/event-store.js';
+import { MAX_APPEND_BYTES } from '../kernel/ports/event-store.js';
 import { AppendTooLarge, RevisionConflict } from '../kernel/fault.js';
 import { answerDurable, count, sortOut } from './flight.js';
 import type { Decided, InFlight, Live, OnFailure } from './live.js';

@@ -1,4 +1,4 @@
-import type { EventLog, Subscription } from '../kernel/event-store.js';
+import type { EventLog, Subscription } from '../kernel/ports/event-store.js';
 import type { OpenSessions } from './sessions.js';
 
 /** Live streams that hear of what other processes record. */

@@ -1,10 +1,10 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { NewEvent, RecordedEvent } from '../kernel/event.js';
-import type { Appended, EventStore, ExpectedRevision } from '../kernel/event-store.js';
+import type { Appended, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { StreamParked } from '../kernel/fault.js';
 import type { KnownKeys } from '../kernel/idempotency.js';
-import type { PayloadStore } from '../kernel/payload-store.js';
-import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 
 /** What sessions need of the process. */

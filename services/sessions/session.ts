@@ -1,9 +1,9 @@
 import type { RecordedEvent } from '../kernel/event.js';
-import { MAX_INLINE_BYTES, type Content } from '../kernel/payload-store.js';
+import { MAX_INLINE_BYTES, type Content } from '../kernel/ports/payload-store.js';
 import { keyTaken } from '../kernel/command-context.js';
 import { sizeOfKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
-import type { CommandContext, Folded, Outcome } from '../kernel/sessions.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
 import { answerWhenDurable, append, priorOf, settled } from './flight.js';
 import { fold } from './fold.js';
 import { appendWithOthers, goesWithOthers } from './joined.js';

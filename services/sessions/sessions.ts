@@ -2,7 +2,7 @@ import type { Aggregate } from '../kernel/aggregate.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { NewerLogFormat } from '../kernel/fault.js';
 import { NEWEST_FORMAT } from '../kernel/log-format.js';
-import type { Acknowledged, Sessions } from '../kernel/sessions.js';
+import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';

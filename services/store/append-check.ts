@@ -1,4 +1,4 @@
-import { MAX_APPEND_BYTES, type ExpectedRevision } from '../kernel/event-store.js';
+import { MAX_APPEND_BYTES, type ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { NewEvent } from '../kernel/event.js';
 import { AppendTooLarge } from '../kernel/fault.js';
 import type { StreamName } from '../kernel/stream.js';

@@ -15,7 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
-import { isBusy, reasonOf } from './sqlite-fault.js';
+import { isBusy, reasonOf } from './log/sqlite-fault.js';
 
 /** The right to write to a data directory; ends with the process at the latest. */
 export type DataDirectoryLock = {

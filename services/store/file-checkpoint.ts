@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Checkpoint } from '../kernel/checkpoint.js';
+import type { Checkpoint } from '../kernel/ports/checkpoint.js';
 import { pathIdentity } from './path-identity.js';
 
 /** Which checkpoint of which log, and where it is kept. */

@@ -1,6 +1,6 @@
 import { HeadBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../kernel/fault.js';
-import type { PayloadLocation } from './payload-location.js';
+import type { PayloadLocation } from './payloads/payload-location.js';
 
 /** A bucket, or a part of one. */
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;

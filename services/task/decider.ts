@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { TaskRegisteredSchema } from '../../proto/gen/platformidl/eventlog/task_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
-import { isSameDigest } from '../kernel/digest.js';
+import { isSameDigest } from '../kernel/encoding/digest.js';
 import type { RegisterTask } from './commands.js';
 import { TASK_CATEGORY, taskCodec, type TaskEvent } from './events.js';
 import { evolveTask, initialTask, type TaskState } from './state.js';

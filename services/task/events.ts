@@ -1,6 +1,6 @@
 import { type TaskRegistered, TaskRegisteredSchema } from '../../proto/gen/platformidl/eventlog/task_pb.js';
 import type { Version } from '../kernel/identifier.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `task-{project}:{domain}:{name}:{version}`. */

@@ -7,7 +7,7 @@ import type { PlatformLimits } from '../compiler/task-resources.js';
 import { contextOf } from '../kernel/command-context.js';
 import { type Version, versionOf } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, route, type Route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { RegisterTask } from './commands.js';
 import { taskAggregate, type TaskRefusal } from './decider.js';
 import { taskStream } from './events.js';

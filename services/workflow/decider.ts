@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { WorkflowRegisteredSchema } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
-import { isSameDigest } from '../kernel/digest.js';
+import { isSameDigest } from '../kernel/encoding/digest.js';
 import type { RegisterWorkflow } from './commands.js';
 import { WORKFLOW_CATEGORY, workflowCodec, type WorkflowEvent } from './events.js';
 import { evolveWorkflow, initialWorkflow, type WorkflowState } from './state.js';

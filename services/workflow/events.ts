@@ -1,6 +1,6 @@
 import { type WorkflowRegistered, WorkflowRegisteredSchema } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { Version } from '../kernel/identifier.js';
-import { eventShape, messageCodec } from '../kernel/message-codec.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `workflow-{project}:{domain}:{name}:{version}`. */

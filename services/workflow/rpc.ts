@@ -9,11 +9,11 @@ import {
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { sha256Hex } from '../kernel/hash.js';
+import { sha256Hex } from '../kernel/encoding/hash.js';
 import { type Version, versionOf } from '../kernel/identifier.js';
 import { type Lru, lru } from '../kernel/lru.js';
 import { bytesRoute, type Call, type Route, RpcError } from '../kernel/rpc.js';
-import type { Sessions } from '../kernel/sessions.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import { workflowAggregate, type WorkflowRefusal } from './decider.js';
 import { workflowStream } from './events.js';
 import type { RegisterWorkflow } from './commands.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CLAIM_MS, type Claims } from '../../services/kernel/claims.js';
+import { CLAIM_MS, type Claims } from '../../services/kernel/ports/claims.js';
 import { until } from '../support/until.js';
 
 /** What a store of claims must do; `open` opens the same one each time. */

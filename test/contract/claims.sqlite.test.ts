@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 
-import { sqliteClaims } from '../../projections/store/sqlite-claims.js';
+import { sqliteClaims } from '../../projections/store/sqlite/sqlite-claims.js';
 import { claimsContract } from './claims.contract.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-claims-'));

@@ -1,12 +1,12 @@
-import type { Appended } from '../../services/kernel/event-store.js';
+import type { Appended } from '../../services/kernel/ports/event-store.js';
 import { type NewEvent } from '../../services/kernel/event.js';
 import { Fault } from '../../services/kernel/fault.js';
-import { sha256 } from '../../services/kernel/hash.js';
+import { sha256 } from '../../services/kernel/encoding/hash.js';
 import { streamName, type StreamName } from '../../services/kernel/stream.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import type { Synchronous } from '../../services/store/log-schema.js';
-import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import type { Synchronous } from '../../services/store/log/schema.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 
 /** What a process that writes to a data directory is asked to do. */
 export type Work = {

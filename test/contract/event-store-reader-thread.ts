@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { sqliteLogReader, type LogReaderOptions } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader, type LogReaderOptions } from '../../services/store/log/sqlite-log-reader.js';
 
 /** Tells its parent of every page that it is handed. */
 const log = await sqliteLogReader(workerData as LogReaderOptions);

@@ -7,11 +7,11 @@ import type {
   LogPage,
   ReadLogBackwardsOptions,
   ReadStreamOptions,
-} from '../../services/kernel/event-store.js';
-import { MAX_APPEND_BYTES } from '../../services/kernel/event-store.js';
+} from '../../services/kernel/ports/event-store.js';
+import { MAX_APPEND_BYTES } from '../../services/kernel/ports/event-store.js';
 import { type NewEvent, type RecordedEvent } from '../../services/kernel/event.js';
 import { AppendTooLarge, RevisionConflict, StoreUnavailable } from '../../services/kernel/fault.js';
-import { sha256 } from '../../services/kernel/hash.js';
+import { sha256 } from '../../services/kernel/encoding/hash.js';
 import { streamName, type StreamName } from '../../services/kernel/stream.js';
 
 /** A store on a log of its own or a shared one, and a second look at the same log after the first is closed. */

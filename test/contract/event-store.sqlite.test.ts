@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { eventStoreContract } from './event-store.contract.js';
 
 eventStoreContract('the log in SQLite', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventStore } from '../../services/kernel/event-store.js';
+import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore, renewEventstoreId } from '../../services/store/eventstore/eventstore-event-store.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { parkedStreamsContract } from './parked-streams.contract.js';
 
 parkedStreamsContract(

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PayloadObject, PayloadObjects } from '../../services/kernel/payload-objects.js';
-import type { PayloadRef, PayloadStore } from '../../services/kernel/payload-store.js';
-import { payloadPath } from '../../services/store/object-name.js';
+import type { PayloadObject, PayloadObjects } from '../../services/kernel/ports/payload-objects.js';
+import type { PayloadRef, PayloadStore } from '../../services/kernel/ports/payload-store.js';
+import { payloadPath } from '../../services/store/payloads/object-name.js';
 
 /** The objects of a store, and the store itself. */
 export type OpenObjects = { readonly objects: PayloadObjects; readonly store: PayloadStore };

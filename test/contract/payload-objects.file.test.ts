@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
-import { asideName } from '../../services/store/aside-name.js';
-import { filePayloadObjects } from '../../services/store/file-payload-objects.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { payloadPath } from '../../services/store/object-name.js';
+import { asideName } from '../../services/store/payloads/aside-name.js';
+import { filePayloadObjects } from '../../services/store/payloads/file-payload-objects.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { payloadPath } from '../../services/store/payloads/object-name.js';
 import { objectsOf, payloadObjectsContract } from './payload-objects.contract.js';
 
 const open = () => {

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CorruptPayload } from '../../services/kernel/fault.js';
-import { sha256Hex } from '../../services/kernel/hash.js';
-import type { PayloadStore } from '../../services/kernel/payload-store.js';
+import { sha256Hex } from '../../services/kernel/encoding/hash.js';
+import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
 
 /** A store, a second look at it after the first is closed, and a hand that damages an object of it. */
 export type OpenPayloads = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { payloadStoreContract } from './payload-store.contract.js';
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-payloads-'));

@@ -10,7 +10,7 @@ import {
   type Query,
   type ReadStore,
   type StoredDocument,
-} from '../../projections/kernel/read-store.js';
+} from '../../projections/runtime/read-store.js';
 import { CheckpointMoved } from '../../services/kernel/fault.js';
 
 const runs: Collection = {

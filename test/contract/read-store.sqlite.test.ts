@@ -2,9 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Collection, ReadStore } from '../../projections/kernel/read-store.js';
-import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import type { Collection, ReadStore } from '../../projections/runtime/read-store.js';
+import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { DataDirectoryUnusable, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../services/kernel/fault.js';
 import { readStoreContract } from './read-store.contract.js';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import type { Said } from './event-store-process.js';
 import { newDirectory, noTracing, start } from './event-store-processes.js';
 

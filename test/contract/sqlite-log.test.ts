@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Appended, EventLog, LogPage } from '../../services/kernel/event-store.js';
+import type { Appended, EventLog, LogPage } from '../../services/kernel/ports/event-store.js';
 import {
   DataDirectoryInUse,
   DataDirectoryUnusable,
@@ -24,14 +24,14 @@ import {
   StoreUnavailable,
 } from '../../services/kernel/fault.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { appendQueue } from '../../services/store/append-queue.js';
+import { appendQueue } from '../../services/store/log/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { renewLogId } from '../../services/store/log-identity.js';
-import { assertLogIsThere } from '../../services/store/log-presence.js';
-import { logPath, openForReading, openForWriting } from '../../services/store/log-schema.js';
-import { sqliteEventStore, type SqliteEventStore } from '../../services/store/sqlite-event-store.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { renewLogId } from '../../services/store/log/identity.js';
+import { assertLogIsThere } from '../../services/store/log/presence.js';
+import { logPath, openForReading, openForWriting } from '../../services/store/log/schema.js';
+import { sqliteEventStore, type SqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { workEvent, workStream, type Said, type Work } from './event-store-process.js';
 import { newDirectory, noTracing, start, tracedSyncs } from './event-store-processes.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { narrowed } from '../../projections/kernel/narrowed-query.js';
-import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import { narrowed } from '../../projections/query/narrowed-query.js';
+import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 
 const books: Collection = {
   name: 'books',

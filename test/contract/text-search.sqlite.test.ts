@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { textSearchContract } from './text-search.contract.js';
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-search-'));

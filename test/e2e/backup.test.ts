@@ -16,14 +16,14 @@ import type { ExecutionCreateRequest } from '../../proto/gen/platformidl/admin/e
 import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { runEngine } from '../../services/engine/engine.js';
-import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
+import { runEngine } from '../../engine/engine.js';
+import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
 import { folderPlace } from '../../services/store/backup/place.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { type Ended, flightlog } from '../support/command.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';

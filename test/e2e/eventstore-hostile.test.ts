@@ -25,7 +25,7 @@ import {
   Streams,
   TombstoneReqSchema,
 } from '../../proto/gen/event_store/client/streams_pb.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { counted } from '../support/cases.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { type Hostile, hostileTo } from '../support/hostile.js';

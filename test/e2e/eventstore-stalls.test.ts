@@ -5,9 +5,9 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { bytesOf } from '../../services/kernel/payload-store.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { bytesOf } from '../../services/kernel/ports/payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { readiness, untilCheck } from '../support/health.js';

@@ -7,7 +7,7 @@ import { CHECKOUT, type Ended, start } from '../support/command.js';
 
 /** A checkout of a program of two files. */
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-first-start-'));
-const MAIN = 'services/main/flightlog.ts';
+const MAIN = 'services/cli/flightlog.ts';
 const WORD = 'services/main/word.ts';
 
 const write = (path: string, text: string): void => {

@@ -9,7 +9,7 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { BranchNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import type { EngineSummary } from '../../services/engine/options.js';
+import type { EngineSummary } from '../../engine/options.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
 import { againEntries, type FixtureEntry, type FixtureFolder, fixtureFolders } from '../support/fixtures.js';
 import { nodesOf } from '../support/lists.js';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { runEngine } from '../../services/engine/engine.js';
-import type { EngineOptions, EngineSummary } from '../../services/engine/options.js';
-import { bytesOf } from '../../services/kernel/payload-store.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { runEngine } from '../../engine/engine.js';
+import type { EngineOptions, EngineSummary } from '../../engine/options.js';
+import { bytesOf } from '../../services/kernel/ports/payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { register } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';

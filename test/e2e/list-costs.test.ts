@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { listMessage } from '../../projections/kernel/list-message.js';
-import { type Listed, listNames, listPage, type ListRequest } from '../../projections/kernel/list-query.js';
-import type { Collection, Query } from '../../projections/kernel/read-store.js';
-import { servingReadStore } from '../../projections/store/serving-read-store.js';
-import type { SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { listMessage } from '../../projections/query/list-message.js';
+import { type Listed, listNames, listPage, type ListRequest } from '../../projections/query/list-query.js';
+import type { Collection, Query } from '../../projections/runtime/read-store.js';
+import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
+import type { SqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { ABSENT, ASKED, type AskedList, executions, FEW, SOME } from '../support/asked-lists.js';
 import { storeOfMany } from '../support/many-documents.js';
 

@@ -8,7 +8,7 @@ import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/adm
 import { NodeExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { allPages } from '../support/lists.js';

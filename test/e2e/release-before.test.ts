@@ -7,7 +7,7 @@ import {
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { flightlog } from '../support/command.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CLAIM_MS } from '../../services/kernel/claims.js';
+import { CLAIM_MS } from '../../services/kernel/ports/claims.js';
 import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
 import { areFilesHeld } from '../support/held-files.js';
 import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';

@@ -8,7 +8,7 @@ import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.j
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { s3Place } from '../../services/store/backup/s3-place.js';
 import { s3Client } from '../../services/store/s3-client.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { flightlog } from '../support/command.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { CloudEventSchema } from '../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import { ContentSchema, PayloadRefSchema } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import type { EventStore } from '../../services/kernel/event-store.js';
+import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
-import { eventTypes } from '../../services/main/event-types.js';
+import { eventTypes } from '../../services/main/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
-import { messagesApart } from '../../services/main/messages-apart.js';
+import { messagesApart } from '../../services/main/threads/messages-apart.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
@@ -19,7 +19,7 @@ import {
   type ExportToKafka,
   exportToKafka,
 } from '../../services/reactors/export-to-kafka/reactor.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { allEvents, executionStream, newEvent, nodeReported, openTestLog, report } from '../support/filled-log.js';
 import { type CloudEvent, consume, eventsIn, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
 import { until } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Listed, listNames, listPage } from '../../projections/kernel/list-query.js';
-import type { Collection, Query } from '../../projections/kernel/read-store.js';
+import { type Listed, listNames, listPage } from '../../projections/query/list-query.js';
+import type { Collection, Query } from '../../projections/runtime/read-store.js';
 import type { Explained } from '../../projections/store/mongo/explanations.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { ABSENT, ASKED } from '../support/asked-lists.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Collection, Condition, FieldValue, Query } from '../../projections/kernel/read-store.js';
+import type { Collection, Condition, FieldValue, Query } from '../../projections/runtime/read-store.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { models } from '../../services/main/models.js';
 import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Collection, StoredDocument, WriteBatch } from '../../projections/kernel/read-store.js';
+import type { Collection, StoredDocument, WriteBatch } from '../../projections/runtime/read-store.js';
 import { freshMongoViews } from '../../projections/store/mongo/fresh-mongo-views.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { CheckpointMoved, QueryTooSlow, ReadStoreUnusable, StoreUnavailable } from '../../services/kernel/fault.js';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { s3PayloadObjects } from '../../services/store/s3-payload-objects.js';
-import { s3PayloadStore } from '../../services/store/s3-payload-store.js';
+import { s3PayloadObjects } from '../../services/store/payloads/s3-payload-objects.js';
+import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.js';
 import { objectsOf, payloadObjectsContract } from '../contract/payload-objects.contract.js';
 import { makeBucket, newS3Location, s3Url } from '../support/s3-server.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe } from 'vitest';
-import { s3PayloadObjects } from '../../services/store/s3-payload-objects.js';
-import { s3PayloadStore } from '../../services/store/s3-payload-store.js';
+import { s3PayloadObjects } from '../../services/store/payloads/s3-payload-objects.js';
+import { s3PayloadStore } from '../../services/store/payloads/s3-payload-store.js';
 import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
 import { garbageStory } from '../support/garbage-story.js';
 

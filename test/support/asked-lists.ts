@@ -1,7 +1,7 @@
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
-import type { Columns } from '../../projections/kernel/columns.js';
-import type { Listed, ListRequest, Scope } from '../../projections/kernel/list-query.js';
-import type { Collection, Condition } from '../../projections/kernel/read-store.js';
+import type { Columns } from '../../projections/query/columns.js';
+import type { Listed, ListRequest, Scope } from '../../projections/query/list-query.js';
+import type { Collection, Condition } from '../../projections/runtime/read-store.js';
 import { launchPlanCollection, launchPlanColumns } from '../../projections/launch-plans/columns.js';
 import { namedEntityCollection, namedEntityColumns } from '../../projections/named-entities/columns.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections/node-executions/columns.js';

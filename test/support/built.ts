@@ -1,5 +1,5 @@
 import { isBuilt, routeTable, type RouteTable } from '../../services/gateway/routes.js';
-import { configure } from '../../services/main/configuration.js';
+import { configure } from '../../services/config/configuration.js';
 import { allRoutes, type RouteServices } from '../../services/main/routes.js';
 
 /** Stands for whatever routes are built on; none is asked anything here. */

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import { type EngineOptions, type EngineSummary } from '../../services/engine/options.js';
-import { runEngine } from '../../services/engine/engine.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { type EngineOptions, type EngineSummary } from '../../engine/options.js';
+import { runEngine } from '../../engine/engine.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import type { FixtureFolder } from './fixtures.js';
 import { kafkaBrokers } from './kafka-server.js';
 import { byTurns, type Client } from './by-turns.js';

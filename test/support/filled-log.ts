@@ -7,10 +7,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { NodePhaseReportedSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
-import type { EventStore } from '../../services/kernel/event-store.js';
+import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import type { NewEvent, RecordedEvent } from '../../services/kernel/event.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 
 /** An event that something has recorded. */
 export const newEvent = (type: string, data: Uint8Array): NewEvent => {

@@ -1,4 +1,4 @@
-import type { Timers } from '../../services/kernel/timers.js';
+import type { Timers } from '../../services/kernel/ports/timers.js';
 
 /** A clock that is moved by hand. */
 export const handTimers = (

@@ -11,7 +11,7 @@ import { encodePublished } from './published-client.js';
 import { isAsked, restClient, type RestClient } from './rest-client.js';
 import { logDirectory } from './test-log.js';
 import { wholeRequests } from './whole-requests.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
 const LIMIT_MS = 60_000;

@@ -20,7 +20,7 @@ import {
 import type { Content } from '../../proto/gen/platformidl/eventlog/content_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import type { EventLog } from '../../services/kernel/event-store.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
 
 /**
  * What the views must show, worked out from the bytes of the log by the rules of the contract alone. It shares nothing

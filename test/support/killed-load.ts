@@ -2,11 +2,11 @@ import { expect } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
-import { runEngine } from '../../services/engine/engine.js';
-import type { EngineSummary } from '../../services/engine/options.js';
-import { bytesOf, type Content } from '../../services/kernel/payload-store.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { runEngine } from '../../engine/engine.js';
+import type { EngineSummary } from '../../engine/options.js';
+import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { register } from './control-plane.js';
 import { withNeeds } from './fixtures.js';
 import { type GrpcClient, grpcClient } from './grpc-client.js';

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { executionCollection } from '../../projections/executions/columns.js';
-import { durationClass } from '../../projections/kernel/duration-class.js';
-import type { Collection, ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import { durationClass } from '../../projections/query/duration-class.js';
+import type { Collection, ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 import { launchPlanCollection } from '../../projections/launch-plans/columns.js';
 import { namedEntityCollection } from '../../projections/named-entities/columns.js';
 import { nodeExecutionCollection } from '../../projections/node-executions/columns.js';
 import { projectCollection } from '../../projections/projects/columns.js';
-import { sqliteReadStore, type SqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import { sqliteReadStore, type SqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { taskExecutionCollection } from '../../projections/task-executions/columns.js';
 import { taskCollection } from '../../projections/tasks/columns.js';
 import { workflowCollection } from '../../projections/workflows/columns.js';

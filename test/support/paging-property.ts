@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 
 import { executionCollection, executionColumns } from '../../projections/executions/columns.js';
-import { durationClass } from '../../projections/kernel/duration-class.js';
-import { type Listed, listPage } from '../../projections/kernel/list-query.js';
-import type { ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
+import { durationClass } from '../../projections/query/duration-class.js';
+import { type Listed, listPage } from '../../projections/query/list-query.js';
+import type { ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 
 const SECOND = 1_000_000;
 

@@ -1,5 +1,5 @@
 import type { Aggregate, Decision } from '../../services/kernel/aggregate.js';
-import type { Content } from '../../services/kernel/payload-store.js';
+import type { Content } from '../../services/kernel/ports/payload-store.js';
 
 /** A purse: coins go in and out one by one, never above ten; notes of any size lie beside them. */
 type Coin = { readonly kind: 'coin' };

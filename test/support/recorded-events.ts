@@ -1,9 +1,9 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import type { EventWatch } from '../../services/engine/options.js';
-import { reportIn } from '../../services/execution/engine-report.js';
-import type { EventLog } from '../../services/kernel/event-store.js';
-import { sha256Hex } from '../../services/kernel/hash.js';
-import type { Content } from '../../services/kernel/payload-store.js';
+import type { EventWatch } from '../../engine/options.js';
+import { reportIn } from '../../services/execution/wire/engine-report.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import { sha256Hex } from '../../services/kernel/encoding/hash.js';
+import type { Content } from '../../services/kernel/ports/payload-store.js';
 
 /** The `event` field of a request, the second of all three kinds: what the log keeps, byte for byte. */
 const eventIn = (request: Uint8Array): Uint8Array => {

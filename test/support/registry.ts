@@ -8,9 +8,9 @@ import { WorkflowCreateRequestSchema } from '../../proto/gen/platformidl/admin/w
 import { attributeRoutes } from '../../services/attributes/rpc.js';
 import { mergedConfig } from '../../services/execution/config.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import type { EventStore } from '../../services/kernel/event-store.js';
+import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
-import type { Sessions } from '../../services/kernel/sessions.js';
+import type { Sessions } from '../../services/kernel/ports/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
 import { parkedStreams } from '../../services/kernel/parked-streams.js';
@@ -21,8 +21,8 @@ import { registeredDefinitions, type RegisteredDefinitions } from '../../service
 import type { ProjectDirectory } from '../../services/reference/project-directory.js';
 import type { RecordedAttributes } from '../../services/reference/recorded-attributes.js';
 import { openSessions } from '../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { taskRoutes, type TaskServices } from '../../services/task/rpc.js';
 import { registrationOf } from '../../services/workflow/registration/request.js';
 import { workflowRoutes, type WorkflowServices } from '../../services/workflow/rpc.js';

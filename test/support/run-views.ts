@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 
 import { entities } from '../../services/main/entities.js';
-import type { Entities } from '../../projections/kernel/columns.js';
-import type { Freshness } from '../../projections/kernel/freshness.js';
-import { projector } from '../../projections/kernel/projector.js';
-import type { ReadModel, SeenEvent } from '../../projections/kernel/read-model.js';
-import type { ReadStore, StoredDocument } from '../../projections/kernel/read-store.js';
-import { sqliteReadStore } from '../../projections/store/sqlite-read-store.js';
+import type { Entities } from '../../projections/query/columns.js';
+import type { Freshness } from '../../projections/query/freshness.js';
+import { projector } from '../../projections/runtime/projector.js';
+import type { ReadModel, SeenEvent } from '../../projections/runtime/read-model.js';
+import type { ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
+import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { codecs, models } from '../../services/main/models.js';
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
-import type { EventLog } from '../../services/kernel/event-store.js';
-import type { PayloadStore } from '../../services/kernel/payload-store.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
 import type { Call, Route } from '../../services/kernel/rpc.js';
 import { categoryOf } from '../../services/kernel/stream.js';
 

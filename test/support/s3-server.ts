@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BucketAlreadyOwnedByYou, CreateBucketCommand } from '@aws-sdk/client-s3';
-import { payloadLocation } from '../../services/store/payload-location.js';
+import { payloadLocation } from '../../services/store/payloads/payload-location.js';
 import { s3Client, type S3Location } from '../../services/store/s3-client.js';
 
 /** The object store that tests may use; where none is named, they are skipped by name. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { MongoClient } from 'mongodb';
 
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
-import { CLAIM_MS } from '../../services/kernel/claims.js';
+import { CLAIM_MS } from '../../services/kernel/ports/claims.js';
 
 /** A claim of the views that changed hands, by the clock of the store that it is in, in milliseconds since 1970. */
 export type Takeover = {

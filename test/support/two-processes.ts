@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import { sqliteLogReader } from '../../services/store/sqlite-log-reader.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { type LogServer, startLogServer } from './log-server.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 import { overGrpc, type Transport } from './transports.js';

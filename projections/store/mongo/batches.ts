@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { CheckpointMoved } from '../../../services/kernel/fault.js';
-import type { Checkpoint, Collection, ParkedMove, ParkedStream, Put, WriteBatch } from '../../kernel/read-store.js';
+import type { Checkpoint, Collection, ParkedMove, ParkedStream, Put, WriteBatch } from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
 import { type Written, writtenOf } from './documents.js';
 import { divided, putParts, removeParts } from './large-documents.js';

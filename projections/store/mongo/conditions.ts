@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
-import type { Collection, Condition, FieldType, FieldValue } from '../../kernel/read-store.js';
-import { askedParts, LONG, partNumbers, type Search } from '../../kernel/text-parts.js';
+import type { Collection, Condition, FieldType, FieldValue } from '../../runtime/read-store.js';
+import { askedParts, LONG, partNumbers, type Search } from '../../query/text-parts.js';
 import { type Build, collectionName, pathOf, searchPath } from './names.js';
 import { containing, like } from './regular-expressions.js';
 

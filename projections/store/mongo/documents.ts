@@ -5,8 +5,8 @@ import {
   type FieldValue,
   pairsText,
   type StoredDocument,
-} from '../../kernel/read-store.js';
-import { keptParts, partNumbers } from '../../kernel/text-parts.js';
+} from '../../runtime/read-store.js';
+import { keptParts, partNumbers } from '../../query/text-parts.js';
 import { originalText, originalValue, storedText } from '../stored-text.js';
 
 type Pair = { readonly key: string; readonly value: string };

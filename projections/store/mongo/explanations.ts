@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Collection, Query } from '../../kernel/read-store.js';
+import type { Collection, Query } from '../../runtime/read-store.js';
 import { type Asking, asked, type Question } from './pages.js';
 
 /** What the server says of one question. */

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import type { FreshViews } from '../../kernel/rebuild.js';
+import type { FreshViews } from '../../runtime/rebuild.js';
 import { type Connection, connect } from './connection.js';
 import { aboutIn, type About, claim, dropCollections, readAbout } from './layout.js';
 import type { MongoLocation } from './location.js';

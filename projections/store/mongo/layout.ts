@@ -1,6 +1,6 @@
 import { type Collection as MongoCollection, type Db, MongoServerError } from 'mongodb';
 import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
-import type { Collection } from '../../kernel/read-store.js';
+import type { Collection } from '../../runtime/read-store.js';
 import { type Build, collectionName, indexName, ofBuild, pathOf, searchIndexName, searchPath } from './names.js';
 
 /** What a database of views says of itself. */

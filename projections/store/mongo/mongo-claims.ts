@@ -1,6 +1,6 @@
 import { type AnyBulkWriteOperation, type Collection, MongoBulkWriteError } from 'mongodb';
-import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
-import { CLAIM_MS, type Claims } from '../../../services/kernel/claims.js';
+import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
+import { CLAIM_MS, type Claims } from '../../../services/kernel/ports/claims.js';
 import { type Connection, connect } from './connection.js';
 import type { MongoLocation } from './location.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection as MongoCollection } from 'mongodb';
-import type { Collection, Query, ReadStore, StoredDocument, WriteBatch } from '../../kernel/read-store.js';
+import type { Collection, Query, ReadStore, StoredDocument, WriteBatch } from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
 import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
 import { type Connection, connect } from './connection.js';

@@ -1,4 +1,4 @@
-import type { Collection } from '../../kernel/read-store.js';
+import type { Collection } from '../../runtime/read-store.js';
 
 /** Which of the builds of the views: a rebuild makes the next one beside the one in use. */
 export type Build = number;

@@ -1,6 +1,6 @@
 import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
 import { PageTooLarge } from '../../../services/kernel/fault.js';
-import type { Collection, Found, Query } from '../../kernel/read-store.js';
+import type { Collection, Found, Query } from '../../runtime/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { leavesOutEmpty, tightened } from '../tightened-query.js';

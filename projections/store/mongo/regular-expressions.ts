@@ -1,5 +1,5 @@
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
-import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../kernel/like-pattern.js';
+import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.js';
 
 /** The server takes none that are longer, in bytes. */
 const MAX_BYTES = 32_000;

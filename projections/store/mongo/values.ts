@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Collection, FieldValue, Query } from '../../kernel/read-store.js';
+import type { Collection, FieldValue, Query } from '../../runtime/read-store.js';
 import { exceptions, type FoundValues } from '../distinct-values.js';
 import { valuesPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';

@@ -16,7 +16,7 @@ import {
   VariableMapSchema,
 } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { expectedInputs as expectedInputsOf, plannedInputsProblem } from '../../compiler/launch-plan-inputs.js';
-import { digestOf } from '../../kernel/digest.js';
+import { digestOf } from '../../kernel/encoding/digest.js';
 import type { Version } from '../../kernel/identifier.js';
 import { assertNotifications } from '../../kernel/notifications.js';
 import { RpcError } from '../../kernel/rpc.js';

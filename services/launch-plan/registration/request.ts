@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TypedInterface } from '../../../proto/gen/platformidl/core/interface_pb.js';
-import { fieldBytes } from '../../kernel/field-bytes.js';
+import { fieldBytes } from '../../kernel/encoding/field-bytes.js';
 import type { Version } from '../../kernel/identifier.js';
 import { assertLabels } from '../../kernel/labels.js';
 import { assertTimes, missing } from '../../kernel/rpc.js';

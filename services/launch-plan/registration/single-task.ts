@@ -4,7 +4,7 @@ import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launc
 import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { type Version, versionOf } from '../../kernel/identifier.js';
-import type { CommandContext, Sessions } from '../../kernel/sessions.js';
+import type { CommandContext, Sessions } from '../../kernel/ports/sessions.js';
 import { launchPlanAggregate } from '../decider.js';
 import { launchPlanStream } from '../events.js';
 import { planOf } from './plan.js';

@@ -1,5 +1,5 @@
 import { recordsEnd } from '../../execution/events.js';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 
 /** Little is recorded after the end of an execution. */

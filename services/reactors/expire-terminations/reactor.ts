@@ -1,13 +1,13 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
-import type { Checkpoint } from '../../kernel/checkpoint.js';
+import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Reactor } from '../../kernel/reactor.js';
-import type { CommandContext } from '../../kernel/sessions.js';
+import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Timers } from '../../kernel/timers.js';
+import type { Timers } from '../../kernel/ports/timers.js';
 import { isSeenToHaveEnded } from './ended.js';
 import { whenDue } from './when-due.js';
 

@@ -1,11 +1,11 @@
-import type { Checkpoint } from '../../kernel/checkpoint.js';
+import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import { readingEvent } from '../../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
-import type { EventFilter, EventLog } from '../../kernel/event-store.js';
+import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import { StreamParked } from '../../kernel/fault.js';
 import { follow, type Reached } from '../../kernel/follow.js';
 import type { Reactor } from '../../kernel/reactor.js';
-import type { Timers } from '../../kernel/timers.js';
+import type { Timers } from '../../kernel/ports/timers.js';
 import { type Due, dueQueue } from './due-queue.js';
 
 export type WhenDueOptions<Item> = {

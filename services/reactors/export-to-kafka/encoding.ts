@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../kernel/event.js';
-import type { JsonBytes } from '../../kernel/json-bytes.js';
+import type { JsonBytes } from '../../kernel/encoding/json-bytes.js';
 import type { Described } from './cloud-event.js';
 
 /** How the data of events is given to others; what lies beside the log is brought in. */

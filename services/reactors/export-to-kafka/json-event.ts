@@ -1,4 +1,4 @@
-import { copyOf, type JsonBytes, openJson, writeAscii, writeText } from '../../kernel/json-bytes.js';
+import { copyOf, type JsonBytes, openJson, writeAscii, writeText } from '../../kernel/encoding/json-bytes.js';
 import { type Described, jsonSchemaOf } from './cloud-event.js';
 import type { Encoding, Presenting } from './encoding.js';
 

@@ -1,4 +1,4 @@
-import type { EventLog, Subscription } from '../../kernel/event-store.js';
+import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
 import type { Presenting } from './encoding.js';

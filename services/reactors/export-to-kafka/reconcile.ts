@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Kafka, KafkaMessage } from 'kafkajs';
 import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { isSelected, type Selection } from './selection.js';
 import { readTopics } from './topic-reader.js';

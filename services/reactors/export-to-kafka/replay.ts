@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { batches } from './batches.js';
 import type { Presenting } from './encoding.js';

@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { ExportRefused } from './failure.js';
 import type { MessageSource, Wanted } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';

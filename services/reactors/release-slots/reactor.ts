@@ -1,13 +1,13 @@
 import { executionCodec, recordsEnd } from '../../execution/events.js';
-import type { Checkpoint } from '../../kernel/checkpoint.js';
+import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { StreamParked } from '../../kernel/fault.js';
 import { follow } from '../../kernel/follow.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Timers } from '../../kernel/timers.js';
+import type { Timers } from '../../kernel/ports/timers.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { SLOTS_CATEGORY } from '../../launch-plan-slots/events.js';
 import { heldSlots, type WatchedSlot } from './held-slots.js';

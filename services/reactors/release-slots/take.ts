@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { holderOf, slotsAggregate } from '../../launch-plan-slots/decider.js';
 import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events.js';
-import type { Sessions } from '../../kernel/sessions.js';
+import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 
 /** What is asked of executions. */

@@ -3,13 +3,13 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EventCodec } from '../../kernel/aggregate.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { CorruptPayload, DataDirectoryUnusable } from '../../kernel/fault.js';
-import type { PayloadRef, PayloadStore } from '../../kernel/payload-store.js';
-import { contentHash } from '../content-hash.js';
+import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
+import { contentHash } from '../payloads/content-hash.js';
 import { failPoint } from '../fail-point.js';
-import { payloadPath } from '../object-name.js';
-import { payloadsNamedBy } from '../payload-references.js';
+import { payloadPath } from '../payloads/object-name.js';
+import { payloadsNamedBy } from '../payloads/payload-references.js';
 import { atATime, COPIES_AT_A_TIME } from './at-a-time.js';
 import {
   type BackedUpFile,

@@ -1,5 +1,5 @@
 import { CorruptPayload, StoreUnavailable } from '../../kernel/fault.js';
-import { sha256Hex } from '../../kernel/hash.js';
+import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { BackupPlace } from './place.js';
 
 /** Events that follow each other in the log, in one object. */

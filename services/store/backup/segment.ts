@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { type Append, packAppends, unpackAppends } from '../append-batch.js';
+import { type Append, packAppends, unpackAppends } from '../log/append-batch.js';
 
 const [compress, decompress] = [promisify(gzip), promisify(gunzip)];
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANY, type AppendExpectedRevision, NO_STREAM } from '@eventstore/db-client';
-import type { Appended, ExpectedRevision } from '../../kernel/event-store.js';
+import type { Appended, ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { failPoint } from '../fail-point.js';

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import type { Appended, EventStore, Subscription } from '../../kernel/event-store.js';
+import type { Appended, EventStore, Subscription } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { OWN_CONNECTION } from '../../kernel/log-identity.js';
+import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
 import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
 import { appender } from './appender.js';

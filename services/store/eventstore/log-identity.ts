@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
-import { IDENTITY_STREAM } from '../../kernel/log-identity.js';
+import { IDENTITY_STREAM } from '../../kernel/ports/log-identity.js';
 import { finalFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
 
 /** Whether an event is none of the log's: the server's own, or the log's name. */

@@ -16,7 +16,7 @@ import type {
   ReadLogBackwardsOptions,
   ReadLogOptions,
   ReadStreamOptions,
-} from '../../kernel/event-store.js';
+} from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventFilter, LogPage, ReadLogOptions, Subscription } from '../../kernel/event-store.js';
+import type { EventFilter, LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { LiveFeed } from './live-feed.js';

@@ -5,7 +5,7 @@ import type {
   DeleteReq_Options as DeleteOptions,
   TombstoneReq_Options as TombstoneOptions,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
-import { MAX_APPEND_BYTES } from '../../kernel/event-store.js';
+import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
 import { invalid, missing, RpcError } from '../../kernel/rpc.js';

@@ -1,4 +1,4 @@
-import type { Appended, EventStore, ExpectedRevision } from '../../kernel/event-store.js';
+import type { Appended, EventStore, ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import { RevisionConflict } from '../../kernel/fault.js';
 import type { StreamName } from '../../kernel/stream.js';

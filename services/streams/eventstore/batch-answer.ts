@@ -15,7 +15,7 @@ import {
   type UUID,
   WrongExpectedVersionSchema,
 } from '../../../proto/gen/event_store/client/values_pb.js';
-import { MAX_APPEND_BYTES } from '../../kernel/event-store.js';
+import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
 import type { Written } from './append.js';
 import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';

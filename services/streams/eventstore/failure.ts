@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
-import { MAX_APPEND_BYTES } from '../../kernel/event-store.js';
+import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 
 /** What a call ends with: a status, and the trailers that official clients read. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { ReadReqSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
-import type { Subscription } from '../../kernel/event-store.js';
-import { OWN_CONNECTION } from '../../kernel/log-identity.js';
+import type { Subscription } from '../../kernel/ports/event-store.js';
+import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
 import { decoded } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { readOnce, type Reading } from './read.js';

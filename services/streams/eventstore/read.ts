@@ -1,4 +1,4 @@
-import type { EventLog, ReadLogOptions } from '../../kernel/event-store.js';
+import type { EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';

@@ -1,4 +1,4 @@
-import type { EventLog } from '../../kernel/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 
 /** What a stream shows of its events. */

@@ -1,4 +1,4 @@
-import type { EventLog, LogPage, Subscription } from '../../kernel/event-store.js';
+import type { EventLog, LogPage, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';

@@ -7,7 +7,7 @@ import { collectedErrors } from '../../compiler/compile-error.js';
 import { identifierText, keyOf } from '../../compiler/identifier-key.js';
 import { requirementsOf } from '../../compiler/requirements.js';
 import { compileWorkflow } from '../../compiler/workflow.js';
-import { digestOf } from '../../kernel/digest.js';
+import { digestOf } from '../../kernel/encoding/digest.js';
 import type { Version } from '../../kernel/identifier.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { descriptionProblem } from '../../compiler/description.js';
-import { fieldBytes } from '../../kernel/field-bytes.js';
+import { fieldBytes } from '../../kernel/encoding/field-bytes.js';
 import type { Version } from '../../kernel/identifier.js';
 import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';

@@ -1,7 +1,7 @@
 import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { singleTaskWorkflow } from '../../compiler/single-task.js';
 import { type Version, versionOf } from '../../kernel/identifier.js';
-import type { CommandContext, Sessions } from '../../kernel/sessions.js';
+import type { CommandContext, Sessions } from '../../kernel/ports/sessions.js';
 import { workflowAggregate } from '../decider.js';
 import { workflowStream } from '../events.js';
 import type { Projects } from '../ports.js';

@@ -6,7 +6,7 @@ import { type ControlPlane, register, startControlPlane } from '../../support/co
 import { withNeeds } from '../../support/fixtures.js';
 import { launchHello } from '../../support/hello.js';
 import { type Schema, type Schemas, valuesOf } from '../../support/schema-values.js';
-import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 
 type Parameter = { readonly name: string; readonly in: 'path' | 'query'; readonly schema: Schema };

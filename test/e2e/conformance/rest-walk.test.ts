@@ -2,7 +2,7 @@ import { create, type DescField, fromBinary, ScalarType, toBinary } from '@bufbu
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
-import { type Binding, readBindings } from '../../../services/gateway/rest-bindings.js';
+import { type Binding, readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { statuses } from '../../../services/gateway/status.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';

@@ -13,7 +13,7 @@ import { requirementsOf } from '../../../services/compiler/requirements.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { taskResourcesProblem } from '../../../services/compiler/task-resources.js';
 import { compileWorkflow } from '../../../services/compiler/workflow.js';
-import { canonicalBytes } from '../../../services/kernel/canonical.js';
+import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
 import { againEntries, fixtureBytes, fixtureFolders, invalidEntries } from '../../support/fixtures.js';
 import { timed } from '../../support/timed.js';
 import { shapeOf } from '../../support/workflow-shape.js';

@@ -1,4 +1,4 @@
-import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { type Endpoint, isBuilt, type RouteTable } from '../../../services/gateway/routes.js';
 
 const BEGIN = '<!-- derived from the route table: npm run coverage -->';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 
-import { configure, type Given } from '../../../services/main/configuration.js';
-import { assertAllowed } from '../../../services/main/insecure.js';
-import { fromEnvironment } from '../../../services/main/sources.js';
+import { configure, type Given } from '../../../services/config/configuration.js';
+import { assertAllowed } from '../../../services/cli/insecure.js';
+import { fromEnvironment } from '../../../services/config/sources.js';
 import { CHECKOUT, flightlog } from '../../support/command.js';
 import { composeFile, type ComposeService, fileText, namesOf, networksOf, servicesOf } from '../../support/compose.js';
 

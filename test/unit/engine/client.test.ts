@@ -2,8 +2,8 @@ import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grp
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { CallError, EngineStopped } from '../../../services/engine/call-error.js';
-import { createClient, type InterfaceClient } from '../../../services/engine/client.js';
+import { CallError, EngineStopped } from '../../../engine/call-error.js';
+import { createClient, type InterfaceClient } from '../../../engine/client.js';
 
 const { createNodeEvent } = AdminService.method;
 const PATH = '/platformidl.service.AdminService/CreateNodeEvent';

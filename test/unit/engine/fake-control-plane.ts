@@ -14,13 +14,13 @@ import {
   type WorkflowExecutionEvent,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { keyOf } from '../../../services/compiler/identifier-key.js';
-import type { Effect, End, Report } from '../../../services/engine/walk/effects.js';
-import { createRun, walkAbort, walkExecution } from '../../../services/engine/walk/execution.js';
-import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../services/engine/walk/ledger.js';
-import type { Literals } from '../../../services/engine/walk/literal-values.js';
-import { drawFrom } from '../../../services/engine/walk/draw.js';
-import { drawLiteral } from '../../../services/engine/walk/typed-literals.js';
-import type { Known, Run } from '../../../services/engine/walk/run.js';
+import type { Effect, End, Report } from '../../../engine/walk/effects.js';
+import { createRun, walkAbort, walkExecution } from '../../../engine/walk/execution.js';
+import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../engine/walk/ledger.js';
+import type { Literals } from '../../../engine/walk/literal-values.js';
+import { drawFrom } from '../../../engine/walk/draw.js';
+import { drawLiteral } from '../../../engine/walk/typed-literals.js';
+import type { Known, Run } from '../../../engine/walk/run.js';
 import { type Launched, launch, type World } from './world.js';
 
 /** One execution as it was reported. */

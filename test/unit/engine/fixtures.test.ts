@@ -6,8 +6,8 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { isCastable } from '../../../services/compiler/castability.js';
 import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
-import { readDynamicClosures } from '../../../services/engine/definitions.js';
-import { isNodeEnd, isTaskEnd } from '../../../services/engine/walk/ledger.js';
+import { readDynamicClosures } from '../../../engine/definitions.js';
+import { isNodeEnd, isTaskEnd } from '../../../engine/walk/ledger.js';
 import { type Reported, walk } from './fake-control-plane.js';
 import { type FixtureExecution, fixtureExecutions, registeredWorld } from './world.js';
 

@@ -6,8 +6,8 @@ import {
   TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { readDynamicClosures } from '../../../services/engine/definitions.js';
-import { isNodeEnd, isTaskEnd } from '../../../services/engine/walk/ledger.js';
+import { readDynamicClosures } from '../../../engine/definitions.js';
+import { isNodeEnd, isTaskEnd } from '../../../engine/walk/ledger.js';
 import { type FakeOptions, type Outcome, type Reported, walk } from './fake-control-plane.js';
 import { type FixtureExecution, fixtureExecutions, registeredWorld } from './world.js';
 

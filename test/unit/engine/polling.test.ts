@@ -2,12 +2,12 @@ import { create, type DescMessage, type MessageInitShape, type MessageShape } fr
 import { describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import type { InterfaceClient } from '../../../services/engine/client.js';
-import { BEGUN, createFindWork, ENDING, WAITING } from '../../../services/engine/find-work.js';
-import { createRoster } from '../../../services/engine/held.js';
-import { nextPause } from '../../../services/engine/hunt.js';
-import type { Walk } from '../../../services/engine/walk/effects.js';
-import { drive, nextRest } from '../../../services/engine/walk-execution.js';
+import type { InterfaceClient } from '../../../engine/client.js';
+import { BEGUN, createFindWork, ENDING, WAITING } from '../../../engine/find-work.js';
+import { createRoster } from '../../../engine/held.js';
+import { nextPause } from '../../../engine/hunt.js';
+import type { Walk } from '../../../engine/walk/effects.js';
+import { drive, nextRest } from '../../../engine/walk-execution.js';
 
 const ANSWERS: Readonly<Record<string, object>> = {
   ListProjects: { projects: [{ id: 'one' }, { id: 'two' }] },

@@ -14,14 +14,14 @@ import { BindingSchema, type Scalar, ScalarSchema } from '../../../proto/gen/pla
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { isCastable } from '../../../services/compiler/castability.js';
 import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
-import { resolveInputs } from '../../../services/engine/walk/bindings.js';
-import { holds } from '../../../services/engine/walk/condition.js';
-import { drawFrom } from '../../../services/engine/walk/draw.js';
-import { childExecutionName, uniqueNodeId } from '../../../services/engine/walk/ids.js';
-import { packed, primitive } from '../../../services/engine/walk/literal-values.js';
-import { pack, type Plain } from '../../../services/engine/walk/msgpack.js';
-import { unpack } from '../../../services/engine/walk/msgpack-reader.js';
-import { drawLiteral } from '../../../services/engine/walk/typed-literals.js';
+import { resolveInputs } from '../../../engine/walk/bindings.js';
+import { holds } from '../../../engine/walk/condition.js';
+import { drawFrom } from '../../../engine/walk/draw.js';
+import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
+import { packed, primitive } from '../../../engine/walk/literal-values.js';
+import { pack, type Plain } from '../../../engine/walk/msgpack.js';
+import { unpack } from '../../../engine/walk/msgpack-reader.js';
+import { drawLiteral } from '../../../engine/walk/typed-literals.js';
 import { registeredWorld } from './world.js';
 
 const { tasks } = registeredWorld();

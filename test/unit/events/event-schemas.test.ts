@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventSchemas } from '../../../services/main/event-schemas.js';
+import { eventSchemas } from '../../../services/main/event-json/event-schemas.js';
 import { CHECKOUT } from '../../support/command.js';
 import { protoComments } from '../../support/proto-comments.js';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { bytesOf } from '../../../services/kernel/payload-store.js';
+import { bytesOf } from '../../../services/kernel/ports/payload-store.js';
 import { fixtureFolder, invalidEntries } from '../../support/fixtures.js';
 import { type ControlPlane, openControlPlane } from './control-plane.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { cutInputs } from '../../../services/execution/cut-inputs.js';
+import { cutInputs } from '../../../services/execution/wire/cut-inputs.js';
 import { literal } from '../../support/hello.js';
 
 type Request = MessageInitShape<typeof ExecutionCreateRequestSchema>;

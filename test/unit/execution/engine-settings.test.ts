@@ -10,7 +10,7 @@ import {
 import { resolveEngineSettings } from '../../../services/execution/engine-settings.js';
 import { namespaceOf } from '../../../services/execution/platform.js';
 import type { LaunchAttributes } from '../../../services/execution/ports.js';
-import { configure } from '../../../services/main/configuration.js';
+import { configure } from '../../../services/config/configuration.js';
 import { platformOf } from '../../../services/main/platform.js';
 
 type Quality = MessageInitShape<typeof QualityOfServiceSchema>;

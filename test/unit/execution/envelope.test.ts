@@ -25,8 +25,8 @@ import {
   encodeEngineReported,
   encodeReport,
   type EngineReport,
-} from '../../../services/execution/engine-report.js';
-import { envelopeScan } from '../../../services/execution/envelope-scan.js';
+} from '../../../services/execution/wire/engine-report.js';
+import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { eventSequences } from '../../support/fixtures.js';
 

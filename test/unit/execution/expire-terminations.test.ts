@@ -7,10 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
-import type { EventStore } from '../../../services/kernel/event-store.js';
-import type { Sessions } from '../../../services/kernel/sessions.js';
-import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
-import type { Timers } from '../../../services/kernel/timers.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Sessions } from '../../../services/kernel/ports/sessions.js';
+import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
+import type { Timers } from '../../../services/kernel/ports/timers.js';
 import {
   type ExpiryOptions,
   expireTerminations,
@@ -18,8 +18,8 @@ import {
 } from '../../../services/reactors/expire-terminations/reactor.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { handTimers } from '../../support/hand-timers.js';
 import { creation, id, node, termination, workflow } from './reports.js';
 

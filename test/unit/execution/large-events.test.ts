@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { executionCodec } from '../../../services/execution/events.js';
-import { bytesOf, type PayloadStore } from '../../../services/kernel/payload-store.js';
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import { bytesOf, type PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, id, node, workflow } from './reports.js';
 
 let directory: string;

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
-import { alikeReports, NONE, noteReport, type Reports } from '../../../services/execution/state-reports.js';
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import { alikeReports, NONE, noteReport, type Reports } from '../../../services/execution/state/reports.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, id, node, task, workflow } from './reports.js';
 
 describe('the reports of an entity', () => {

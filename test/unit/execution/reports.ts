@@ -14,14 +14,14 @@ import type {
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { CreateExecution, ExecutionCommand, ReportPhase } from '../../../services/execution/commands.js';
-import type { Entity } from '../../../services/execution/engine-report.js';
-import { envelopeScan } from '../../../services/execution/envelope-scan.js';
-import type { ExecutionId } from '../../../services/execution/envelope.js';
+import type { Entity } from '../../../services/execution/wire/engine-report.js';
+import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
+import type { ExecutionId } from '../../../services/execution/wire/envelope.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionRefusal } from '../../../services/execution/refusals.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
 
 export const id = { project: 'flytesnacks', domain: 'development', name: 'run' };

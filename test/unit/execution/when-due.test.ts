@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Checkpoint } from '../../../services/kernel/checkpoint.js';
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Reactor } from '../../../services/kernel/reactor.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { dueQueue } from '../../../services/reactors/expire-terminations/due-queue.js';
 import { whenDue } from '../../../services/reactors/expire-terminations/when-due.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { handTimers } from '../../support/hand-timers.js';
 import { until } from '../../support/until.js';
 

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
-import type { ReadModel } from '../../../projections/kernel/read-model.js';
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
@@ -19,7 +19,7 @@ import {
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { isTerminal } from '../../../services/execution/phases.js';
 import type { ExecutionState } from '../../../services/execution/state.js';
-import type { EventLog } from '../../../services/kernel/event-store.js';
+import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { modelOf, taskKey } from '../../support/independent-model.js';
 import { documentsAfter } from '../../support/run-views.js';

@@ -3,7 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import {
   ExecutionMetadata_ExecutionMode,
   ExecutionSchema,

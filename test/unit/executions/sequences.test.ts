@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
-import type { ReadModel } from '../../../projections/kernel/read-model.js';
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';

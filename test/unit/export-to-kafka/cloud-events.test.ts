@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { eventTypes } from '../../../services/main/event-types.js';
-import { presentingWhole } from '../../../services/main/readable.js';
+import { eventTypes } from '../../../services/main/event-json/event-types.js';
+import { presentingWhole } from '../../../services/main/event-json/readable.js';
 import {
   type ExportFormat,
   messageMaker,

@@ -1,9 +1,9 @@
 import { equals, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
-import { LENIENT_JSON, STRICT_JSON } from '../../../services/gateway/rest-dialects.js';
+import { LENIENT_JSON, STRICT_JSON } from '../../../services/gateway/rest/dialects.js';
 import { routeTable } from '../../../services/gateway/routes.js';
-import { wireFault } from '../../../services/gateway/wire-check.js';
+import { wireFault } from '../../../services/gateway/wire/check.js';
 import { eventSequences, fixtureFolders } from '../../support/fixtures.js';
 
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { TaskExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
-import { writeJson } from '../../../services/gateway/rest-json.js';
+import { writeJson } from '../../../services/gateway/rest/json.js';
 
 const FAR = 10n ** 15n;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readBindings } from '../../../services/gateway/rest-bindings.js';
+import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import { overHttp } from './toy.js';
 

@@ -9,7 +9,7 @@ import { LabelsSchema } from '../../../proto/gen/platformidl/admin/common_pb.js'
 import { PrimitiveSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { CreateUploadLocationRequestSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { queryJson } from '../../../services/gateway/rest-parameters.js';
+import { queryJson } from '../../../services/gateway/rest/parameters.js';
 
 const query = (type: DescMessage, text: string) => queryJson(type, new URLSearchParams(text), []);
 

@@ -26,7 +26,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { CreateUploadLocationResponseSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { withoutAuthentication } from '../../../services/gateway/auth-metadata.js';
-import { requestFault } from '../../../services/gateway/rest-answer.js';
+import { requestFault } from '../../../services/gateway/rest/answer.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesRoute, type Call, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
 import { type Logged, overHttp } from './toy.js';

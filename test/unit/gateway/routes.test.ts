@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { HealthCheckResponseSchema, Health } from '../../../proto/gen/grpc/health/v1/health_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { bindingTable, readBindings } from '../../../services/gateway/rest-bindings.js';
+import { bindingTable, readBindings } from '../../../services/gateway/rest/bindings.js';
 import { routeTable, unimplemented } from '../../../services/gateway/routes.js';
 import { route } from '../../../services/kernel/rpc.js';
 

@@ -2,9 +2,9 @@ import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 
 import { answerRoom, requestRoom } from '../../../services/gateway/room.js';
 import type { Hosting } from '../../../services/gateway/exchange.js';
-import { serveGrpc } from '../../../services/gateway/grpc.js';
+import { serveGrpc } from '../../../services/gateway/grpc/server.js';
 import { positionTokens } from '../../../services/gateway/position-token.js';
-import { serveHttp } from '../../../services/gateway/rest.js';
+import { serveHttp } from '../../../services/gateway/rest/server.js';
 import { routeTable } from '../../../services/gateway/routes.js';
 import type { Route } from '../../../services/kernel/rpc.js';
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { TaskExecutionEventRequestSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
-import { wireFault } from '../../../services/gateway/wire-check.js';
+import { wireFault } from '../../../services/gateway/wire/check.js';
 
 const event = create(TaskExecutionEventRequestSchema, {
   requestId: 'r',

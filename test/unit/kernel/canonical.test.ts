@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { type LaunchPlanSpec, LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { canonicalBytes } from '../../../services/kernel/canonical.js';
+import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
 
 const SAME = 0;
 

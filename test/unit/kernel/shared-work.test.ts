@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { CLAIM_MS, type Claims } from '../../../services/kernel/claims.js';
+import { CLAIM_MS, type Claims } from '../../../services/kernel/ports/claims.js';
 import { shareOf, shareWork } from '../../../services/kernel/shared-work.js';
 import { handTimers } from '../../support/hand-timers.js';
 

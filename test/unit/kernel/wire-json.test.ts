@@ -8,10 +8,10 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { ENGINE_REPORTED } from '../../../services/execution/events.js';
-import { openJson } from '../../../services/kernel/json-bytes.js';
-import { wireJson } from '../../../services/kernel/wire-json.js';
-import { eventTypes } from '../../../services/main/event-types.js';
-import { contentIn, eventRegistry } from '../../../services/main/readable.js';
+import { openJson } from '../../../services/kernel/encoding/json-bytes.js';
+import { wireJson } from '../../../services/main/event-json/wire-json.js';
+import { eventTypes } from '../../../services/main/event-json/event-types.js';
+import { contentIn, eventRegistry } from '../../../services/main/event-json/readable.js';
 import { messageOf } from '../../support/message-values.js';
 
 const written = (schema: DescMessage, event: Uint8Array): unknown => {

@@ -9,14 +9,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
 import { endsExecution, executionCodec } from '../../../services/execution/events.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
 import { slotHolders } from '../../../services/main/slot-holders.js';
 import { FENCED_AFTER_MS, launchPlanSlots } from '../../../services/reactors/release-slots/take.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creationOf, workflow } from '../execution/reports.js';
 
 const MAX = 1;

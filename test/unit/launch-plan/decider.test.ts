@@ -10,7 +10,7 @@ import {
   LaunchPlanRegisteredSchema,
 } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { UnknownEvent } from '../../../services/kernel/fault.js';
-import { encodedField } from '../../../services/kernel/field-bytes.js';
+import { encodedField } from '../../../services/kernel/encoding/field-bytes.js';
 import type { LaunchPlanCommand } from '../../../services/launch-plan/commands.js';
 import { launchPlanDecider } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, type LaunchPlanEvent } from '../../../services/launch-plan/events.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { addresses, announcement } from '../../../services/main/announcement.js';
-import { configure } from '../../../services/main/configuration.js';
+import { addresses, announcement } from '../../../services/cli/announcement.js';
+import { configure } from '../../../services/config/configuration.js';
 
 const given = (settings: Readonly<Record<string, unknown>>) =>
   configure(Object.entries(settings).map(([path, value]) => ({ path: [path], value, origin: 'test' })));

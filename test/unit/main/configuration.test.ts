@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { configure } from '../../../services/main/configuration.js';
-import { fromEnvironment } from '../../../services/main/sources.js';
+import { configure } from '../../../services/config/configuration.js';
+import { fromEnvironment } from '../../../services/config/sources.js';
 
 const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 

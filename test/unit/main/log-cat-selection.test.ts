@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/main/log-cat-selection.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/cli/log-cat-selection.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
 const START_MS = Date.UTC(2026, 2, 2);
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { throughLog, timeLeft } from '../../../services/main/progress-bar.js';
+import { throughLog, timeLeft } from '../../../services/cli/progress-bar.js';
 
 describe('the time that a phase still takes', () => {
   const began = { done: 100, atMs: 5_000 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { allSettings, fromEnvironment, serviceLinks } from '../../../services/main/sources.js';
+import { allSettings, fromEnvironment, serviceLinks } from '../../../services/config/sources.js';
 
 /** What Kubernetes puts into a pod for a Service `flightlog`, another `flightlog-api` and a third `flightlog-grpc`. */
 const LINKS = {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { executionStream } from '../../../services/execution/aggregate.js';
 import { executionCodec } from '../../../services/execution/events.js';
 import { watchWork } from '../../../services/main/work-watch.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, termination } from '../execution/reports.js';
 
 it('an engine beside the log is told of launches and terminations, and of nothing else', async () => {

@@ -2,7 +2,7 @@ import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { durationClass } from '../../../projections/kernel/duration-class.js';
+import { durationClass } from '../../../projections/query/duration-class.js';
 
 const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;

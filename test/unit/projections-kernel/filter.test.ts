@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExecutionMetadata_ExecutionMode } from '../../../proto/gen/platformidl/admin/execution_pb.js';
-import type { Columns, Entities } from '../../../projections/kernel/columns.js';
-import { filtersOf } from '../../../projections/kernel/filter.js';
-import type { Collection } from '../../../projections/kernel/read-store.js';
+import type { Columns, Entities } from '../../../projections/query/columns.js';
+import { filtersOf } from '../../../projections/query/filter.js';
+import type { Collection } from '../../../projections/runtime/read-store.js';
 
 const columns: Columns = {
   entity: 'execution',

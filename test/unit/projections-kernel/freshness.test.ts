@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { freshness } from '../../../projections/kernel/freshness.js';
-import type { UnseenEvents, Wanted } from '../../../projections/kernel/unseen.js';
-import { progressViews } from '../../../projections/kernel/views.js';
+import { freshness } from '../../../projections/query/freshness.js';
+import type { UnseenEvents, Wanted } from '../../../projections/runtime/unseen.js';
+import { progressViews } from '../../../projections/runtime/views.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
 

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { Columns } from '../../../projections/kernel/columns.js';
-import { listMessage } from '../../../projections/kernel/list-message.js';
-import { type Listed, listNames, listPage, type ListRequest } from '../../../projections/kernel/list-query.js';
-import { startOf, tokenOf } from '../../../projections/kernel/token.js';
-import type { Collection } from '../../../projections/kernel/read-store.js';
-import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import type { Columns } from '../../../projections/query/columns.js';
+import { listMessage } from '../../../projections/query/list-message.js';
+import { type Listed, listNames, listPage, type ListRequest } from '../../../projections/query/list-query.js';
+import { startOf, tokenOf } from '../../../projections/query/token.js';
+import type { Collection } from '../../../projections/runtime/read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { ProjectSchema, ProjectsSchema } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 

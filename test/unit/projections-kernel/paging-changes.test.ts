@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { executionCollection, executionColumns } from '../../../projections/executions/columns.js';
-import { durationClass } from '../../../projections/kernel/duration-class.js';
-import { type Listed, listPage } from '../../../projections/kernel/list-query.js';
-import { pairsText, type ReadStore, type StoredDocument } from '../../../projections/kernel/read-store.js';
-import { servingReadStore } from '../../../projections/store/serving-read-store.js';
-import { sqliteReadStore, type SqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import { durationClass } from '../../../projections/query/duration-class.js';
+import { type Listed, listPage } from '../../../projections/query/list-query.js';
+import { pairsText, type ReadStore, type StoredDocument } from '../../../projections/runtime/read-store.js';
+import { servingReadStore } from '../../../projections/store/sqlite/serving-read-store.js';
+import { sqliteReadStore, type SqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 
 type Fields = StoredDocument['fields'];
 type Keeps = (fields: Fields) => boolean;

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, it } from 'vitest';
-import { sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { assertPagesOnce } from '../../support/paging-property.js';
 
 const store = sqliteReadStore({ directory: mkdtempSync(join(tmpdir(), 'flightlog-paging-')), mode: 'read-write' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { claimsName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/kernel/partitions.js';
+import { claimsName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { KINDS } from '../../../services/kernel/identifier.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';

@@ -1,10 +1,10 @@
 import type { EventCodec } from '../../../services/kernel/aggregate.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
-import type { Content, PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import type { ReadModel } from '../../../projections/kernel/read-model.js';
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 
 /** A small domain for the runner: tallies that are added to, one document for each part of a tally. */
 export type TallyEvent = { parts: string[]; amount: number; note?: Content };

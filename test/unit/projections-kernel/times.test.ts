@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { between, microsOf, timestampOf } from '../../../projections/kernel/times.js';
+import { between, microsOf, timestampOf } from '../../../projections/query/times.js';
 
 /** From the year 1 to the year 9999, as messages have it. */
 const instants = fc

@@ -5,12 +5,12 @@ import { randomUUID } from 'node:crypto';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { EventStore } from '../../../services/kernel/event-store.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { followLog, type Following } from '../../../services/reference/live-folds.js';
 import { projectFold } from '../../../services/reference/project-directory.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
 describe('calls that wait for a position', () => {
   let directory: string;

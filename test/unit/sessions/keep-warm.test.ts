@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EventStore } from '../../../services/kernel/event-store.js';
-import type { Outcome } from '../../../services/kernel/sessions.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Outcome } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { keepWarm, type KeptWarm } from '../../../services/sessions/keep-warm.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { purse } from '../../support/purse.js';
 
 describe('live streams that are kept warm', () => {

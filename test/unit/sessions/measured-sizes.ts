@@ -18,9 +18,9 @@ import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import type { Aggregate } from '../../../services/kernel/aggregate.js';
-import { sha256Hex } from '../../../services/kernel/hash.js';
+import { sha256Hex } from '../../../services/kernel/encoding/hash.js';
 import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
-import type { PayloadStore } from '../../../services/kernel/payload-store.js';
+import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
@@ -32,7 +32,7 @@ import {
   registeredDefinitions,
 } from '../../../services/reference/definitions.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { taskAggregate } from '../../../services/task/decider.js';
 import { workflowAggregate } from '../../../services/workflow/decider.js';
 import { heapBytes, heapBytesOfEach } from '../../support/heap.js';

@@ -5,14 +5,14 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import type { EventStore, ReadStreamOptions } from '../../../services/kernel/event-store.js';
+import type { EventStore, ReadStreamOptions } from '../../../services/kernel/ports/event-store.js';
 import { OutcomeUnknown, RevisionConflict } from '../../../services/kernel/fault.js';
-import type { PayloadStore } from '../../../services/kernel/payload-store.js';
-import type { CommandContext, Folded } from '../../../services/kernel/sessions.js';
+import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import type { CommandContext, Folded } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
-import { filePayloadStore } from '../../../services/store/file-payload-store.js';
-import { sqliteEventStore } from '../../../services/store/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { type Purse, purse } from '../../support/purse.js';
 
 const context = (more: Partial<CommandContext> = {}): CommandContext => ({

@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-link-key-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const program = `
-  const { linkKey } = await import('${CHECKOUT}/dist/services/store/link-tokens.js');
+  const { linkKey } = await import('${CHECKOUT}/dist/services/store/uploads/link-tokens.js');
   process.stdout.write(Buffer.from(linkKey('${directory}')).toString('hex'));`;
 
 it('signs links by one key in all processes that make it at once', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { payloadLocation } from '../../../services/store/payload-location.js';
+import { payloadLocation } from '../../../services/store/payloads/payload-location.js';
 
 describe('where payloads are kept', () => {
   it.each([

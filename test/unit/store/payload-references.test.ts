@@ -11,9 +11,9 @@ import { file_platformidl_eventlog_task } from '../../../proto/gen/platformidl/e
 import { file_platformidl_eventlog_workflow } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import type { EventLog } from '../../../services/kernel/event-store.js';
+import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import { codecs } from '../../../services/main/models.js';
-import { payloadReferences } from '../../../services/store/payload-references.js';
+import { payloadReferences } from '../../../services/store/payloads/payload-references.js';
 
 const messages = [
   file_platformidl_eventlog_attributes,

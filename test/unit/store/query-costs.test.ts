@@ -2,11 +2,11 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Column, Columns } from '../../../projections/kernel/columns.js';
-import { filtersOf } from '../../../projections/kernel/filter.js';
-import { narrowed } from '../../../projections/kernel/narrowed-query.js';
-import type { Collection, Condition, Query } from '../../../projections/kernel/read-store.js';
-import { type SqliteReadStore, sqliteReadStore } from '../../../projections/store/sqlite-read-store.js';
+import type { Column, Columns } from '../../../projections/query/columns.js';
+import { filtersOf } from '../../../projections/query/filter.js';
+import { narrowed } from '../../../projections/query/narrowed-query.js';
+import type { Collection, Condition, Query } from '../../../projections/runtime/read-store.js';
+import { type SqliteReadStore, sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { tightened } from '../../../projections/store/tightened-query.js';
 
 const COUNT = 2_000;

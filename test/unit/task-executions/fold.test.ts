@@ -3,7 +3,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { StoredDocument } from '../../../projections/kernel/read-store.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import { mergePatch } from '../../../projections/task-executions/merge-patch.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';

@@ -1,0 +1,49 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { StatusSchema } from '../proto/gen/google/rpc/status_pb.js';
+import { type EventFailureReason, EventFailureReasonSchema } from '../proto/gen/platformidl/admin/event_pb.js';
+
+/** A call that was answered with a status other than OK, for good. */
+export class CallError extends Error {
+  readonly code: status;
+  readonly reason: EventFailureReason | undefined;
+  /** How often the call was sent again before this answer. */
+  readonly repeats: number;
+
+  constructor(error: ServiceError, repeats: number) {
+    super(error.details, { cause: error });
+    this.name = 'CallError';
+    this.code = error.code;
+    this.repeats = repeats;
+    this.reason = error.code === status.FAILED_PRECONDITION ? reasonIn(error.metadata) : undefined;
+  }
+}
+
+/** The engine was told to stop. */
+export class EngineStopped extends Error {
+  override readonly name = 'EngineStopped';
+}
+
+const reasonIn = (metadata: Metadata): EventFailureReason | undefined => {
+  const [bytes] = metadata.get('grpc-status-details-bin');
+  if (!Buffer.isBuffer(bytes)) return undefined;
+  const detail = fromBinary(StatusSchema, bytes).details.find((each) => each.typeUrl.endsWith('.EventFailureReason'));
+  return detail ? fromBinary(EventFailureReasonSchema, detail.value) : undefined;
+};
+
+const PASSING: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.ABORTED,
+  status.UNKNOWN,
+]);
+
+/** How often an answer that may be a defect is tried again: a broken connection shows as INTERNAL too. */
+const INTERNAL_ATTEMPTS = 6;
+
+/** Whether the same bytes, sent again, may be answered differently. */
+export const isPassing = (error: ServiceError, attempt: number): boolean => {
+  if (error.code === status.RESOURCE_EXHAUSTED) return !error.details.includes('message larger than max');
+  return PASSING.has(error.code) || (error.code === status.INTERNAL && attempt < INTERNAL_ATTEMPTS);
+};

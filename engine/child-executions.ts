@@ -1,0 +1,115 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import {
+  type Execution,
+  type ExecutionClosure,
+  ExecutionMetadata_ExecutionMode as Mode,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+} from '../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionError_ErrorKind as Kind,
+  WorkflowExecution_Phase as Phase,
+} from '../proto/gen/platformidl/core/execution_pb.js';
+import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { CallError } from './call-error.js';
+import { type InterfaceClient } from './client.js';
+import { type Effect, type End } from './walk/effects.js';
+import { failure } from './walk/reports.js';
+
+type Launch = Extract<Effect, { kind: 'launch' }>;
+
+const { createExecution, terminateExecution, getExecution, getExecutionData } = AdminService.method;
+
+/** Statuses that say nothing about the request: the node is tried again rather than failed. */
+const SYSTEM: ReadonlySet<status> = new Set([
+  status.DEADLINE_EXCEEDED,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.CANCELLED,
+  status.DATA_LOSS,
+]);
+
+/** What a child takes over from the execution that starts it. */
+const inherited = (spec: ExecutionSpec): Omit<MessageInitShape<typeof ExecutionSpecSchema>, '$typeName'> => ({
+  ...(spec.labels ? { labels: spec.labels } : {}),
+  ...(spec.annotations ? { annotations: spec.annotations } : {}),
+  ...(spec.securityContext ? { securityContext: spec.securityContext } : {}),
+  ...(spec.envs ? { envs: spec.envs } : {}),
+  ...(spec.rawOutputDataConfig ? { rawOutputDataConfig: spec.rawOutputDataConfig } : {}),
+  ...(spec.interruptible === undefined ? {} : { interruptible: spec.interruptible }),
+  maxParallelism: spec.maxParallelism,
+  overwriteCache: spec.overwriteCache,
+});
+
+/** The most that its field holds. */
+const MAX_NESTING = 2 ** 32 - 1;
+
+const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
+  const { principal = '', nesting = 0 } = parent.spec?.metadata ?? {};
+  return create(ExecutionSpecSchema, {
+    ...(parent.spec ? inherited(parent.spec) : {}),
+    launchPlan: launch.launchPlan,
+    metadata: {
+      mode: Mode.CHILD_WORKFLOW,
+      principal,
+      nesting: Math.min(nesting + 1, MAX_NESTING),
+      parentNodeExecution: { nodeId: launch.parentNodeId, ...(parent.id ? { executionId: parent.id } : {}) },
+    },
+  });
+};
+
+/** Starts a child execution; one that has its name already is it. Answers why it was refused, if it was. */
+export const launchChild = async (
+  client: InterfaceClient,
+  parent: Execution,
+  launch: Launch,
+): Promise<string | undefined> => {
+  const { project, domain, name } = launch.child;
+  const inputs = { literals: { ...launch.inputs } };
+  try {
+    await client.call(createExecution, { project, domain, name, inputs, spec: specOf(parent, launch) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CallError) || SYSTEM.has(error.code)) throw error;
+    return error.code === status.ALREADY_EXISTS ? undefined : error.message;
+  }
+};
+
+/** Asks for the end of a child; one that has ended, or is not there, is no error. */
+export const terminateChild = async (
+  client: InterfaceClient,
+  id: WorkflowExecutionIdentifier,
+  cause: string,
+): Promise<void> => {
+  try {
+    await client.call(terminateExecution, { id, cause });
+  } catch (error) {
+    const isDone =
+      error instanceof CallError && (error.code === status.NOT_FOUND || error.code === status.FAILED_PRECONDITION);
+    if (!isDone) throw error;
+  }
+};
+
+const ENDS: ReadonlySet<Phase> = new Set([Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
+
+const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | undefined): End => {
+  const phase = Phase[closure?.phase ?? Phase.UNDEFINED];
+  const result = closure?.outputResult;
+  const error = result?.case === 'error' ? result.value : failure(phase, `${id.name} is ${phase}`, Kind.USER);
+  return { kind: 'failed', error };
+};
+
+/** How a child has ended; undefined as long as it has not. */
+export const readChildEnd = async (
+  client: InterfaceClient,
+  id: WorkflowExecutionIdentifier,
+): Promise<End | undefined> => {
+  const { closure } = await client.call(getExecution, { id });
+  const phase = closure?.phase ?? Phase.UNDEFINED;
+  if (ENDS.has(phase)) return failed(id, closure);
+  if (phase !== Phase.SUCCEEDED) return undefined;
+  const { fullOutputs } = await client.call(getExecutionData, { id });
+  return { kind: 'succeeded', outputs: fullOutputs?.literals ?? {} };
+};

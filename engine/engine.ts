@@ -1,0 +1,109 @@
+import { setMaxListeners } from 'node:events';
+import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
+import { createClient, type InterfaceClient } from './client.js';
+import { createCrew, type Crew } from './crew.js';
+import { createDefinitions, readDynamicClosures } from './definitions.js';
+import { createRoster, executionKey, type Held } from './held.js';
+import { createHunt } from './hunt.js';
+import {
+  createCounters,
+  type EngineCounters,
+  type EngineLogger,
+  type EngineOptions,
+  type EngineSummary,
+  type EventWatch,
+} from './options.js';
+import { createPacer } from './pace.js';
+import { createReporter } from './reporter.js';
+import { createSetbacks } from './setbacks.js';
+import { walkHeldExecution } from './walk-execution.js';
+
+export type EngineSurroundings = {
+  /** Stops the engine: calls in flight are cancelled, and what it held is left for the next engine. */
+  readonly signal: AbortSignal;
+  readonly logger: EngineLogger;
+  /** Counts while the engine runs; its own where none are given. */
+  readonly counters?: EngineCounters;
+  /** Is given what to call when there may be work, where the engine is beside those who know. */
+  readonly onWork?: (wake: () => void) => void;
+  /** Sees every event on its way and what it was answered, for those who hold the log against it. */
+  readonly watch?: EventWatch;
+};
+
+type Walk = (held: Held, execution: Execution) => Promise<void>;
+
+/** How many executions are walked at once: each has at least one call in flight. */
+const roomOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
+
+const summaryOf = (
+  counters: EngineCounters,
+  endedBecause: 'idle' | 'stopped',
+  left: Pick<EngineSummary, 'held' | 'dropped'>,
+): EngineSummary => ({
+  ...left,
+  endedBecause,
+  events: { ...counters.events },
+  executions: { ...counters.executions },
+});
+
+const walkerOf = (
+  options: EngineOptions,
+  client: InterfaceClient,
+  surroundings: Required<Omit<EngineSurroundings, 'watch' | 'onWork'>> & Pick<EngineSurroundings, 'watch'>,
+  within: { readonly isHeld: (key: string) => boolean; readonly held: () => number; readonly onLaunch: () => void },
+): Walk => {
+  const { signal, logger, counters, watch } = surroundings;
+  const needs = {
+    client,
+    options,
+    signal,
+    report: createReporter({ client, counters, logger, watch, pace: createPacer(options.rate, signal) }),
+    isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
+    onLaunch: within.onLaunch,
+    held: within.held,
+    definitionOf: createDefinitions(client),
+    dynamicClosures: readDynamicClosures(options.dynamicDirectory),
+  };
+  return (held, execution) => walkHeldExecution(needs, held, execution.id);
+};
+
+/**
+ * Runs a simulated engine against a control plane until it is stopped, or idle where the options say so.
+ *
+ * @returns what it has done; with `untilIdle`, `held` names the executions that wait at a gate.
+ */
+export const runEngine = async (options: EngineOptions, surroundings: EngineSurroundings): Promise<EngineSummary> => {
+  const counters = surroundings.counters ?? createCounters();
+  const halt = new AbortController();
+  const signal = AbortSignal.any([surroundings.signal, halt.signal]);
+  // Every pause of every call listens to it.
+  setMaxListeners(0, signal);
+  const client = createClient({ endpoint: options.endpoint, concurrency: options.concurrency, signal });
+  const roster = createRoster();
+  const room = roomOf(options);
+  const onLaunch = (): void => {
+    crew.noteActivity();
+    hunt.hurry();
+  };
+  const within = { isHeld: (key: string) => roster.all.has(key), held: () => roster.all.size, onLaunch };
+  const walk = walkerOf(options, client, { ...surroundings, signal, counters }, within);
+  const onEnd = (): void => {
+    if (crew.pending() < room) hunt.hurry();
+  };
+  const { logger } = surroundings;
+  const setbacks = createSetbacks(logger);
+  const crew: Crew = createCrew({ roster, setbacks, room, walk, onEnd });
+  const { untilIdle } = options;
+  const isWoken = surroundings.onWork !== undefined;
+  const hunt = createHunt({ client, crew, roster, room, untilIdle, isWoken, signal, logger });
+  surroundings.onWork?.(() => hunt.wake());
+  try {
+    const endedBecause = await hunt.run();
+    const left = { held: [...roster.all.keys()], dropped: setbacks.dropped };
+    return summaryOf(counters, endedBecause, left);
+  } finally {
+    halt.abort();
+    await crew.settled();
+    client.close();
+  }
+};

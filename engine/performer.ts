@@ -1,0 +1,130 @@
+import { status } from '@grpc/grpc-js';
+import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
+import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { CallError } from './call-error.js';
+import { launchChild, readChildEnd, terminateChild } from './child-executions.js';
+import { type InterfaceClient } from './client.js';
+import { recallNode } from './recall.js';
+import { type Reporter } from './reporter.js';
+import { readSignal } from './signals.js';
+import { type Effect } from './walk/effects.js';
+
+/** `done` goes on; what waits says for what. */
+export type Outcome = 'done' | 'child' | 'gate';
+
+type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => Promise<Outcome> };
+
+export type PerformerNeeds = {
+  readonly client: InterfaceClient;
+  readonly report: Reporter;
+  /** Whether this engine walks an execution itself and so need not ask how it is. */
+  readonly isHeld: (id: WorkflowExecutionIdentifier) => boolean;
+  readonly onLaunch: () => void;
+};
+
+const { getNodeExecutionData, getTaskExecutionData, getDynamicNodeWorkflow, getLaunchPlan } = AdminService.method;
+
+const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | undefined> => {
+  try {
+    return await asking;
+  } catch (error) {
+    if (error instanceof CallError && error.code === status.NOT_FOUND) return undefined;
+    throw error;
+  }
+};
+
+/** Reads of what earlier engines and executions have left. */
+const readers = (
+  client: InterfaceClient,
+  execution: Execution,
+): Pick<Performers, 'read-outputs' | 'read-task-outputs' | 'read-dynamic' | 'read-launch-plan' | 'recall'> => {
+  const nodeId = (id: string): { nodeId: string; executionId?: WorkflowExecutionIdentifier } => ({
+    nodeId: id,
+    ...(execution.id ? { executionId: execution.id } : {}),
+  });
+  return {
+    'read-outputs': async (effect) => {
+      const data = await client.call(getNodeExecutionData, { id: nodeId(effect.nodeId) });
+      effect.reply(data.fullOutputs?.literals ?? {});
+      return 'done';
+    },
+    'read-task-outputs': async ({ taskId, attempt, ...effect }) => {
+      const id = { taskId, nodeExecutionId: nodeId(effect.nodeId), retryAttempt: attempt };
+      effect.reply((await client.call(getTaskExecutionData, { id })).fullOutputs?.literals ?? {});
+      return 'done';
+    },
+    'read-dynamic': async (effect) => {
+      const found = await whenFound(client.call(getDynamicNodeWorkflow, { id: nodeId(effect.nodeId) }));
+      effect.reply(found?.compiledWorkflow);
+      return 'done';
+    },
+    'read-launch-plan': async (effect) => {
+      const plan = await whenFound(client.call(getLaunchPlan, { id: effect.id }));
+      effect.reply(Object.keys(plan?.closure?.expectedOutputs?.variables ?? {}));
+      return 'done';
+    },
+    recall: async (effect) => {
+      const earlier = execution.spec?.metadata?.referenceExecution;
+      effect.reply(earlier ? await whenFound(recallNode(client, earlier, effect.nodeId)) : undefined);
+      return 'done';
+    },
+  };
+};
+
+/** What waits: for a child, a signal, a time. */
+const waiters = (
+  needs: PerformerNeeds,
+  execution: Execution,
+): Pick<Performers, 'await-child' | 'await-signal' | 'await-time'> => {
+  const since = new Map<string, number>();
+  const { client } = needs;
+  return {
+    'await-child': async (effect) => {
+      const end = needs.isHeld(effect.child) ? undefined : await readChildEnd(client, effect.child);
+      if (end) effect.reply(end);
+      return end ? 'done' : 'child';
+    },
+    'await-signal': async (effect) => {
+      const id = { signalId: effect.signalId, ...(execution.id ? { executionId: execution.id } : {}) };
+      const value = await readSignal(client, { id, type: effect.type });
+      if (value) effect.reply(value);
+      return value ? 'done' : 'gate';
+    },
+    'await-time': (effect) => {
+      const begun = since.get(effect.nodeId) ?? Date.now();
+      since.set(effect.nodeId, begun);
+      const isOver = Date.now() - begun >= effect.milliseconds;
+      if (isOver) effect.reply();
+      return Promise.resolve(isOver ? 'done' : 'gate');
+    },
+  };
+};
+
+/** Does what a walk asks for, for one execution. */
+export const createPerformer = (
+  needs: PerformerNeeds,
+  execution: Execution,
+): ((effect: Effect) => Promise<Outcome>) => {
+  const { client } = needs;
+  const performers: Performers = {
+    ...readers(client, execution),
+    ...waiters(needs, execution),
+    report: async (effect) => {
+      await needs.report(effect.report);
+      return 'done';
+    },
+    launch: async (effect) => {
+      effect.reply(await launchChild(client, execution, effect));
+      needs.onLaunch();
+      return 'done';
+    },
+    terminate: async (effect) => {
+      await terminateChild(client, effect.child, effect.cause);
+      return 'done';
+    },
+  };
+  // The table has a row for each kind; that row and effect agree, the compiler cannot see across the look-up.
+  return (effect) => (performers[effect.kind] as (each: Effect) => Promise<Outcome>)(effect);
+};

@@ -1,0 +1,93 @@
+import { type NodeExecution, type NodeExecutionClosure } from '../proto/gen/platformidl/admin/node_execution_pb.js';
+import {
+  TaskExecution_Phase as TaskPhase,
+  type WorkflowExecution_Phase,
+} from '../proto/gen/platformidl/core/execution_pb.js';
+import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { type InterfaceClient } from './client.js';
+import { createLedger, isNodeEnd, isTaskEnd, type Ledger, taskKey } from './walk/ledger.js';
+import { type Known, type KnownNode } from './walk/run.js';
+
+const { listNodeExecutions, listTaskExecutions } = AdminService.method;
+const PAGE = 500;
+
+/** What an earlier engine has left of an execution. */
+export type Recollection = { readonly known: Known; readonly ledger: Ledger };
+
+export const nothingKnown = (workflowPhase: WorkflowExecution_Phase): Recollection => ({
+  known: { workflowPhase, nodes: new Map(), tasks: new Map() },
+  ledger: createLedger(),
+});
+
+type Reading = {
+  readonly client: InterfaceClient;
+  readonly id: WorkflowExecutionIdentifier;
+  readonly nodes: Map<string, KnownNode>;
+  readonly tasks: Map<string, TaskPhase>;
+  readonly ledger: Ledger;
+};
+
+const nodesUnder = async (reading: Reading, parent: string): Promise<readonly NodeExecution[]> => {
+  const found: NodeExecution[] = [];
+  let token = '';
+  do {
+    const page = await reading.client.call(listNodeExecutions, {
+      workflowExecutionId: reading.id,
+      uniqueParentId: parent,
+      limit: PAGE,
+      token,
+    });
+    found.push(...page.nodeExecutions);
+    token = page.token;
+  } while (token);
+  return found;
+};
+
+const readTasks = async (reading: Reading, nodeId: string): Promise<void> => {
+  const nodeExecutionId = { executionId: reading.id, nodeId };
+  const page = await reading.client.call(listTaskExecutions, { nodeExecutionId, limit: PAGE });
+  for (const { id, closure } of page.taskExecutions) {
+    const attempt = id?.retryAttempt ?? 0;
+    const phase = closure?.phase ?? TaskPhase.UNDEFINED;
+    reading.tasks.set(taskKey(nodeId, attempt), phase);
+    if (id?.taskId && !isTaskEnd(phase)) reading.ledger.openTask({ nodeId, taskId: id.taskId, attempt });
+  }
+};
+
+const childOf = ({ targetMetadata }: NodeExecutionClosure): WorkflowExecutionIdentifier | undefined =>
+  targetMetadata.case === 'workflowNodeMetadata' ? targetMetadata.value.executionId : undefined;
+
+const knownNode = ({ phase, outputResult }: NodeExecutionClosure): KnownNode =>
+  outputResult.case === 'error' ? { phase, error: outputResult.value } : { phase };
+
+/** Takes in one node; what has ended needs no more than its phase, what is open is read further down. */
+const readNode = async (reading: Reading, parent: string, node: NodeExecution): Promise<void> => {
+  const { id, closure, metadata } = node;
+  if (!id || !closure) return;
+  const { nodeId } = id;
+  reading.nodes.set(nodeId, knownNode(closure));
+  if (isNodeEnd(closure.phase)) return;
+  const { specNodeId = nodeId, retryGroup = '', isParentNode = false } = metadata ?? {};
+  reading.ledger.openNode({ id: nodeId, specNodeId, retryGroup, parent });
+  const child = childOf(closure);
+  if (child) reading.ledger.noteChild(nodeId, child);
+  await readTasks(reading, nodeId);
+  if (isParentNode) await readUnder(reading, nodeId);
+};
+
+const readUnder = async (reading: Reading, parent: string): Promise<void> => {
+  for (const node of await nodesUnder(reading, parent)) await readNode(reading, parent, node);
+};
+
+/** Reads the node and task executions that an execution has, so that a walk can go on from them. */
+export const recollect = async (
+  client: InterfaceClient,
+  id: WorkflowExecutionIdentifier,
+  workflowPhase: WorkflowExecution_Phase,
+): Promise<Recollection> => {
+  const ledger = createLedger();
+  const reading: Reading = { client, id, nodes: new Map(), tasks: new Map(), ledger };
+  await readUnder(reading, '');
+  return { known: { workflowPhase, nodes: reading.nodes, tasks: reading.tasks }, ledger };
+};

@@ -1,0 +1,132 @@
+import {
+  type Execution,
+  ExecutionMetadata_ExecutionMode as Mode,
+} from '../proto/gen/platformidl/admin/execution_pb.js';
+import { type CompiledWorkflowClosure } from '../proto/gen/platformidl/core/compiler_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
+import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { EngineStopped } from './call-error.js';
+import { type InterfaceClient } from './client.js';
+import { type Held, rest } from './held.js';
+import { type EngineOptions } from './options.js';
+import { createPerformer, type Outcome, type PerformerNeeds } from './performer.js';
+import { nothingKnown, recollect } from './recollect.js';
+import { ExecutionLost } from './reporter.js';
+import { type Effect, type Walk } from './walk/effects.js';
+import { createRun, walkAbort, walkExecution } from './walk/execution.js';
+import { type Run } from './walk/run.js';
+
+const SHORTEST_REST_MS = 20;
+const LONGEST_REST_MS = 1_000;
+/** All executions together ask no more often than each of them once in so long. */
+const REST_MS_OF_EACH = 20;
+
+export type ExecutionNeeds = PerformerNeeds & {
+  readonly options: EngineOptions;
+  readonly signal: AbortSignal;
+  readonly definitionOf: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
+  readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
+  /** How many executions the engine walks. */
+  readonly held: () => number;
+};
+
+type Perform = (effect: Effect) => Promise<Outcome>;
+
+const waitOf = (outcomes: readonly Outcome[]): Held['waiting'] => {
+  if (outcomes.includes('done')) return undefined;
+  return outcomes.includes('gate') ? 'gate' : 'child';
+};
+
+/** The next rest: ever longer while nothing comes, and longer beside many others. */
+export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
+  hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);
+
+/** Takes a walk from round to round, to its end or to an abort; rests, ever longer, while all of it waits. */
+export const drive = async (
+  walk: Walk<Phase>,
+  perform: Perform,
+  held: Held,
+  needs: Pick<ExecutionNeeds, 'signal' | 'held'>,
+): Promise<void> => {
+  let restMs = SHORTEST_REST_MS;
+  for (let step = walk.next(); ; step = walk.next()) {
+    if (step.done === true) return;
+    const outcomes = await Promise.all(step.value.map(perform));
+    const wait = waitOf(outcomes);
+    held.waiting = wait;
+    if (wait && held.abortCause === undefined) await rest(held, restMs, needs.signal);
+    restMs = nextRest(restMs, wait === undefined, needs.held());
+    if (needs.signal.aborted) throw new EngineStopped('stopped');
+    if (held.abortCause !== undefined) return;
+  }
+};
+
+const readExecution = async (client: InterfaceClient, id: Execution['id']): Promise<Execution> =>
+  client.call(AdminService.method.getExecution, id ? { id } : {});
+
+const phaseOf = (execution: Execution): Phase => execution.closure?.phase ?? Phase.UNDEFINED;
+
+const causeOf = (execution: Execution): string => {
+  const result = execution.closure?.outputResult;
+  return result?.case === 'abortMetadata' ? result.value.cause : '';
+};
+
+const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<Run> => {
+  const { client, options } = needs;
+  const { id, spec } = execution;
+  if (!id) throw new TypeError('the control plane has answered an execution without an id');
+  const phase = phaseOf(execution);
+  const isFresh = phase === Phase.QUEUED || phase === Phase.UNDEFINED;
+  const { known, ledger } = isFresh ? nothingKnown(phase) : await recollect(client, id, phase);
+  return createRun({
+    id,
+    known,
+    ledger,
+    seed: options.seed,
+    failureProbability: options.failureProbability,
+    gates: options.gates,
+    isRecovery: spec?.metadata?.mode === Mode.RECOVERED && spec.metadata.referenceExecution !== undefined,
+    dynamicClosure: (taskName) => needs.dynamicClosures.get(taskName),
+  });
+};
+
+const begin = async (needs: ExecutionNeeds, execution: Execution, run: Run): Promise<Walk<Phase>> => {
+  const workflowId = execution.closure?.workflowId;
+  const [closure, data] = await Promise.all([
+    workflowId ? needs.definitionOf(workflowId) : undefined,
+    needs.client.call(AdminService.method.getExecutionData, { id: run.id }),
+  ]);
+  if (!closure) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
+  return walkExecution(run, closure, data.fullInputs?.literals ?? {});
+};
+
+const OVER: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
+
+const finishAbort = async (run: Run, perform: Perform, held: Held): Promise<void> => {
+  held.waiting = undefined;
+  for (const effects of walkAbort(run, held.abortCause ?? '')) await Promise.all(effects.map(perform));
+};
+
+/** Whether the control plane takes no more of an execution because it is to be aborted. */
+const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution['id']): Promise<string | undefined> => {
+  if (!(error instanceof ExecutionLost) || error.why !== 'refused') return undefined;
+  const execution = await readExecution(needs.client, id);
+  return phaseOf(execution) === Phase.ABORTING ? causeOf(execution) : undefined;
+};
+
+/** Walks one execution until it has ended, here or by somebody else's word. */
+export const walkHeldExecution = async (needs: ExecutionNeeds, held: Held, id: Execution['id']): Promise<void> => {
+  const execution = await readExecution(needs.client, id);
+  if (OVER.has(phaseOf(execution))) return;
+  if (phaseOf(execution) === Phase.ABORTING) held.abortCause ??= causeOf(execution);
+  const run = await prepare(needs, execution);
+  const perform = createPerformer(needs, execution);
+  try {
+    if (held.abortCause === undefined) await drive(await begin(needs, execution, run), perform, held, needs);
+  } catch (error) {
+    held.abortCause ??= await abortBehind(needs, error, id);
+    if (held.abortCause === undefined) throw error;
+  }
+  if (held.abortCause !== undefined) await finishAbort(run, perform, held);
+};

@@ -1,0 +1,46 @@
+import {
+  ExecutionError_ErrorKind as Kind,
+  NodeExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type BranchNode, type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { type Values } from './bindings.js';
+import { holds } from './condition.js';
+import { type End, type Walk } from './effects.js';
+import { uniqueNodeId } from './ids.js';
+import { type Literals } from './literal-values.js';
+import { failure, reportNode } from './reports.js';
+import { type NodeAt, type Place, type Run } from './run.js';
+
+type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
+
+/** The first case whose condition holds, or else the default. */
+const choose = (branch: BranchNode, inputs: Literals): Choice => {
+  const block = branch.ifElse;
+  const cases = [block?.case, ...(block?.other ?? [])].filter((each) => each !== undefined);
+  const otherwise = block?.default.case === 'elseNode' ? block.default.value : undefined;
+  const taken = cases.find((each) => holds(each.condition, inputs))?.thenNode ?? otherwise;
+  const message = block?.default.case === 'error' ? block.default.value.message : 'no branch was satisfied';
+  const nodes = [...cases.map((each) => each.thenNode), otherwise].filter((each) => each !== undefined);
+  return { taken, left: nodes.filter((each) => each !== taken), message };
+};
+
+/** A node that evaluates its conditions over its inputs and walks one of its nodes; the others are skipped. */
+export function* walkBranch(
+  run: Run,
+  at: NodeAt,
+  branch: BranchNode,
+  given: { readonly inputs: Literals; readonly values: Values },
+): Walk<End> {
+  const place: Place = { ...at.place, parent: at.id, attempt: 0 };
+  const choice = choose(branch, given.inputs);
+  yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
+  for (const node of choice.left) yield* skip(run, place, node);
+  if (!choice.taken) return { kind: 'failed', error: failure('UserDefinedError', choice.message, Kind.USER) };
+  return yield* run.walkNode(run, place, choice.taken, given.values);
+}
+
+export function* skip(run: Run, place: Place, node: Node): Walk<void> {
+  const id = uniqueNodeId(place.parent, place.attempt, node.id);
+  if (run.known.nodes.has(id)) return;
+  yield* reportNode(run, { id, node, place }, Phase.SKIPPED);
+}

@@ -1,0 +1,109 @@
+import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type ExecutionError } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
+import {
+  type NodeExecutionEvent,
+  type TaskExecutionEvent,
+  type WorkflowExecutionEvent,
+} from '../../proto/gen/platformidl/event/event_pb.js';
+import { type Literals } from './literal-values.js';
+
+/** An event to send; who sends it sets the times. */
+export type Report =
+  | { readonly kind: 'workflow'; readonly event: WorkflowExecutionEvent }
+  | { readonly kind: 'node'; readonly event: NodeExecutionEvent }
+  | { readonly kind: 'task'; readonly event: TaskExecutionEvent };
+
+/** How something that was walked, or waited for, has ended. */
+export type End =
+  | { readonly kind: 'succeeded'; readonly outputs: Literals }
+  | { readonly kind: 'failed'; readonly error: ExecutionError; readonly isTimeout?: boolean }
+  | { readonly kind: 'skipped' };
+
+/** A node of an earlier execution that a recovery takes over. */
+export type Recalled = { readonly outputs: Literals; readonly child?: WorkflowExecutionIdentifier };
+
+/**
+ * What a walk asks of the world. `reply` is called at most once, before the walk goes on; those that wait get none as
+ * long as there is no answer, and ask again in the next round.
+ */
+export type Effect =
+  | { readonly kind: 'report'; readonly report: Report }
+  | {
+      readonly kind: 'launch';
+      readonly child: WorkflowExecutionIdentifier;
+      readonly launchPlan: Identifier;
+      readonly inputs: Literals;
+      readonly parentNodeId: string;
+      readonly reply: (refusal: string | undefined) => void;
+    }
+  | { readonly kind: 'terminate'; readonly child: WorkflowExecutionIdentifier; readonly cause: string }
+  | {
+      readonly kind: 'await-child';
+      readonly child: WorkflowExecutionIdentifier;
+      readonly reply: (end: End) => void;
+    }
+  | {
+      readonly kind: 'await-signal';
+      readonly signalId: string;
+      readonly type: LiteralType;
+      readonly reply: (value: Literal) => void;
+    }
+  | { readonly kind: 'await-time'; readonly nodeId: string; readonly milliseconds: number; readonly reply: () => void }
+  | { readonly kind: 'read-outputs'; readonly nodeId: string; readonly reply: (outputs: Literals) => void }
+  | {
+      readonly kind: 'read-task-outputs';
+      readonly taskId: Identifier;
+      readonly nodeId: string;
+      readonly attempt: number;
+      readonly reply: (outputs: Literals) => void;
+    }
+  | {
+      readonly kind: 'read-launch-plan';
+      readonly id: Identifier;
+      readonly reply: (outputs: readonly string[]) => void;
+    }
+  | {
+      readonly kind: 'read-dynamic';
+      readonly nodeId: string;
+      readonly reply: (closure: CompiledWorkflowClosure | undefined) => void;
+    }
+  | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: Recalled | undefined) => void };
+
+/**
+ * A walk goes in rounds. Each round yields what can be done side by side, and goes on when all of it is done: so what
+ * happens in which round depends on the graph and the draws alone, not on how fast the answers come.
+ */
+export type Walk<Result> = Generator<readonly Effect[], Result, void>;
+
+type Asking<Answer> = (reply: (answer: Answer) => void) => Effect;
+
+/** Asks until there is an answer. */
+export function* ask<Answer>(asking: Asking<Answer>): Walk<Answer> {
+  const answers: Answer[] = [];
+  const effect = asking((answer) => answers.push(answer));
+  for (;;) {
+    yield [effect];
+    if (answers.length > 0) return answers[0] as Answer;
+  }
+}
+
+/** Walks side by side, in rounds of all that have not ended; answers in the order of the walks. */
+export function* together<Result>(walks: readonly Walk<Result>[]): Walk<readonly Result[]> {
+  const results: Result[] = [];
+  const open = new Map(walks.entries());
+  while (open.size > 0) {
+    const round: Effect[] = [];
+    for (const [index, walk] of open) {
+      const step = walk.next();
+      if (step.done === true) {
+        results[index] = step.value;
+        open.delete(index);
+      } else round.push(...step.value);
+    }
+    if (round.length > 0) yield round;
+  }
+  return results;
+}

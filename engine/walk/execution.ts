@@ -1,0 +1,38 @@
+import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type Walk } from './effects.js';
+import { walkFailureNode } from './failure-node.js';
+import { walkGraph } from './graph.js';
+import { type Literals } from './literal-values.js';
+import { walkNode } from './node.js';
+import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
+import { libraryOf, type Place, type Run } from './run.js';
+
+export const createRun = (of: Omit<Run, 'walkNode' | 'walkGraph'>): Run => ({ ...of, walkNode, walkGraph });
+
+/** Walks an execution from QUEUED to SUCCEEDED or FAILED. */
+export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
+  const workflow = closure.primary;
+  if (!workflow) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
+  const place: Place = { parent: '', attempt: 0, library: libraryOf(closure), isInDynamic: false };
+  yield* reportWorkflow(run, Phase.QUEUED);
+  yield* reportWorkflow(run, Phase.RUNNING);
+  const end = yield* walkGraph(run, place, workflow, inputs);
+  if (end.kind === 'succeeded') {
+    yield* reportWorkflow(run, Phase.SUCCEEDING);
+    yield* reportWorkflow(run, Phase.SUCCEEDED, withOutputs(end.outputs));
+    return Phase.SUCCEEDED;
+  }
+  const error = end.kind === 'failed' ? end.error : failure('Skipped', 'the graph was skipped');
+  yield* reportWorkflow(run, Phase.FAILING, withError(error));
+  yield* walkFailureNode(run, place, { workflow, inputs, error });
+  yield* reportWorkflow(run, Phase.FAILED, withError(error));
+  return Phase.FAILED;
+}
+
+/** Ends an execution that is to be aborted. */
+export function* walkAbort(run: Run, cause: string): Walk<Phase> {
+  yield* abortOpen(run, run.ledger.open(''), failure('Aborted', cause || 'the execution was aborted'));
+  yield* reportWorkflow(run, Phase.ABORTED);
+  return Phase.ABORTED;
+}

@@ -1,0 +1,63 @@
+import { create } from '@bufbuild/protobuf';
+import { type CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type ExecutionError } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import {
+  type Binding,
+  BindingSchema,
+  type Scalar,
+  ScalarSchema,
+} from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { START_NODE } from './bindings.js';
+import { type Walk } from './effects.js';
+import { type Literals, scalar } from './literal-values.js';
+import { keyOf, type Library, type Place, type Run } from './run.js';
+import { inUnion } from './typed-literals.js';
+
+const isError = (type: LiteralType | undefined): boolean =>
+  type?.type.case === 'simple' && type.type.value === SimpleType.ERROR;
+
+const errorVariant = (type: LiteralType | undefined): LiteralType | undefined =>
+  type?.type.case === 'unionType' ? type.type.value.variants.find(isError) : undefined;
+
+const inputsOf = (node: Node, library: Library): VariableMap | undefined => {
+  const { case: kind, value } = node.target;
+  if (kind === 'taskNode') return library.tasks.get(keyOf(value.reference.value))?.interface?.inputs;
+  const isInner = kind === 'workflowNode' && value.reference.case === 'subWorkflowRef';
+  return isInner ? library.workflows.get(keyOf(value.reference.value))?.template?.interface?.inputs : undefined;
+};
+
+const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scalar => {
+  const literal = scalar({ case: 'error', value: { message: error.message, failedNodeId: '' } });
+  const wrapped = variant ? inUnion(literal, variant) : literal;
+  return wrapped.value.case === 'scalar' ? wrapped.value.value : create(ScalarSchema);
+};
+
+/** Gives a handler's input of type error the error that it handles, in place of what the SDK has bound there. */
+const withErrorBound = (node: Node, library: Library, error: ExecutionError): Node => {
+  const variables = inputsOf(node, library)?.variables ?? {};
+  const bind = (binding: Binding): Binding => {
+    const type = variables[binding.var]?.type;
+    const variant = errorVariant(type);
+    if (!variant && !isError(type)) return binding;
+    return create(BindingSchema, {
+      var: binding.var,
+      binding: { value: { case: 'scalar', value: scalarOf(error, variant) } },
+    });
+  };
+  return create(NodeSchema, { ...node, inputs: node.inputs.map(bind) });
+};
+
+/** Runs the handler of a workflow that has failed; how the handler ends changes nothing. */
+export function* walkFailureNode(
+  run: Run,
+  place: Place,
+  failed: { readonly workflow: CompiledWorkflow; readonly inputs: Literals; readonly error: ExecutionError },
+): Walk<void> {
+  const node = failed.workflow.template?.failureNode;
+  if (!node) return;
+  const bound = withErrorBound(node, place.library, failed.error);
+  yield* run.walkNode(run, place, bound, new Map([[START_NODE, failed.inputs]]));
+}

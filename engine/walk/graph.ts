@@ -1,0 +1,121 @@
+import { type CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type ExecutionError, NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  NodeSchema,
+  type Node,
+  WorkflowMetadata_OnFailurePolicy as Policy,
+} from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { END_NODE, resolveInputs, START_NODE, type Values } from './bindings.js';
+import { skip } from './branch-node.js';
+import { type Effect, type End, type Walk } from './effects.js';
+import { type GraphOrder, orderOf } from './graph-order.js';
+import { uniqueNodeId } from './ids.js';
+import { type OpenEntities } from './ledger.js';
+import { type Literals } from './literal-values.js';
+import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
+import { type NodeAt, type Place, type Run } from './run.js';
+
+const at = (place: Place, node: Node): NodeAt => ({
+  id: uniqueNodeId(place.parent, place.attempt, node.id),
+  node,
+  place,
+});
+
+function* walkEnd(run: Run, place: Place, node: Node, values: Values): Walk<End> {
+  const outputs = resolveInputs(node.inputs, values);
+  yield* reportNode(run, at(place, node), Phase.QUEUED, withInputs(outputs));
+  yield* reportNode(run, at(place, node), Phase.SUCCEEDED, withOutputs(outputs));
+  return { kind: 'succeeded', outputs };
+}
+
+function* walkSkipped(run: Run, place: Place, node: Node): Walk<End> {
+  yield* skip(run, place, node);
+  return { kind: 'skipped' };
+}
+
+/** What has come of a graph so far. */
+type Progress = {
+  readonly order: GraphOrder;
+  readonly values: Map<string, Literals>;
+  readonly waitingFor: Map<string, number>;
+  readonly skipped: Set<string>;
+  readonly active: Map<string, Walk<End>>;
+  error?: ExecutionError;
+};
+
+const begin = (order: GraphOrder, inputs: Literals): Progress => ({
+  order,
+  values: new Map([[START_NODE, inputs]]),
+  waitingFor: new Map([...order.upstream].map(([id, before]) => [id, before.size])),
+  skipped: new Set(),
+  active: new Map(),
+});
+
+const walkOf = (run: Run, place: Place, node: Node, progress: Progress): Walk<End> => {
+  if (node.id === END_NODE) return walkEnd(run, place, node, progress.values);
+  const isSkipped = [...(progress.order.upstream.get(node.id) ?? [])].some((each) => progress.skipped.has(each));
+  return isSkipped ? walkSkipped(run, place, node) : run.walkNode(run, place, node, progress.values);
+};
+
+const start = (run: Run, place: Place, progress: Progress, ids: Iterable<string>): void => {
+  for (const id of ids) {
+    const node = progress.order.nodes.get(id);
+    if (node) progress.active.set(id, walkOf(run, place, node, progress));
+  }
+};
+
+/** Takes in the end of a node; answers the nodes that need not wait any longer. */
+const takeIn = (progress: Progress, id: string, end: End): readonly string[] => {
+  progress.active.delete(id);
+  if (end.kind === 'failed') {
+    progress.error ??= end.error;
+    return [];
+  }
+  if (end.kind === 'skipped') progress.skipped.add(id);
+  else progress.values.set(id, end.outputs);
+  return (progress.order.downstream.get(id) ?? []).filter((each) => {
+    const left = (progress.waitingFor.get(each) ?? 0) - 1;
+    progress.waitingFor.set(each, left);
+    return left === 0;
+  });
+};
+
+/** One round: every active node takes one step. */
+const advance = (progress: Progress): { readonly effects: readonly Effect[]; readonly ready: readonly string[] } => {
+  const effects: Effect[] = [];
+  const ready: string[] = [];
+  for (const [id, walk] of progress.active) {
+    const step = walk.next();
+    if (step.done === true) ready.push(...takeIn(progress, id, step.value));
+    else effects.push(...step.value);
+  }
+  return { effects, ready };
+};
+
+/** What is open in a graph, but for its failure node: an earlier engine may have begun that. */
+const openBeside = (run: Run, place: Place, { template }: CompiledWorkflow): OpenEntities =>
+  run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
+
+/** Walks a graph from its start node to its end node, or to the failure that its policy lets it reach. */
+export function* walkGraph(run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
+  const order = orderOf(workflow);
+  const progress = begin(order, inputs);
+  const goesOn = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;
+  yield* reportNode(run, at(place, create(NodeSchema, { id: START_NODE })), Phase.SUCCEEDED, withOutputs(inputs));
+  start(
+    run,
+    place,
+    progress,
+    [...order.nodes.keys()].filter((id) => progress.waitingFor.get(id) === 0),
+  );
+  while (progress.active.size > 0) {
+    const { effects, ready } = advance(progress);
+    if (effects.length > 0) yield effects;
+    if (progress.error && !goesOn) break;
+    start(run, place, progress, ready);
+  }
+  if (!progress.error) return { kind: 'succeeded', outputs: progress.values.get(END_NODE) ?? {} };
+  yield* abortOpen(run, openBeside(run, place, workflow), progress.error);
+  return { kind: 'failed', error: progress.error };
+}

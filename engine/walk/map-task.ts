@@ -1,0 +1,111 @@
+import { type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { type LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { type ArrayNode, type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { type ExternalResourceInfoSchema } from '../../proto/gen/platformidl/event/event_pb.js';
+import { drawFrom } from './draw.js';
+import { type End, type Walk } from './effects.js';
+import { collection, type Literals, none } from './literal-values.js';
+import { type AttemptAt, failure, reportNode, reportTask, withInputs } from './reports.js';
+import { type NodeAt, type Run } from './run.js';
+import { attemptAt, attemptsOf, endAttempt, strike } from './task-attempt.js';
+import { drawLiteral } from './typed-literals.js';
+
+type Resource = MessageInitShape<typeof ExternalResourceInfoSchema>;
+
+/** A task that is run once for each element. */
+export type MapTask = {
+  readonly template: TaskTemplate;
+  readonly inner: Node;
+  readonly array: ArrayNode;
+  readonly size: number;
+  readonly needed: number;
+};
+
+/** For each attempt of one element, whether it fails; the last one is the element's own result. */
+type Fate = readonly boolean[];
+
+const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
+  const attempts = attemptsOf(map.inner, map.template);
+  const fate: boolean[] = [];
+  do {
+    fate.push(strike(run, attemptAt(at, map.template, fate.length), index + 1) !== undefined);
+  } while (fate.at(-1) === true && fate.length < attempts);
+  return fate;
+};
+
+const hasSucceeded = (fate: Fate): boolean => fate.at(-1) === false;
+
+/** Clients show what follows the first hyphen in the name of a log. */
+const resource = (of: AttemptAt, index: number, attempt: number, phase: Phase): Resource => ({
+  externalId: `${of.at.id}-${of.attempt}-n${index}-${attempt}`,
+  index,
+  retryAttempt: attempt,
+  phase,
+  logs: [{ uri: `https://logs.example.org/${of.at.id}/${index}/${attempt}`, name: `Element-${index}-${attempt}` }],
+});
+
+/** The elements that make an attempt, in a phase that each one's fate gives. */
+const resources = (
+  of: AttemptAt,
+  fates: readonly Fate[],
+  attempt: number,
+  phase: (hasFailed: boolean) => Phase,
+): Resource[] =>
+  fates.flatMap((fate, index) => {
+    const hasFailed = fate[attempt];
+    return hasFailed === undefined ? [] : [resource(of, index, attempt, phase(hasFailed))];
+  });
+
+function* runElements(run: Run, of: AttemptAt, fates: readonly Fate[]): Walk<void> {
+  const rounds = Math.max(1, ...fates.map((fate) => fate.length));
+  let phaseVersion = 0;
+  const running = (externalResources: Resource[]): Walk<void> =>
+    reportTask(run, of, Phase.RUNNING, { phaseVersion: phaseVersion++, metadata: { externalResources } });
+  for (let attempt = 0; attempt < rounds; attempt++) {
+    yield* running(resources(of, fates, attempt, () => Phase.QUEUED));
+    yield* running(resources(of, fates, attempt, () => Phase.RUNNING));
+    yield* running(resources(of, fates, attempt, (hasFailed) => (hasFailed ? Phase.FAILED : Phase.SUCCEEDED)));
+  }
+}
+
+/** The type of one element's output: the SDK wraps the interface of a mapped task in lists itself. */
+const elementType = (map: MapTask, type: LiteralType): LiteralType =>
+  map.array.isOriginalSubNodeInterface !== true && type.type.case === 'collectionType' ? type.type.value : type;
+
+const outputsOf = (run: Run, at: NodeAt, map: MapTask, fates: readonly Fate[]): Literals => {
+  const variables = Object.entries(map.template.interface?.outputs?.variables ?? {});
+  const element = (type: LiteralType, name: string, index: number): Literal =>
+    drawLiteral(drawFrom(run.seed, at.id, 0, index, name), elementType(map, type));
+  return Object.fromEntries(
+    variables.map(([name, { type }]) => [
+      name,
+      collection(fates.map((fate, index) => (type && hasSucceeded(fate) ? element(type, name, index) : none()))),
+    ]),
+  );
+};
+
+/** As real engines report it, whatever the type of the task: clients list the elements of such attempts alone. */
+const AS_ARRAY = { taskType: 'container_array', plugin: 'k8s-array' } as const;
+
+/** An array node over a task: one task execution whose external resources are the elements. */
+export function* walkMapTask(run: Run, at: NodeAt, map: MapTask, inputs: Literals): Walk<End> {
+  const of = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
+  const fates = Array.from({ length: map.size }, (_, index) => fateOf(run, at, map, index));
+  const failures = fates.filter((fate) => !hasSucceeded(fate)).length;
+  yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), reasons: [{ reason: 'elements submitted' }] });
+  yield* reportNode(run, at, NodePhase.RUNNING, { isArray: true });
+  yield* runElements(run, of, fates);
+  const message = `${failures} of ${map.size} elements failed, ${map.needed} must succeed`;
+  const end: End =
+    map.size - failures < map.needed
+      ? { kind: 'failed', error: failure('ElementsFailed', message) }
+      : { kind: 'succeeded', outputs: outputsOf(run, at, map, fates) };
+  yield* endAttempt(run, of, end);
+  return end;
+}

@@ -1,0 +1,58 @@
+import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  type Identifier,
+  type WorkflowExecutionIdentifier,
+  WorkflowExecutionIdentifierSchema,
+} from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { ask, type End, type Walk } from './effects.js';
+import { childExecutionName } from './ids.js';
+import { type Literals } from './literal-values.js';
+import { failure, reportNode } from './reports.js';
+import { keyOf, type NodeAt, type Place, type Run } from './run.js';
+import { walkFailureNode } from './failure-node.js';
+
+/** A node that holds a workflow, whose nodes lie below it. */
+export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, inputs: Literals): Walk<End> {
+  yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
+  const workflow = at.place.library.workflows.get(keyOf(reference));
+  if (!workflow)
+    return { kind: 'failed', error: failure('WorkflowMissing', `${reference.name} is not in the closure`) };
+  const place: Place = { ...at.place, parent: at.id, attempt: 0 };
+  const end = yield* run.walkGraph(run, place, workflow, inputs);
+  if (end.kind === 'failed') yield* walkFailureNode(run, place, { workflow, inputs, error: end.error });
+  return end;
+}
+
+/** The execution that a node starts; `parts` tell several of one node apart. */
+export const childOf = (run: Run, nodeId: string, ...parts: readonly number[]): WorkflowExecutionIdentifier =>
+  create(WorkflowExecutionIdentifierSchema, {
+    project: run.id.project,
+    domain: run.id.domain,
+    name: childExecutionName(run.id.name, nodeId, ...parts),
+  });
+
+/** Starts a child execution, or adopts the one that has its name. */
+export function* launch(
+  run: Run,
+  at: NodeAt,
+  child: WorkflowExecutionIdentifier,
+  of: { readonly launchPlan: Identifier; readonly inputs: Literals },
+): Walk<string | undefined> {
+  run.ledger.noteChild(at.id, child);
+  return yield* ask<string | undefined>((reply) => ({ kind: 'launch', child, ...of, parentNodeId: at.id, reply }));
+}
+
+export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<End> =>
+  ask<End>((reply) => ({ kind: 'await-child', child, reply }));
+
+/** A node that runs a launch plan as an execution of its own. */
+export function* walkLaunchPlan(run: Run, at: NodeAt, launchPlan: Identifier, inputs: Literals): Walk<End> {
+  const child = childOf(run, at.id, 0);
+  const refusal = yield* launch(run, at, child, { launchPlan, inputs });
+  if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
+  yield* reportNode(run, at, Phase.RUNNING, {
+    targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } },
+  });
+  return yield* awaitChild(child);
+}

@@ -1,0 +1,103 @@
+import { type JsonValue } from '@bufbuild/protobuf';
+import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { type Draw, drawInteger } from './draw.js';
+import { type Plain } from './msgpack.js';
+
+type Schema = Readonly<Record<string, JsonValue>>;
+
+const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 'harbour', 'iris', 'juniper'];
+
+/** Fields of data classes nest this deep at most; a schema may refer to itself. */
+const DEEPEST = 8;
+
+export const drawWord = (draw: Draw): string =>
+  `${WORDS[drawInteger(draw, WORDS.length)] ?? ''}-${drawInteger(draw, 1000)}`;
+
+/** Two decimals, below 256: small enough to be read, wide enough to fall on both sides of a condition. */
+export const drawFloat = (draw: Draw): number => drawInteger(draw, 25_600) / 100;
+
+export const drawCount = (draw: Draw): bigint => BigInt(drawInteger(draw, 100));
+
+const isSchema = (value: JsonValue | undefined): value is Schema =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const resolveSchema = (schema: Schema, root: Schema): Schema => {
+  const reference = schema['$ref'];
+  if (typeof reference !== 'string') return schema;
+  let here: JsonValue | undefined = root;
+  for (const step of reference.replace(/^#\//, '').split('/')) here = isSchema(here) ? here[step] : undefined;
+  return isSchema(here) ? here : {};
+};
+
+const ofProperties = (draw: Draw, schema: Schema, root: Schema, depth: number): Plain => {
+  const properties = isSchema(schema['properties']) ? schema['properties'] : {};
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, each]) => [
+      name,
+      isSchema(each) ? ofSchema(draw, each, root, depth + 1) : null,
+    ]),
+  );
+};
+
+const ofItems = (draw: Draw, schema: Schema, root: Schema, depth: number): Plain =>
+  isSchema(schema['items']) ? [ofSchema(draw, schema['items'], root, depth + 1)] : [];
+
+type OfSchema = (draw: Draw, schema: Schema, root: Schema, depth: number) => Plain;
+
+const OF_TYPE: Readonly<Record<string, OfSchema>> = {
+  integer: drawCount,
+  number: (draw) => ({ $float: drawFloat(draw) }),
+  boolean: (draw) => draw() < 0.5,
+  null: () => null,
+  array: ofItems,
+  object: ofProperties,
+};
+
+/** A value that a JSON schema allows: the first variant or value, all properties, one item. */
+const ofSchema: OfSchema = (draw, unresolved, root, depth) => {
+  const schema = resolveSchema(unresolved, root);
+  const [variant] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [];
+  const [value] = Array.isArray(schema['enum']) ? schema['enum'] : [];
+  if (depth > DEEPEST) return null;
+  if (isSchema(variant)) return ofSchema(draw, variant, root, depth + 1);
+  if (typeof value === 'string') return value;
+  return (OF_TYPE[typeof schema['type'] === 'string' ? schema['type'] : ''] ?? drawWord)(draw, schema, root, depth);
+};
+
+const PLAIN_SIMPLE: Readonly<Partial<Record<SimpleType, (draw: Draw) => Plain>>> = {
+  [SimpleType.INTEGER]: drawCount,
+  [SimpleType.FLOAT]: (draw) => ({ $float: drawFloat(draw) }),
+  [SimpleType.BOOLEAN]: (draw) => draw() < 0.5,
+  [SimpleType.STRING]: drawWord,
+  [SimpleType.DATETIME]: () => '2024-01-01T00:00:00Z',
+  [SimpleType.DURATION]: () => 'PT1H',
+};
+
+/** The value of a data class, from the types of its fields or else from its JSON schema. */
+export const plainStruct = (draw: Draw, type: LiteralType): Plain => {
+  const fields = Object.entries(type.structure?.dataclassType ?? {});
+  if (fields.length > 0) return Object.fromEntries(fields.map(([name, each]) => [name, plainOf(draw, each)]));
+  const schema = resolveSchema(type.metadata ?? {}, type.metadata ?? {});
+  return ofProperties(draw, schema, type.metadata ?? {}, 0);
+};
+
+const firstOf = (draw: Draw, [first]: readonly LiteralType[]): Plain => (first ? plainOf(draw, first) : null);
+
+/** A value as it lies inside a data class. */
+const plainOf = (draw: Draw, type: LiteralType): Plain => {
+  const kind = type.type;
+  switch (kind.case) {
+    case 'simple':
+      return kind.value === SimpleType.STRUCT ? plainStruct(draw, type) : (PLAIN_SIMPLE[kind.value]?.(draw) ?? null);
+    case 'collectionType':
+      return [plainOf(draw, kind.value)];
+    case 'mapValueType':
+      return { [drawWord(draw)]: plainOf(draw, kind.value) };
+    case 'enumType':
+      return kind.value.values[0] ?? '';
+    case 'unionType':
+      return firstOf(draw, kind.value.variants);
+    default:
+      return null;
+  }
+};

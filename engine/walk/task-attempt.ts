@@ -1,0 +1,101 @@
+import { type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type ExecutionError,
+  TaskExecution_Phase as Phase,
+  TaskLog_MessageFormat as Format,
+  type TaskLogSchema,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+import { drawFrom } from './draw.js';
+import { ask, type End, type Walk } from './effects.js';
+import { taskKey } from './ledger.js';
+import { type Literals } from './literal-values.js';
+import { type AttemptAt, failure, reportTask, withError, withInputs, withOutputs } from './reports.js';
+import { type NodeAt, type Run } from './run.js';
+import { drawLiterals } from './typed-literals.js';
+
+type Log = MessageInitShape<typeof TaskLogSchema>;
+
+const WEEK = 604_800n;
+
+const logsOf = (of: AttemptAt): { readonly pending: Log[]; readonly running: Log[]; readonly finished: Log[] } => {
+  const path = `${of.at.id}/${of.attempt}`;
+  const pod: Log = {
+    uri: `https://logs.example.org/${path}`,
+    name: 'Pod log',
+    messageFormat: Format.JSON,
+    ttl: { seconds: WEEK },
+  };
+  return {
+    pending: [{ uri: `https://scheduler.example.org/${path}`, name: 'Why is it waiting?', ShowWhilePending: true }],
+    running: [pod, { uri: `https://live.example.org/${path}`, name: 'Live view', HideOnceFinished: true }],
+    finished: [pod],
+  };
+};
+
+const because = (reason: string): { readonly reasons: { readonly reason: string }[] } => ({ reasons: [{ reason }] });
+
+export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): AttemptAt => {
+  if (!template.id) throw new TypeError(`the task of node ${at.id} has no id`);
+  return { at, taskId: template.id, attempt, taskType: template.type, plugin: 'simulated' };
+};
+
+/** Attempts that a node has: those of its own metadata before those of its task's. */
+export const attemptsOf = (node: Node, template: TaskTemplate | undefined): number =>
+  1 + ((node.metadata?.retries?.retries ?? 0) || (template?.metadata?.retries?.retries ?? 0));
+
+/** Whether chance ends this attempt, and with what. */
+export const strike = (run: Run, of: AttemptAt, element = 0): ExecutionError | undefined => {
+  const draw = drawFrom(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
+  return draw() < run.failureProbability
+    ? failure('SimulatedFailure', `attempt ${of.attempt} of ${of.at.id} failed by chance`)
+    : undefined;
+};
+
+/** The outputs of an attempt: typed values that seed, node and attempt decide. */
+const outputsOf = (run: Run, of: AttemptAt, template: TaskTemplate): Literals =>
+  drawLiterals(drawFrom(run.seed, of.at.id, of.attempt), template.interface?.outputs);
+
+/** Takes an attempt from submission to its first sign of life. */
+export function* beginAttempt(run: Run, of: AttemptAt, inputs: Literals): Walk<void> {
+  const logs = logsOf(of);
+  yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), ...because('task submitted') });
+  yield* reportTask(run, of, Phase.INITIALIZING, { ...because('pulling the image'), logs: logs.pending });
+  yield* reportTask(run, of, Phase.INITIALIZING, { phaseVersion: 1, ...because('image pulled') });
+  yield* reportTask(run, of, Phase.RUNNING, { ...because('started'), logs: logs.finished });
+}
+
+/** Reports what a running attempt has come to. */
+export function* endAttempt(run: Run, of: AttemptAt, end: End): Walk<void> {
+  const logs = logsOf(of).finished;
+  if (end.kind === 'failed') yield* reportTask(run, of, Phase.FAILED, { ...withError(end.error), logs });
+  if (end.kind === 'succeeded') yield* reportTask(run, of, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
+}
+
+/** What an earlier engine has made of this attempt, or chance does now. */
+function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
+  const known = run.known.tasks.get(taskKey(of.at.id, of.attempt));
+  const error = strike(run, of);
+  if (known === Phase.FAILED || known === Phase.ABORTED || (error && known !== Phase.SUCCEEDED)) {
+    return { kind: 'failed', error: error ?? failure('Failed', `attempt ${of.attempt} had failed before`) };
+  }
+  if (known !== Phase.SUCCEEDED) return { kind: 'succeeded', outputs: outputsOf(run, of, template) };
+  const { taskId, attempt, at } = of;
+  const outputs = yield* ask<Literals>((reply) => ({
+    kind: 'read-task-outputs',
+    taskId,
+    nodeId: at.id,
+    attempt,
+    reply,
+  }));
+  return { kind: 'succeeded', outputs };
+}
+
+/** Goes on from the first sign of life to the end. */
+export function* finishAttempt(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
+  const end = yield* resultOf(run, of, template);
+  yield* reportTask(run, of, Phase.RUNNING, { phaseVersion: 1, ...because('at work'), logs: logsOf(of).running });
+  yield* endAttempt(run, of, end);
+  return end;
+}

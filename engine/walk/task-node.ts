@@ -1,0 +1,34 @@
+import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { drawFrom } from './draw.js';
+import { type End, type Walk } from './effects.js';
+import { type Literals } from './literal-values.js';
+import { reportNode, withError } from './reports.js';
+import { type NodeAt, type Run } from './run.js';
+import { attemptAt, attemptsOf, beginAttempt, finishAttempt } from './task-attempt.js';
+
+const timeoutOf = (at: NodeAt, template: TaskTemplate): number =>
+  Number((at.node.metadata?.timeout ?? template.metadata?.timeout)?.seconds ?? 0n);
+
+/** A failure of a node with a timeout is one by time when its drawn duration, up to twice the limit, exceeds it. */
+const asTimeout = (run: Run, at: NodeAt, template: TaskTemplate, end: End): End => {
+  const limit = timeoutOf(at, template);
+  if (end.kind !== 'failed' || limit === 0) return end;
+  const duration = 2 * limit * drawFrom(run.seed, run.id.name, at.id, 'duration')();
+  return { ...end, isTimeout: duration > limit };
+};
+
+/** A node with a task: attempts until one succeeds or none is left. */
+export function* walkTask(run: Run, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<End> {
+  const attempts = attemptsOf(at.node, template);
+  for (let attempt = 0; ; attempt++) {
+    const of = attemptAt(at, template, attempt);
+    yield* beginAttempt(run, of, inputs);
+    if (attempt === 0) yield* reportNode(run, at, Phase.RUNNING);
+    const end = yield* finishAttempt(run, of, template);
+    if (end.kind !== 'failed') return end;
+    if (attempt + 1 >= attempts) return asTimeout(run, at, template, end);
+    // The same phase again: it says why there is another attempt, and is answered ALREADY_EXISTS.
+    yield* reportNode(run, at, Phase.RUNNING, withError(end.error));
+  }
+}

@@ -1,0 +1,81 @@
+import { invalid, RpcError } from '../../services/kernel/rpc.js';
+import type { Column } from './columns.js';
+import type { FilterPiece } from './filter-grammar.js';
+import { valueOf } from './filter-values.js';
+import { ANY_TEXT, patternParts, plainText } from './like-pattern.js';
+import type { Condition } from '../runtime/read-store.js';
+
+/** Matching tries each place for each of these. */
+const MAX_ANY_TEXT = 8;
+
+/** How much of a name is shown to who sent it, in characters. */
+const SHOWN = 200;
+
+type Values = readonly (string | number)[];
+
+const onlyOne = (piece: FilterPiece, values: Values): string | number => {
+  const [value] = values;
+  if (value === undefined || values.length > 1) throw invalid(piece.field, `${piece.function} takes one value`);
+  return value;
+};
+
+const onlyText = (piece: FilterPiece, values: Values): string => {
+  const value = onlyOne(piece, values);
+  if (typeof value === 'number') throw invalid(piece.field, `${piece.function} takes a field of text`);
+  return value;
+};
+
+const plainOf = (piece: FilterPiece, pattern: string): string | undefined => {
+  const parts = patternParts(pattern);
+  if (parts === undefined) throw invalid(piece.field, 'a backslash stands before the character that it is for');
+  if (parts.filter((part) => part === ANY_TEXT).length > MAX_ANY_TEXT)
+    throw invalid(piece.field, `more than ${MAX_ANY_TEXT} signs for any text`);
+  return plainText(parts);
+};
+
+const contains = (piece: FilterPiece, field: string, values: Values): Condition => {
+  const pattern = onlyText(piece, values);
+  const plain = plainOf(piece, pattern);
+  return plain === undefined ? { field, is: 'like', pattern: `%${pattern}%` } : { field, is: 'contains', value: plain };
+};
+
+const notLike = (piece: FilterPiece, field: string, values: Values): Condition => {
+  const pattern = onlyText(piece, values);
+  const plain = plainOf(piece, pattern);
+  return plain === undefined ? { field, is: 'not like', pattern } : { field, is: '<>', value: plain };
+};
+
+type Comparison = (piece: FilterPiece, field: string, values: Values) => Condition;
+
+const compared =
+  (is: '=' | '<>' | '<' | '<=' | '>' | '>='): Comparison =>
+  (piece, field, values) => ({ field, is, value: onlyOne(piece, values) });
+
+const FUNCTIONS: Readonly<Record<string, Comparison>> = {
+  eq: compared('='),
+  ne: compared('<>'),
+  gt: compared('>'),
+  gte: compared('>='),
+  lt: compared('<'),
+  lte: compared('<='),
+  contains,
+  not_like: notLike,
+  value_in: (_, field, values) => ({ field, is: 'in', values }),
+  value_not_in: (_, field, values) => ({ field, is: 'not in', values }),
+};
+
+/**
+ * The condition that a piece is on a column.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field whose value cannot be, or the function.
+ */
+export const comparisonOf = (piece: FilterPiece, column: Column): Condition => {
+  const { field, kind } = column;
+  const values = piece.values.map((text) => valueOf(column, piece.field, text));
+  const comparison = Object.hasOwn(FUNCTIONS, piece.function) ? FUNCTIONS[piece.function] : undefined;
+  if (!comparison) {
+    throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${piece.function.slice(0, SHOWN)}`);
+  }
+  const condition = comparison(piece, field, values);
+  return kind === 'opaque' ? { field, is: 'in', values: [] } : condition;
+};

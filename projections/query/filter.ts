@@ -1,0 +1,115 @@
+import { invalid, RpcError } from '../../services/kernel/rpc.js';
+import { type Column, columnNamed, type Columns, type Entities, filterFields } from './columns.js';
+import { entityCode, isJoinable } from './entities.js';
+import { comparisonOf } from './filter-comparison.js';
+import { type FilterPiece, parseFilters } from './filter-grammar.js';
+import type { Condition } from '../runtime/read-store.js';
+
+/** One thing that filters ask for, and the column that they ask it of, where that is a single one of the list's own. */
+export type FilterTerm = { readonly condition: Condition; readonly column?: Column };
+
+/** What a `filters` text asks for. */
+export type Filters = {
+  /** All hold. */
+  readonly terms: readonly FilterTerm[];
+  /** The fields as they were named, without the entities before them. */
+  readonly names: ReadonlySet<string>;
+};
+
+/** A piece, and where its column is: in the list's own documents, in one of their pairs, or in those of another entity. */
+type Placed = {
+  readonly piece: FilterPiece;
+  readonly column: Column;
+  readonly name: string;
+  /** The word of the entity whose documents have the column; empty for the list's own. */
+  readonly entity: string;
+};
+
+const NO_ENTITIES: Entities = new Map();
+
+const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);
+
+/** How much of a name is shown to who sent it, in characters. */
+const SHOWN = 200;
+
+const notAColumn = (code: string | undefined, name: string, fields: readonly string[]): RpcError => {
+  const which = fields.length > 0 ? `: the fields are ${fields.join(', ')}` : '';
+  return refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter${which}`);
+};
+
+/** The columns that a list has of another entity: those that are copied into it, and those that are looked up. */
+const joinedFields = (columns: Columns, other: Columns | undefined, prefix: string): readonly string[] => {
+  const copied = filterFields(columns).filter((name) => name.startsWith(`${prefix}.`));
+  const found = other ? filterFields(other).filter((name) => other.byName[name]?.part === undefined) : [];
+  return [...new Set([...copied, ...found.map((name) => `${prefix}.${name}`)])].sort();
+};
+
+const split = (field: string): { prefix: string; name: string } => {
+  const [prefix = '', ...rest] = field.split('.');
+  const isPrefix = rest.length > 0 && entityCode(prefix) !== undefined;
+  return isPrefix ? { prefix, name: rest.join('.') } : { prefix: '', name: field };
+};
+
+const elsewhere = (columns: Columns, entities: Entities, prefix: string, name: string): Column => {
+  const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix)?.columns;
+  const column = other && columnNamed(other, name);
+  if (!column || column.filter === false || column.part !== undefined)
+    throw notAColumn(entityCode(prefix), name, joinedFields(columns, other, prefix));
+  return column;
+};
+
+const placed = (columns: Columns, entities: Entities, piece: FilterPiece): Placed => {
+  const { prefix, name } = split(piece.field);
+  const isOwn = prefix === '' || prefix === columns.entity;
+  if (!isOwn && !isJoinable(columns.entity, prefix)) {
+    throw refused(`'${entityCode(prefix) ?? prefix}' entity is not allowed in filters`);
+  }
+  const column = columnNamed(columns, isOwn ? name : piece.field);
+  if (column && column.filter !== false) return { piece, column, name, entity: '' };
+  if (isOwn) throw notAColumn(columns.code, name, filterFields(columns));
+  return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
+};
+
+const own = (column: Column, condition: Condition): FilterTerm => ({ condition, column });
+
+const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): readonly (readonly Item[])[] => {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(by(item), [...(groups.get(by(item)) ?? []), item]);
+  return [...groups.values()];
+};
+
+// Everything that is asked of a pair is asked of one and the same, as a join has it.
+const pairTerm = (group: readonly Placed[]): FilterTerm => {
+  const where = group.map(({ piece, column }) => comparisonOf(piece, { ...column, field: column.part ?? '' }));
+  return { condition: { field: group[0]?.column.field ?? '', is: 'has pair', where } };
+};
+
+const linkTerm = (columns: Columns, entities: Entities, group: readonly Placed[]): FilterTerm => {
+  const { entity = '' } = group[0] ?? {};
+  const other = entities.get(entity);
+  const field = columns.links?.[entity];
+  if (!other || field === undefined) throw invalid('filters', `'${entity}' cannot be looked up`);
+  const where = group.map(({ piece, column }) => comparisonOf(piece, column));
+  return { condition: { field, is: 'key of', collection: other.collection, where } };
+};
+
+/**
+ * What a `filters` text stands for.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT that names what cannot be: the piece, the entity, the field, its value or the
+ * function, looked at in this order.
+ */
+export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTITIES): Filters => {
+  const all = parseFilters(filters).map((piece) => placed(columns, entities, piece));
+  const inPairs = all.filter(({ column }) => column.part !== undefined);
+  const linked = all.filter(({ entity }) => entity !== '');
+  const here = all.filter(({ column, entity }) => column.part === undefined && entity === '');
+  return {
+    terms: [
+      ...here.map(({ piece, column }) => own(column, comparisonOf(piece, column))),
+      ...grouped(inPairs, ({ column }) => column.field).map(pairTerm),
+      ...grouped(linked, ({ entity }) => entity).map((group) => linkTerm(columns, entities, group)),
+    ],
+    names: new Set(all.map(({ name }) => name)),
+  };
+};

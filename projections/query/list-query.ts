@@ -1,0 +1,127 @@
+import { QueryTooSlow } from '../../services/kernel/fault.js';
+import { RpcError } from '../../services/kernel/rpc.js';
+import { columnNamed, type Columns, type Entities } from './columns.js';
+import { type Filters, filtersOf } from './filter.js';
+import { narrowed } from './narrowed-query.js';
+import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
+import { startOf, tokenOf } from './token.js';
+
+/** What every list request has; the generated request messages fit as they are. */
+export type ListRequest = {
+  /** 0 means 100. */
+  readonly limit: number;
+  /** Empty for the first page; what the page before answered; or a decimal offset. */
+  readonly token: string;
+  readonly filters: string;
+  readonly sortBy?: { readonly key: string; readonly direction: number } | undefined;
+};
+
+/** What one list RPC lists. */
+export type Listed = {
+  /** The RPC's name, for its messages: `ListExecutions`. */
+  readonly rpc: string;
+  readonly store: ReadStore;
+  readonly collection: Collection;
+  readonly columns: Columns;
+  /** The other entities that filters may name. */
+  readonly entities?: Entities;
+  /** The order when the request names none. */
+  readonly order: { readonly field: string; readonly direction: 'ascending' | 'descending' };
+  /** `all`: limit 0 means no limit (ListProjects). */
+  readonly limitZero?: 'all';
+};
+
+/** What the request is about, whatever its filters say. */
+export type Scope = {
+  readonly where: readonly Condition[];
+  /** Each holds unless a filter names its field, be it another entity's: an execution's `state = 0`. */
+  readonly unlessNamed?: readonly Condition[];
+  /** All hold unless there is any filter: a project's `state <> archived`. */
+  readonly unlessFiltered?: readonly Condition[];
+};
+
+/** One page of a list: elements as they are encoded, and the token of the next page, empty on the last. */
+export type ListPage = { readonly elements: readonly Uint8Array[]; readonly token: string };
+
+/** One page of names. */
+export type NamePage = { readonly values: readonly FieldValue[]; readonly token: string };
+
+const DEFAULT_LIMIT = 100;
+
+/** More than any list has. */
+const MAX_LIMIT = 2 ** 32;
+
+/** How much of a name or a filter is shown to who sent it, in characters. */
+const SHOWN = 200;
+
+const DIRECTIONS = ['descending', 'ascending'] as const;
+
+const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['orderBy'] => {
+  if (!sortBy) return order;
+  const column = columnNamed(columns, sortBy.key);
+  if (!column || column.sort === false || sortBy.key.includes('.'))
+    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key.slice(0, SHOWN)}'`);
+  const direction = DIRECTIONS[sortBy.direction];
+  if (!direction) throw new RpcError('INVALID_ARGUMENT', `invalid sort order specified: ${sortBy.direction}`);
+  return { field: column.order ?? column.field, direction };
+};
+
+const implied = (scope: Scope, { terms, names }: Filters): readonly Condition[] => {
+  const unlessNamed = (scope.unlessNamed ?? []).filter(({ field }) => !names.has(field));
+  const unlessFiltered = terms.length === 0 ? (scope.unlessFiltered ?? []) : [];
+  return [...scope.where, ...unlessNamed, ...unlessFiltered];
+};
+
+const limitOf = ({ limitZero }: Listed, { limit }: ListRequest): number =>
+  limit || (limitZero === 'all' ? MAX_LIMIT : DEFAULT_LIMIT);
+
+const queryOf = async (listed: Listed, scope: Scope, request: ListRequest): Promise<Query> => {
+  const { columns, entities, store, collection } = listed;
+  const filters = filtersOf(columns, request.filters, entities);
+  const orderBy = orderOf(listed, request);
+  const start = startOf(orderBy, request.token, listed.rpc);
+  const rest = { orderBy, ...start, limit: limitOf(listed, request) };
+  return narrowed(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
+};
+
+const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {
+  const asked = [filters && `filters ${filters.slice(0, SHOWN)}`, sortBy && `sort key '${sortBy.key}'`]
+    .filter(Boolean)
+    .join(' and ');
+  return new RpcError('DEADLINE_EXCEEDED', `${rpc} with ${asked || 'this offset'} takes too long: narrow it down`);
+};
+
+const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promise<Result>): Promise<Result> => {
+  try {
+    return await found;
+  } catch (error) {
+    throw error instanceof QueryTooSlow ? tooSlow(listed, request) : error;
+  }
+};
+
+/**
+ * Answers a list request with a page of a collection.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT for a filter, sort or token that cannot be; DEADLINE_EXCEEDED, naming the
+ * filter, when the page would take too long to find.
+ */
+export const listPage = async (listed: Listed, scope: Scope, request: ListRequest): Promise<ListPage> => {
+  const query = await inTime(listed, request, queryOf(listed, scope, request));
+  const { elements, next } = await inTime(listed, request, listed.store.find(listed.collection, query));
+  return { elements, token: next ? tokenOf(query.orderBy, next) : '' };
+};
+
+/**
+ * Answers a request for names: the values of the field that the list is ordered by, each once, filters honoured.
+ * The request can turn the order round, and name no other.
+ *
+ * @throws {RpcError} as `listPage`.
+ */
+export const listNames = async (listed: Listed, scope: Scope, request: ListRequest): Promise<NamePage> => {
+  const query = await inTime(listed, request, queryOf(listed, scope, request));
+  if (query.orderBy.field !== listed.order.field)
+    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${request.sortBy?.key ?? ''}'`);
+  const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
+  const last = values.at(-1);
+  return { values, token: hasMore && last !== undefined ? tokenOf(query.orderBy, { value: last, key: '' }) : '' };
+};

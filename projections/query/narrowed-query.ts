@@ -1,0 +1,153 @@
+import type { FilterTerm } from './filter.js';
+import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
+import { partsBound, searchOf } from './text-parts.js';
+
+/** A query of which some conditions come from filters. */
+export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
+
+type Finder = Pick<ReadStore, 'findDistinct'>;
+
+/** So many values are looked up one by one, and their documents taken from an index in one order. */
+const MAX_VALUES = 16;
+
+const RANGES: ReadonlySet<Condition['is']> = new Set(['<', '<=', '>', '>=']);
+
+const isEqual = (condition: Condition): boolean => condition.is === '=' && condition.value !== null;
+
+type RangeSign = '<' | '<=' | '>' | '>=';
+type Range = { readonly field: string; readonly is: RangeSign; readonly value: FieldValue };
+
+const isRange = (condition: Condition): condition is Range => RANGES.has(condition.is);
+
+const isLower = ({ is }: Range): boolean => is === '>' || is === '>=';
+
+/** The fields before the sort of an index in which every field but this one has one value. */
+const indexFor = (collection: Collection, { where, orderBy }: Query, field: string): readonly string[] | undefined => {
+  const equal = new Set(where.filter(isEqual).map((each) => each.field));
+  return collection.indexes.find(
+    (index) =>
+      index.at(-1) === orderBy.field &&
+      index.includes(field) &&
+      index.slice(0, -1).every((each) => each === field || equal.has(each)),
+  );
+};
+
+const FITS: Readonly<Record<string, (value: FieldValue, bound: FieldValue) => boolean>> = {
+  '<>': (value, bound) => value !== bound,
+  '<': (value, bound) => value !== null && bound !== null && value < bound,
+  '<=': (value, bound) => value !== null && bound !== null && value <= bound,
+  '>': (value, bound) => value !== null && bound !== null && value > bound,
+  '>=': (value, bound) => value !== null && bound !== null && value >= bound,
+};
+
+/** False where the condition keeps a document from having this value; true where it is not for sure. */
+const admits = (condition: Condition, value: FieldValue): boolean => {
+  if (condition.is === 'not in') return !condition.values.includes(value);
+  const fits = FITS[condition.is];
+  return !fits || !('value' in condition) || fits(value, condition.value);
+};
+
+/**
+ * A condition that many values may fit, as the few that there are: each of them has the order in an index, and so have
+ * all together. Without it the order would be walked over for those that fit.
+ */
+const asValues = async (
+  finder: Finder,
+  collection: Collection,
+  query: Query,
+  field: string,
+): Promise<Condition | undefined> => {
+  const index = indexFor(collection, query, field);
+  if (!index) return undefined;
+  const known = collection.values?.[field];
+  if (known) {
+    const values = known.filter((value) => query.where.every((each) => each.field !== field || admits(each, value)));
+    return { field, is: 'in', values };
+  }
+  const before = new Set(index.slice(0, index.indexOf(field)));
+  const where = query.where.filter((each) => each.field === field || (before.has(each.field) && isEqual(each)));
+  const orderBy = { field, direction: 'ascending' } as const;
+  const { values, hasMore } = await finder.findDistinct(collection, { where, orderBy, limit: MAX_VALUES });
+  return hasMore ? undefined : { field, is: 'in', values };
+};
+
+const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=', '>', '>=']);
+
+const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>
+  SPREAD.has(condition.is) && condition.field !== orderBy.field;
+
+/** The whole number that is the first to fit a range. */
+const extremeOf = (is: Condition['is'], bound: number): number => {
+  if (is === '>') return Math.floor(bound) + 1;
+  return is === '<' ? Math.ceil(bound) - 1 : bound;
+};
+
+/** The bound of a range in the coarse field beside its own, whose few values are in the order of an index. */
+const classBound = ({ condition, column }: FilterTerm, { orderBy }: Query): readonly Condition[] => {
+  if (!column?.classes || !isRange(condition) || condition.field === orderBy.field) return [];
+  if (typeof condition.value !== 'number') return [];
+  const { field, of } = column.classes;
+  return [{ field, is: isLower(condition) ? '>=' : '<=', value: of(extremeOf(condition.is, condition.value)) }];
+};
+
+/** What the range of a field that follows the sort says of the sort: a sum is bounded by the extremes of a part. */
+const followBound = async (
+  finder: Finder,
+  collection: Collection,
+  query: Query,
+  { condition, column }: FilterTerm,
+): Promise<readonly Condition[]> => {
+  const follows = column?.follows;
+  if (!follows || !isRange(condition) || follows.field !== query.orderBy.field) return [];
+  if (typeof condition.value !== 'number') return [];
+  const { by } = follows;
+  const index = collection.indexes.find((fields) => fields.at(-1) === by);
+  const where = query.where.filter((each) => isEqual(each) && index?.includes(each.field) === true);
+  if (!index || where.length < index.length - 1) return [];
+  const direction = isLower(condition) ? 'descending' : 'ascending';
+  const { values } = await finder.findDistinct(collection, { where, orderBy: { field: by, direction }, limit: 1 });
+  const [extreme] = values;
+  if (typeof extreme !== 'number') return [{ field: follows.field, is: 'in', values: [] }];
+  return [{ field: follows.field, is: condition.is, value: condition.value - extreme }];
+};
+
+/** What a search for a text says of its parts, where an index of them has the order. */
+const searchBound = (collection: Collection, query: Query, { condition, column }: FilterTerm): readonly Condition[] => {
+  const bound = column && partsBound(condition);
+  if (!bound) return [];
+  return searchOf(collection, { ...query, where: [...query.where, bound] }) ? [bound] : [];
+};
+
+const spread = async (finder: Finder, collection: Collection, query: Query): Promise<Query> => {
+  for (const condition of query.where.filter((each) => isSpreadable(each, query))) {
+    const { field } = condition;
+    const values = await asValues(finder, collection, query, field);
+    // A store has found the values that all conditions leave; what is known beforehand has been held against some.
+    const isMet = (each: Condition): boolean =>
+      each.field === field && (!collection.values?.[field] || SPREAD.has(each.is));
+    if (values) return { ...query, where: [...query.where.filter((each) => !isMet(each)), values] };
+  }
+  return query;
+};
+
+/**
+ * The query with what helps an index to serve it: what filters say of the order, and ranges and exceptions as the few
+ * values that they come to. What is found is the same.
+ *
+ * @throws {QueryTooSlow} as `find`.
+ */
+export const narrowed = async (
+  finder: Finder,
+  collection: Collection,
+  { terms, ...query }: FilteredQuery,
+): Promise<Query> => {
+  const filtered = { ...query, where: [...query.where, ...terms.map(({ condition }) => condition)] };
+  const bounds = await Promise.all(
+    terms.map(async (term) => [
+      ...classBound(term, filtered),
+      ...searchBound(collection, filtered, term),
+      ...(await followBound(finder, collection, filtered, term)),
+    ]),
+  );
+  return spread(finder, collection, { ...filtered, where: [...filtered.where, ...bounds.flat()] });
+};

@@ -1,0 +1,65 @@
+import type { EventCodec } from '../../services/kernel/aggregate.js';
+import { metadataOf } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import { Fault } from '../../services/kernel/fault.js';
+import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
+import type { Call } from '../../services/kernel/rpc.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+
+/** Where reads find what is too large for a view. */
+export type Past = {
+  readonly log: EventLog;
+  readonly payloads: PayloadStore;
+  /** Says to the operator what could not be read, and why. */
+  readonly warn: (message: string, cause: unknown) => void;
+};
+
+/** The same for one call, whose answer says what could not be read. */
+export type PastOfCall = Past & Pick<Call, 'unread'>;
+
+const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']>): PayloadStore => ({
+  ...payloads,
+  get: async (ref) => {
+    await makeRoom(Number(ref.sizeBytes));
+    return payloads.get(ref);
+  },
+});
+
+/** The past as one call reads it: what is fetched from the payloads waits until the transport has room for it. */
+export const pastFor = (past: Past, { makeRoom, unread }: Call): PastOfCall => ({
+  ...past,
+  ...(makeRoom && { payloads: withRoom(past.payloads, makeRoom) }),
+  ...(unread && { unread }),
+});
+
+/** The event at a revision of a stream; `undefined` when there is none. */
+export const eventAt = async <Event>(
+  { log }: Past,
+  codec: EventCodec<Event>,
+  stream: StreamName,
+  revision: bigint,
+): Promise<Event | undefined> => {
+  for await (const [event] of log.readStream(stream, { from: revision, limit: 1 })) {
+    if (event !== undefined) return codec.decode(event.type, event.data, metadataOf(event).schema);
+  }
+  return undefined;
+};
+
+/**
+ * What a field of the answer holds; unset, and said to the caller and the operator, when the machinery fails: content is
+ * never invented.
+ */
+export const unlessUnreadable = async <Value>(
+  { warn, unread }: PastOfCall,
+  { field, of }: { readonly field: string; readonly of: string },
+  read: () => Promise<Value | undefined>,
+): Promise<Value | undefined> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    warn(`cannot read ${field} of ${of}`, error);
+    unread?.(field, error);
+    return undefined;
+  }
+};

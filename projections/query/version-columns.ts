@@ -1,0 +1,55 @@
+import type { Column } from './columns.js';
+import type { Collection } from '../runtime/read-store.js';
+
+const SCOPE = ['project', 'domain'];
+
+/** The fields of what is registered in versions. */
+export const versionFields = {
+  project: 'text',
+  domain: 'text',
+  name: 'text',
+  version: 'text',
+  created_at: 'integer',
+  updated_at: 'integer',
+  digest: 'text',
+  /** The position of the registration: the newest version is the last of the log, also within a millisecond. */
+  recorded: 'integer',
+} as const satisfies Collection['fields'];
+
+/**
+ * The orders that clients ask for: the newest of a project and domain, of a name, of some versions of it; the names
+ * themselves.
+ */
+export const versionIndexes: Collection['indexes'] = [
+  [...SCOPE, 'recorded'],
+  [...SCOPE, 'name', 'recorded'],
+  [...SCOPE, 'name', 'version', 'recorded'],
+  [...SCOPE, 'version', 'recorded'],
+  [...SCOPE, 'name'],
+];
+
+/** Clients look for texts in the names of a project and domain, and in the versions of a name. */
+export const versionSearched: NonNullable<Collection['searched']> = [
+  { field: 'name', scope: SCOPE, sort: 'recorded', isUnique: true },
+  { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded', isUnique: true },
+];
+
+/** Shorter texts, and those that are looked for elsewhere, are walked for over the indexes. */
+export const versionCarried: NonNullable<Collection['carried']> = {
+  [[...SCOPE, 'recorded'].join('.')]: ['name', 'version'],
+  [[...SCOPE, 'name', 'recorded'].join('.')]: ['version'],
+};
+
+/** The columns of what is registered in versions. */
+export const versionColumns = {
+  id: { field: 'recorded', kind: 'number' },
+  project: { field: 'project', kind: 'text' },
+  domain: { field: 'domain', kind: 'text' },
+  name: { field: 'name', kind: 'text' },
+  version: { field: 'version', kind: 'text' },
+  created_at: { field: 'created_at', kind: 'time', order: 'recorded' },
+  updated_at: { field: 'updated_at', kind: 'time' },
+  deleted_at: { field: 'recorded', kind: 'opaque' },
+  closure: { field: 'recorded', kind: 'opaque' },
+  digest: { field: 'digest', kind: 'text' },
+} as const satisfies Readonly<Record<string, Column>>;

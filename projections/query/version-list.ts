@@ -1,0 +1,71 @@
+import { type Call, missing } from '../../services/kernel/rpc.js';
+import { streamName } from '../../services/kernel/stream.js';
+import type { Columns, Entities } from './columns.js';
+import type { Freshness } from './freshness.js';
+import { type ListPage, type ListRequest, listNames, listPage, type NamePage } from './list-query.js';
+import type { Collection, Condition, ReadStore } from '../runtime/read-store.js';
+
+/** A kind of thing that is registered in versions, as it is listed. */
+export type VersionList = {
+  readonly store: ReadStore;
+  readonly freshness: Freshness;
+  /** The category of its streams. */
+  readonly category: string;
+  readonly collection: Collection;
+  readonly columns: Columns;
+  /** The other entities that filters may name. */
+  readonly entities?: Entities;
+};
+
+/** Where a list looks; without a name, at all names. */
+export type VersionScope = { readonly project: string; readonly domain: string; readonly name?: string };
+
+const whereOf = (scope: VersionScope): readonly Condition[] =>
+  Object.entries(scope)
+    .filter(([, value]) => value !== '')
+    .map(([field, value]) => ({ field, is: '=', value }));
+
+const assertScope = (scope: VersionScope | undefined): VersionScope => {
+  if (scope === undefined) throw missing('id');
+  if (scope.project === '') throw missing('project');
+  if (scope.domain === '') throw missing('domain');
+  return scope;
+};
+
+const ready = async ({ freshness, category }: VersionList, call: Call, scope: VersionScope): Promise<void> =>
+  freshness.waitForPrefix(call, streamName(category, [scope.project, scope.domain, '']));
+
+/**
+ * A page of versions, the newest first where the request has no order of its own.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the scope; as `listPage`.
+ */
+export const listVersions = async (
+  list: VersionList & { readonly rpc: string; readonly where?: readonly Condition[] },
+  sent: VersionScope | undefined,
+  request: ListRequest,
+  call: Call,
+): Promise<ListPage> => {
+  const { project, domain, name = '' } = assertScope(sent);
+  const scope = { project, domain, name };
+  await ready(list, call, scope);
+  const order = { field: 'recorded', direction: 'descending' } as const;
+  return listPage({ ...list, order }, { where: [...whereOf(scope), ...(list.where ?? [])] }, request);
+};
+
+/**
+ * A page of the names of a project and domain, each once.
+ *
+ * @throws {RpcError} as `listVersions`.
+ */
+export const listVersionNames = async (
+  list: VersionList & { readonly rpc: string },
+  sent: VersionScope,
+  request: ListRequest,
+  call: Call,
+): Promise<NamePage> => {
+  const { project, domain } = assertScope(sent);
+  await ready(list, call, sent);
+  const order = { field: 'name', direction: 'ascending' } as const;
+  return listNames({ ...list, order }, { where: whereOf({ project, domain }) }, request);
+};

@@ -1,0 +1,143 @@
+import type { EventCodec } from '../../services/kernel/aggregate.js';
+import { type EventMetadata, metadataOf, type RecordedEvent, schemaOf } from '../../services/kernel/event.js';
+import { CorruptEvent, CorruptPayload, Fault, UnknownEvent } from '../../services/kernel/fault.js';
+import { bytesOf, type Content, type PayloadStore } from '../../services/kernel/ports/payload-store.js';
+import { categoryOf } from '../../services/kernel/stream.js';
+import type { ReadModel, SeenEvent } from './read-model.js';
+
+/** What events are read with: how each category decodes them, where their large parts are, and who looks at them. */
+export type EventSources = {
+  readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
+  readonly payloads: PayloadStore;
+  readonly models: readonly ReadModel<unknown>[];
+};
+
+/** The documents of one model that an event touches. */
+export type Touched = { readonly model: ReadModel<unknown>; readonly keys: readonly string[] };
+
+/** An event on its way into the views: what it touches, or why it cannot be read. */
+export type Entry = {
+  readonly event: RecordedEvent;
+  readonly seen?: SeenEvent;
+  readonly touched: readonly Touched[];
+  /** How many documents it touches. */
+  readonly width: number;
+  /** What it takes in memory, in bytes, roughly. */
+  readonly bytes: number;
+  readonly poison?: unknown;
+  /** It is of a stream that was parked: documents that other streams feed too may have seen later events of those. */
+  readonly isLate?: true;
+};
+
+/** Whether an error lies in the event and not in the machinery: the event would fail again. */
+export const isPoison = (error: unknown): boolean =>
+  !(error instanceof Fault) ||
+  error instanceof UnknownEvent ||
+  error instanceof CorruptEvent ||
+  error instanceof CorruptPayload;
+
+const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
+  if (!isPoison(error)) throw error;
+  return { event, touched: [], width: 0, bytes: 0, poison: error };
+};
+
+/** How an event is read; `undefined` for one that no view looks at. Most events are read at once, without a promise. */
+export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
+
+const bringIn = async (contents: readonly Content[], payloads: PayloadStore): Promise<number> => {
+  let bytes = 0;
+  for (const each of contents) {
+    const value = await bytesOf(each, payloads);
+    each.content = { case: 'inline', value };
+    bytes += value.length;
+  }
+  return bytes;
+};
+
+const entryOf = (
+  event: RecordedEvent,
+  seen: SeenEvent,
+  followers: readonly ReadModel<unknown>[],
+  bytes: number,
+): Entry => {
+  const touched: Touched[] = [];
+  let width = 0;
+  for (const model of followers) {
+    const keys = model.touches(seen);
+    if (keys.length > 0) touched.push({ model, keys });
+    width += keys.length;
+  }
+  return { event, seen, touched, width, bytes };
+};
+
+/** Reads events of a stream that was parked. */
+export const lateReader =
+  (read: EventReader): EventReader =>
+  (event) => {
+    const reading = read(event);
+    const late = (entry: Entry): Entry => ({ ...entry, isLate: true });
+    return reading instanceof Promise ? reading.then(late) : reading && late(reading);
+  };
+
+/** The metadata are read when they are asked for: most events say in their data all that a view has of them. */
+const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {
+  const { type, stream, revision, position } = event;
+  let metadata: EventMetadata | undefined;
+  return {
+    type,
+    body,
+    stream,
+    revision,
+    position,
+    get metadata() {
+      return (metadata ??= metadataOf(event));
+    },
+  };
+};
+
+const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string, readonly ReadModel<unknown>[]> => {
+  const types = new Set(models.flatMap(({ follows }) => follows));
+  return new Map([...types].map((type) => [type, models.filter(({ follows }) => follows.includes(type))]));
+};
+
+/**
+ * Reads events for the views: each is decoded once, and has its large parts in it. An event that no view follows is
+ * left alone, but for the first of its kind, which must be known to this release.
+ */
+export const eventReader = ({ codecs, payloads, models }: EventSources): EventReader => {
+  const followers = followersOf(models);
+  const known = new Set<string>();
+
+  const isKnown = (codec: EventCodec<unknown>, { type, data }: RecordedEvent, schema: number): void => {
+    const kind = `${type} ${schema}`;
+    if (!known.has(kind)) codec.decode(type, data, schema);
+    known.add(kind);
+  };
+
+  const read = (event: RecordedEvent): Entry | undefined | Promise<Entry> => {
+    const codec = codecs.get(categoryOf(event.stream));
+    if (!codec) return undefined;
+    const { type } = event;
+    const schema = schemaOf(event);
+    const interested = followers.get(type);
+    if (!interested) {
+      isKnown(codec, event, schema);
+      return undefined;
+    }
+    const body = codec.decode(type, event.data, schema);
+    const seen = seenOf(event, body);
+    const refs = codec.contents(body).filter(({ content }) => content.case === 'ref');
+    if (refs.length === 0) return entryOf(event, seen, interested, event.data.length);
+    return bringIn(refs, payloads)
+      .then((bytes) => entryOf(event, seen, interested, event.data.length + bytes))
+      .catch((error: unknown) => poisonOf(event, error));
+  };
+
+  return (event) => {
+    try {
+      return read(event);
+    } catch (error) {
+      return poisonOf(event, error);
+    }
+  };
+};

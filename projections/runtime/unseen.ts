@@ -1,0 +1,122 @@
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
+import { type Folding, folding, PoisonEntry } from './folding.js';
+import type { ReadStore, StoredDocument } from './read-store.js';
+import { partitionOf, reachedBy, viewsName } from './partitions.js';
+
+/** Documents of a stream: the one of a key, or all whose keys begin so. */
+export type Wanted = {
+  readonly stream: StreamName;
+  /** The name of the collection. */
+  readonly collection: string;
+} & ({ readonly key: string } | { readonly under: string });
+
+/** What the views have not seen of a stream. */
+export interface UnseenEvents {
+  /**
+   * Folds them over the views, as the views will, and keeps nothing.
+   *
+   * @returns the documents that they change; none when the views have everything.
+   * @throws {StoreUnavailable} when that takes too long, or too much memory.
+   */
+  fold(wanted: Wanted): Promise<readonly StoredDocument[]>;
+}
+
+/** What unseen events are folded with. */
+export type UnseenOptions = EventSources & {
+  readonly log: Pick<EventLog, 'logId' | 'readStream'>;
+  /** The views, to be read only. */
+  readonly readStore: ReadStore;
+  /** Milliseconds, of any clock. */
+  readonly now: () => number;
+  /** How long one fold may take, in milliseconds. */
+  readonly limitMs: number;
+};
+
+/** More changed documents than this are not held at once. */
+const MAX_DOCUMENTS = 10_000;
+
+/** Up to where the views have seen a stream, and whether that is behind what they have seen of others: it is parked. */
+const seenUpTo = async (
+  { log, readStore, models }: UnseenOptions,
+  stream: StreamName,
+): Promise<{ readonly position: bigint; readonly isParked: boolean }> => {
+  const [reached] = await reachedBy(readStore, { models }, [partitionOf(stream)]);
+  const checkpoint = reached?.start;
+  if (checkpoint?.logId !== log.logId) return { position: 0n, isParked: false };
+  const views = viewsName({ models });
+  const parked = (await readStore.parked()).find((each) => each.views === views && each.stream === stream);
+  return parked === undefined
+    ? { position: checkpoint.position, isParked: false }
+    : { position: parked.position - 1n, isParked: true };
+};
+
+const firstAfter = async (log: UnseenOptions['log'], stream: StreamName, position: bigint): Promise<bigint> => {
+  for await (const page of log.readStream(stream, { direction: 'backwards' })) {
+    const last = page.find((event) => event.position <= position);
+    if (last !== undefined) return last.revision + 1n;
+  }
+  return 0n;
+};
+
+const isWanted = (wanted: Wanted, key: string): boolean =>
+  'key' in wanted ? key === wanted.key : key.startsWith(wanted.under);
+
+const narrowedTo = (wanted: Wanted, entry: Entry): Entry => {
+  const touched = entry.touched.flatMap(({ model, keys }) => {
+    const kept = keys.filter((key) => isWanted(wanted, key));
+    return kept.length === 0 ? [] : [{ model, keys: kept }];
+  });
+  return { ...entry, touched };
+};
+
+/** One event after another, so that the large parts of one are in memory at most. */
+const foldPage = async (
+  documents: Folding,
+  page: readonly RecordedEvent[],
+  read: ReturnType<typeof eventReader>,
+  wanted: Wanted,
+): Promise<void> => {
+  for (const event of page) {
+    const entry = await read(event);
+    if (entry === undefined) continue;
+    const narrowed = narrowedTo(wanted, entry);
+    if (narrowed.touched.length > 0 || narrowed.seen === undefined) await documents.fold([narrowed]);
+  }
+};
+
+/** An event that no view can take: the stream will be set aside, as it is on the write side. */
+const unlessPoison = (error: unknown): never => {
+  throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+};
+
+/**
+ * Folds what the views have not seen of a stream. It reads the whole rest of the stream, so not for the thread that
+ * serves requests.
+ */
+export const unseenEvents = (options: UnseenOptions): UnseenEvents => {
+  const { log, readStore, models, now, limitMs } = options;
+
+  const fold = async (wanted: Wanted): Promise<readonly StoredDocument[]> => {
+    const until = now() + limitMs;
+    const followed = models.filter(({ collection }) => collection.name === wanted.collection);
+    // The checkpoint is read before the documents: one that is newer by then skips what it has seen.
+    const { position, isParked } = await seenUpTo(options, wanted.stream);
+    const from = await firstAfter(log, wanted.stream, position);
+    const reader = eventReader({ ...options, models: followed });
+    const read = isParked ? lateReader(reader) : reader;
+    const documents = folding(readStore, 0);
+    for await (const page of log.readStream(wanted.stream, { from })) {
+      await foldPage(documents, page, read, wanted);
+      if (documents.pending().documents > MAX_DOCUMENTS)
+        throw new StoreUnavailable(`the views lack more than ${MAX_DOCUMENTS} documents of ${wanted.stream}`);
+      if (now() > until) throw new StoreUnavailable(`the views are behind by more than ${limitMs} ms of folding`);
+    }
+    return documents.changes().map(({ document }) => document);
+  };
+
+  return { fold: (wanted) => fold(wanted).catch(unlessPoison) };
+};

@@ -1,0 +1,130 @@
+import { sha256Hex } from '../../services/kernel/encoding/hash.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { type Entry, eventReader, type EventSources, type Touched } from './event-reader.js';
+import { isShared, type ReadModel, type SeenEvent } from './read-model.js';
+import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
+
+type Folded = { document: unknown; position: bigint };
+
+/** What a verification compares: the log, and the store that was built from it. */
+export type VerifyOptions = EventSources & { readonly log: EventLog; readonly store: ReadStore };
+
+/** How many documents are compared at once. */
+const COMPARED = 1_000;
+
+const foldInto = (documents: Map<string, Folded>, { model, keys }: Touched, seen: SeenEvent): void => {
+  for (const key of keys) {
+    const document = model.fold(documents.get(key)?.document, seen, key);
+    if (document !== undefined) documents.set(key, { document, position: seen.position });
+  }
+};
+
+type FoldedStream = ReadonlyMap<ReadModel<unknown>, Map<string, Folded>>;
+
+const foldEntry = (documents: FoldedStream, { event, seen, touched, poison }: Entry): void => {
+  if (!seen) throw new Error(`the event at position ${event.position} cannot be read`, { cause: poison });
+  for (const each of touched) {
+    const ofModel = documents.get(each.model);
+    if (ofModel) foldInto(ofModel, each, seen);
+  }
+};
+
+const areSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
+
+const fieldsOf = (model: ReadModel<unknown>, fields: Readonly<Record<string, FieldValue>>): string =>
+  JSON.stringify(Object.keys(model.collection.fields).map((field) => fields[field] ?? null));
+
+/** Which part of a document differs; `undefined` when they are the same, byte for byte. */
+const difference = (
+  model: ReadModel<unknown>,
+  stored: StoredDocument | undefined,
+  { document, position }: Folded,
+  key: string,
+): string | undefined => {
+  if (!stored) return 'it is missing';
+  const expected = model.store(key, document);
+  if (stored.position !== position) return `it has seen position ${stored.position} and not ${position}`;
+  if (fieldsOf(model, stored.fields) !== fieldsOf(model, expected.fields)) return 'its fields differ';
+  const parts = (['answer', 'element', 'state'] as const).filter((part) => !areSame(stored[part], expected[part]));
+  return parts.length > 0 ? `its ${parts.join(' and ')} differ` : undefined;
+};
+
+const compare = async (
+  store: ReadStore,
+  model: ReadModel<unknown>,
+  documents: ReadonlyMap<string, Folded>,
+): Promise<void> => {
+  const keys = [...documents.keys()];
+  for (let at = 0; at < keys.length; at += COMPARED) {
+    const some = keys.slice(at, at + COMPARED);
+    const stored = new Map((await store.getMany(model.collection, some)).map((each) => [each.key, each]));
+    for (const key of some) {
+      const folded = documents.get(key);
+      const why = folded && difference(model, stored.get(key), folded, key);
+      if (why !== undefined) throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${why}`);
+    }
+  }
+};
+
+/**
+ * Holds the documents that a stream alone feeds against a fold of that stream alone, up to a position.
+ *
+ * @throws {Error} naming the document that differs, and in what.
+ */
+export type Verifier = (stream: StreamName, upTo: bigint) => Promise<void>;
+
+/** Makes a verifier of what a store has. */
+export const verifier = (options: VerifyOptions): Verifier => {
+  const read = eventReader(options);
+  const models = options.models.filter((model) => !isShared(model));
+  return async (stream, upTo) => {
+    // The whole stream in memory: neither batches nor stored states come in between.
+    const documents = new Map(models.map((model) => [model, new Map<string, Folded>()]));
+    for await (const page of options.log.readStream(stream)) {
+      for (const event of page.filter(({ position }) => position <= upTo)) {
+        const entry = await read(event);
+        if (entry) foldEntry(documents, entry);
+      }
+    }
+    for (const [model, folded] of documents) await compare(options.store, model, folded);
+  };
+};
+
+/** Holds documents that several streams feed against what the events make of them in memory. */
+export type SharedVerifier = {
+  /** To be called with every event that is taken, in order. */
+  readonly see: (entry: Entry) => void;
+  /** @throws {Error} naming the document that differs, and in what. */
+  readonly verify: (store: ReadStore) => Promise<void>;
+};
+
+const numberOf = (key: string): number => Number.parseInt(sha256Hex(key).slice(0, 8), 16);
+
+/** Of one model: all documents while there are few, then every second by the hash of its key, every fourth, … */
+const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVerifier => {
+  const documents = new Map<string, Folded>();
+  let step = 1;
+  const isSampled = (key: string): boolean => numberOf(key) % step === 0;
+  const see = ({ seen, touched }: Entry): void => {
+    const keys = touched.find((each) => each.model === model)?.keys.filter(isSampled) ?? [];
+    if (seen) foldInto(documents, { model, keys }, seen);
+    for (; documents.size > most; step *= 2)
+      for (const key of documents.keys()) if (numberOf(key) % (2 * step) !== 0) documents.delete(key);
+  };
+  return { see, verify: (store) => compare(store, model, documents) };
+};
+
+/** Makes one for all such models, with at most so many documents of each. */
+export const sharedVerifier = (models: readonly ReadModel<unknown>[], most: number): SharedVerifier => {
+  const verifiers = models.filter(isShared).map((model) => sharedModelVerifier(model, most));
+  return {
+    see: (entry) => {
+      for (const each of verifiers) each.see(entry);
+    },
+    verify: async (store) => {
+      for (const each of verifiers) await each.verify(store);
+    },
+  };
+};

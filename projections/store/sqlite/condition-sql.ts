@@ -1,0 +1,75 @@
+import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.js';
+import type { Condition, FieldValue } from '../../runtime/read-store.js';
+import { columnOf, tableOf } from './tables.js';
+
+/** SQL and what is bound to its question marks. */
+export type Sql = { readonly text: string; readonly values: readonly (FieldValue | bigint)[] };
+
+const SIGNS = /[*?[]/u;
+
+/** The pattern as GLOB has it, for which case counts. */
+const globOf = (pattern: string): string =>
+  (patternParts(pattern) ?? [])
+    .map((part) => {
+      if (part === ANY_TEXT) return '*';
+      if (part === ANY_CHARACTER) return '?';
+      return SIGNS.test(part) ? `[${part}]` : part;
+    })
+    .join('');
+
+const PAIR: Readonly<Record<string, string>> = {
+  key: `json_extract(pair.value, '$[0]')`,
+  value: `json_extract(pair.value, '$[1]')`,
+};
+
+const joined = (conditions: readonly Sql[], joint = ' AND '): Sql => ({
+  text: conditions.map(({ text }) => text).join(joint),
+  values: conditions.flatMap(({ values }) => values),
+});
+
+const keyOf = (column: string, condition: Extract<Condition, { is: 'key of' }>): Sql => {
+  const { text, values } = joined(condition.where.map((each) => conditionSql(each)));
+  const other = tableOf(condition.collection);
+  return { text: `EXISTS (SELECT 1 FROM ${other} AS other WHERE other.key = ${column} AND ${text})`, values };
+};
+
+const hasPair = (column: string, condition: Extract<Condition, { is: 'has pair' }>): Sql => {
+  const { text, values } = joined(condition.where.map((each) => conditionSql(each, PAIR[each.field])));
+  return { text: `EXISTS (SELECT 1 FROM json_each(${column}) AS pair WHERE ${text})`, values };
+};
+
+const compared = (column: string, is: string, value: FieldValue): Sql => {
+  if (value !== null) return { text: `${column} ${is} ?`, values: [value] };
+  if (is === '=') return { text: `${column} IS NULL`, values: [] };
+  return { text: is === '<>' ? `${column} IS NOT NULL` : 'FALSE', values: [] };
+};
+
+const among = (column: string, is: 'in' | 'not in', values: readonly FieldValue[]): Sql => ({
+  text: `${column} ${is.toUpperCase()} (SELECT value FROM json_each(?))`,
+  values: [JSON.stringify(values)],
+});
+
+const matched = (column: string, is: 'like' | 'not like', pattern: string): Sql => ({
+  text: `${column} ${is === 'not like' ? 'NOT ' : ''}GLOB ?`,
+  values: [globOf(pattern)],
+});
+
+const containing = (column: string, parts: readonly string[]): Sql => ({
+  text: parts.map(() => `instr(${column}, ?) > 0`).join(' AND '),
+  values: parts,
+});
+
+/**
+ * The SQL of a condition. `table` qualifies its column where a table within the condition might hide it; without it the
+ * columns are those of the innermost table.
+ */
+export const conditionSql = (condition: Condition, column = columnOf(condition.field), table = ''): Sql => {
+  const outer = table ? `${table}.${column}` : column;
+  if ('collection' in condition) return keyOf(outer, condition);
+  if ('where' in condition) return hasPair(outer, condition);
+  if ('pattern' in condition) return matched(column, condition.is, condition.pattern);
+  if ('values' in condition) return among(column, condition.is, condition.values);
+  if ('parts' in condition) return containing(column, condition.parts);
+  if (condition.is === 'contains') return containing(column, [condition.value]);
+  return compared(column, condition.is, condition.value);
+};

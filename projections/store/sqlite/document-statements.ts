@@ -1,0 +1,123 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Before, Collection, FieldValue, Put, StoredDocument } from '../../runtime/read-store.js';
+import { originalField, originalText, storedField, storedText } from '../stored-text.js';
+import { columnOf, tableOf } from './tables.js';
+
+type Database = InstanceType<typeof DatabaseSync>;
+type Statement = ReturnType<Database['prepare']>;
+type Cell = FieldValue | bigint | Uint8Array;
+
+/** The statements of one collection, prepared once. */
+export type DocumentStatements = {
+  get(key: string): StoredDocument | undefined;
+  getMany(keys: readonly string[]): StoredDocument[];
+  /** Stores a document that has seen more than what is stored. Answers whether there was none. */
+  put(put: Omit<Put, 'collection'>): boolean;
+};
+
+/** Integers come as bigints, because a position may be above 2^53; those of fields are not. */
+const fieldOf = (cell: Cell | undefined): FieldValue =>
+  typeof cell === 'bigint' ? Number(cell) : (cell as FieldValue);
+
+const fieldsOf = (types: Collection['fields'], cells: readonly Cell[]): StoredDocument['fields'] =>
+  Object.fromEntries(Object.entries(types).map(([field, type], i) => [field, originalField(type, fieldOf(cells[i]))]));
+
+const documentOf = (types: Collection['fields'], row: readonly Cell[]): StoredDocument => {
+  const [key, position, ...cells] = row;
+  const [answer, element, state] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
+  return {
+    key: originalText(key as string),
+    position: position as bigint,
+    fields: fieldsOf(types, cells),
+    answer,
+    ...(element && { element }),
+    ...(state && { state }),
+  };
+};
+
+const encodingsOf = ({ answer, element, state }: StoredDocument): Cell[] => [answer, element ?? null, state ?? null];
+
+/**
+ * Updates that set only the fields which have changed: setting a field writes every index that has it, whether its
+ * value is another or not, and that is most of the price of an update.
+ */
+const updates = (db: Database, table: string): ((changed: readonly string[]) => Statement) => {
+  const prepared = new Map<string, Statement>();
+  return (changed) => {
+    const kind = changed.join();
+    const known = prepared.get(kind);
+    if (known) return known;
+    const columns = ['position', ...changed.map(columnOf), 'answer', 'element', 'state'];
+    const statement = db.prepare(`UPDATE ${table} SET ${columns.join(' = ?, ')} = ? WHERE key = ? AND position = ?`);
+    prepared.set(kind, statement);
+    return statement;
+  };
+};
+
+const writer = (db: Database, collection: Collection): DocumentStatements['put'] => {
+  const table = tableOf(collection);
+  const types = Object.entries(collection.fields);
+  const fields = types.map(([field]) => field);
+  const columns = ['key', 'position', ...fields.map(columnOf), 'answer', 'element', 'state'];
+  const found = ['position', ...fields.map(columnOf)].join(', ');
+  const find = db.prepare(`SELECT ${found} FROM ${table} WHERE key = ?`, { readBigInts: true, returnArrays: true });
+  const add = db.prepare(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
+  );
+  const update = updates(db, table);
+
+  const insert = (document: StoredDocument): boolean => {
+    const values = types.map(([field, type]) => storedField(type, document.fields[field] ?? null));
+    const { changes } = add.run(storedText(document.key), document.position, ...values, ...encodingsOf(document));
+    return changes === 1;
+  };
+
+  const change = (document: StoredDocument, before: Exclude<Before, 'nothing'>): boolean => {
+    const { key, position } = document;
+    const changed = types.filter(([field]) => (before.fields[field] ?? null) !== (document.fields[field] ?? null));
+    const set = changed.map(([field, type]) => storedField(type, document.fields[field] ?? null));
+    const statement = update(changed.map(([field]) => field));
+    const { changes } = statement.run(position, ...set, ...encodingsOf(document), storedText(key), before.position);
+    return changes === 1;
+  };
+
+  /** `undefined` where something else is there. */
+  const put = ({ document, isLate }: Omit<Put, 'collection'>, before: Before): 'added' | 'known' | undefined => {
+    if (before === 'nothing') return insert(document) ? 'added' : undefined;
+    const { position } = document;
+    const isSeen = isLate === true ? position < before.position : position <= before.position;
+    return isSeen || change(document, before) ? 'known' : undefined;
+  };
+
+  const stored = (key: string): Before => {
+    const row = find.get(storedText(key)) as Cell[] | undefined;
+    if (!row) return 'nothing';
+    const [position, ...cells] = row;
+    return { position: position as bigint, fields: fieldsOf(collection.fields, cells) };
+  };
+
+  // Nobody else writes within the transaction: what is found now is there.
+  return (given) => {
+    const done = given.before === undefined ? undefined : put(given, given.before);
+    return (done ?? put(given, stored(given.document.key))) === 'added';
+  };
+};
+
+/** Prepares the reads and writes of a collection's documents. */
+export const documentStatements = (db: Database, collection: Collection): DocumentStatements => {
+  const fields = Object.keys(collection.fields);
+  const columns = ['key', 'position', ...fields.map(columnOf), 'answer', 'element', 'state'];
+  const select = `SELECT ${columns.join(', ')} FROM ${tableOf(collection)} WHERE key`;
+  const rows = { readBigInts: true, returnArrays: true };
+  const one = db.prepare(`${select} = ?`, rows);
+  const many = db.prepare(`${select} IN (SELECT value FROM json_each(?))`, rows);
+  return {
+    get: (key) => {
+      const row = one.get(storedText(key)) as Cell[] | undefined;
+      return row && documentOf(collection.fields, row);
+    },
+    getMany: (keys) =>
+      (many.all(JSON.stringify(keys.map(storedText))) as Cell[][]).map((row) => documentOf(collection.fields, row)),
+    put: writer(db, collection),
+  };
+};

@@ -1,0 +1,80 @@
+import { Worker } from 'node:worker_threads';
+import { PageTooLarge, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
+import type { Collection, Found, Query } from '../../runtime/read-store.js';
+import type { Answered, Asked, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
+import { elementsOf } from './query-slices.js';
+import type { FoundValues } from '../distinct-values.js';
+
+/** Has queries answered on another thread. */
+export type QueryCaller = {
+  find(collection: Collection, query: Query): Promise<Found>;
+  findDistinct(collection: Collection, query: Query): Promise<FoundValues>;
+  close(): Promise<void>;
+};
+
+type Waiting = {
+  readonly slices: Slice[];
+  readonly resolve: (answer: Found | FoundValues) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Queries that may wait for the thread; how long each of them may, the thread says. */
+const MAX_WAITING = 1_000;
+
+const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
+  'query-too-slow': QueryTooSlow,
+  'page-too-large': PageTooLarge,
+  'too-many-queries': TooManyQueries,
+};
+
+/** Takes what has come for a query; answers whether it was the last. */
+const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
+  if ('slice' in answered) slices.push(answered.slice);
+  else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
+  else if ('values' in answered) resolve(answered.values);
+  else reject(new (FAULTS[answered.fault.code] ?? StoreUnavailable)(answered.fault.message));
+  return !('slice' in answered);
+};
+
+/** Starts the thread with the first query, and again should it have died. */
+export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
+  const waiting = new Map<number, Waiting>();
+  let worker: Worker | undefined;
+  let count = 0;
+
+  const failAll = (error: Error): void => {
+    worker = undefined;
+    for (const { reject } of waiting.values()) reject(new StoreUnavailable('the thread for queries has ended', error));
+    waiting.clear();
+  };
+  const start = (): Worker => {
+    const started = new Worker(new URL('./query-thread.js', import.meta.url), { workerData: settings });
+    started.on('error', failAll);
+    started.on('message', (answered: Answered) => {
+      const asked = waiting.get(answered.id);
+      if (asked && settle(answered, asked)) waiting.delete(answered.id);
+    });
+    return started;
+  };
+  const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<Found | FoundValues> =>
+    new Promise((resolve, reject) => {
+      if (waiting.size >= MAX_WAITING) {
+        reject(new TooManyQueries(`${MAX_WAITING} queries are waiting already`));
+        return;
+      }
+      worker ??= start();
+      count += 1;
+      waiting.set(count, { slices: [], resolve, reject });
+      const askedAt = process.hrtime.bigint();
+      worker.postMessage({ id: count, askedAt, method, collection, query } satisfies Asked);
+    });
+
+  return {
+    find: (collection, query) => ask('find', collection, query) as Promise<Found>,
+    findDistinct: (collection, query) => ask('findDistinct', collection, query) as Promise<FoundValues>,
+    close: async () => {
+      await worker?.terminate();
+      failAll(new Error('closed'));
+    },
+  };
+};

@@ -1,0 +1,100 @@
+import type { Collection, Condition, Query } from '../../runtime/read-store.js';
+import { conditionSql, type Sql } from './condition-sql.js';
+import { COUNT_DOCUMENT, COUNT_KEY } from './examined-rows.js';
+import type { Plan } from '../query-plan.js';
+import { columnOf, indexOf, tableOf } from './tables.js';
+import { leavesOutEmpty } from '../tightened-query.js';
+
+/** A query as it is run: its plan, and whether what it looks at is counted. */
+export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
+
+/** What follows a value, where each counts once. */
+const valuesAfter = ({ orderBy, after }: Pick<Query, 'orderBy' | 'after'>): Sql => {
+  const column = columnOf(orderBy.field);
+  if (after?.value === undefined || after.value === null) return { text: `${column} IS NOT NULL`, values: [] };
+  return { text: `${column} ${orderBy.direction === 'ascending' ? '>' : '<'} ?`, values: [after.value] };
+};
+
+const directionOf = ({ orderBy }: Pick<Query, 'orderBy'>): string =>
+  orderBy.direction === 'ascending' ? 'ASC' : 'DESC';
+
+/**
+ * The parts of an order that follow a place, in order. Empty values are the smallest, and a comparison never finds
+ * them: they are a part of their own.
+ */
+export const partsAfter = (query: Query): readonly Sql[] => {
+  const { orderBy, after } = query;
+  if (!after) return [{ text: 'TRUE', values: [] }];
+  const column = columnOf(orderBy.field);
+  const isUp = orderBy.direction === 'ascending';
+  const beyond = isUp ? '>' : '<';
+  if (after.value !== null) {
+    const filled = { text: `(${column}, key) ${beyond} (?, ?)`, values: [after.value, after.key] };
+    return isUp || leavesOutEmpty(query) ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
+  }
+  const empty = { text: `${column} IS NULL AND key ${beyond} ?`, values: [after.key] };
+  return isUp ? [empty, { text: `${column} IS NOT NULL`, values: [] }] : [empty];
+};
+
+/**
+ * What is asked of every row before anything else. Looked at on every 64th row: a call out of the database for each
+ * would cost more than the walk.
+ */
+const watches = ({ plan, isCounted }: Run, readsDocument: boolean): readonly string[] => [
+  ...(isCounted ? [COUNT_KEY] : []),
+  ...(plan.walks ? ['(rowid & 63 OR within_time())'] : []),
+  ...(isCounted && readsDocument ? [COUNT_DOCUMENT] : []),
+];
+
+const isIn = (index: readonly string[] | undefined, { field, is }: Condition): boolean =>
+  index?.includes(field) === true && is !== 'key of' && is !== 'has pair';
+
+/** What stands between SELECT and ORDER BY. */
+const fromWhere = (run: Run, where: readonly Condition[], part: Sql, readsDocument: boolean): Sql => {
+  const { collection, plan } = run;
+  const table = tableOf(collection);
+  const conditions = [...where.map((each) => conditionSql(each, columnOf(each.field), table)), part];
+  const by = plan.index ? ` INDEXED BY ${indexOf(collection, plan.index)}` : '';
+  const all = [...watches(run, readsDocument), ...conditions.map(({ text }) => text)];
+  return { text: `FROM ${table}${by} WHERE ${all.join(' AND ')}`, values: conditions.flatMap(({ values }) => values) };
+};
+
+/**
+ * One page of one part of an order: element, sort value and key of each document. Alternatives have the order each, and
+ * are merged as far as the page goes.
+ */
+export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
+  const column = columnOf(query.orderBy.field);
+  const direction = directionOf(query);
+  const one = (where: readonly Condition[]): Sql => {
+    const { text, values } = fromWhere(run, where, part, true);
+    return { text: `SELECT coalesce(element, answer) AS element, ${column} AS sort, key AS key ${text}`, values };
+  };
+  const alternatives = run.plan.alternatives.map(one);
+  const all = alternatives.map(({ text }) => text).join(' UNION ALL ');
+  return {
+    text: `${all} ORDER BY sort ${direction}, key ${direction} LIMIT ? OFFSET ?`,
+    values: [...alternatives.flatMap(({ values }) => values), query.limit, query.offset ?? 0],
+  };
+};
+
+/** The value of the order that comes so many entries after the first, over an index that has the query's order. */
+export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
+  const column = columnOf(query.orderBy.field);
+  const direction = directionOf(query);
+  const isServed = (each: Condition): boolean => isIn(run.plan.index, each) && each.is === '=';
+  const [part = { text: 'TRUE', values: [] }] = partsAfter(query);
+  const { text, values } = fromWhere({ ...run, isCounted: false }, query.where.filter(isServed), part, false);
+  return {
+    text: `SELECT ${column} AS sort ${text} ORDER BY sort ${direction}, key ${direction} LIMIT 1 OFFSET ?`,
+    values: [...values, offset],
+  };
+};
+
+/** The next value of the field that a query sorts by, if there is one. */
+export const nextValueSql = (run: Run, query: Query): Sql => {
+  const column = columnOf(query.orderBy.field);
+  const readsDocument = !query.where.every((each) => isIn(run.plan.index, each));
+  const { text, values } = fromWhere(run, query.where, valuesAfter(query), readsDocument);
+  return { text: `SELECT ${column} AS value ${text} ORDER BY value ${directionOf(query)} LIMIT 1`, values };
+};

@@ -1,0 +1,40 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Fault, TooManyQueries } from '../../../services/kernel/fault.js';
+import type { Answered, Asked, QueryThreadSettings } from './query-messages.js';
+import { slices } from './query-slices.js';
+import { sqliteReadStore } from './sqlite-read-store.js';
+
+// Answers queries, one after another, on a connection of its own.
+const { queryWaitMs, ...settings } = workerData as QueryThreadSettings;
+const store = sqliteReadStore({ ...settings, mode: 'read-only' });
+
+const WAIT_NS = BigInt(queryWaitMs) * 1_000_000n;
+
+/** Whoever has waited for so long is told to come again: what nobody waits for any more would keep the others. */
+const assertInTime = ({ askedAt }: Asked): void => {
+  if (process.hrtime.bigint() - askedAt > WAIT_NS) throw new TooManyQueries(`not begun within ${queryWaitMs} ms`);
+};
+
+const say = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(answered, [...transferred]);
+
+const find = async ({ id, collection, query }: Asked): Promise<void> => {
+  const { add, flush } = slices((slice) => say({ id, slice }, [slice.bytes.buffer]));
+  const next = await store.findEach(collection, query, add);
+  flush();
+  say({ id, found: next ? { next } : {} });
+};
+
+const answer = async (asked: Asked): Promise<void> => {
+  const { id, method, collection, query } = asked;
+  try {
+    assertInTime(asked);
+    if (method === 'find') await find(asked);
+    else say({ id, values: await store.findDistinct(collection, query) });
+  } catch (error) {
+    const code = error instanceof Fault ? error.code : 'store-unavailable';
+    say({ id, fault: { code, message: error instanceof Error ? error.message : String(error) } });
+  }
+};
+
+parentPort?.on('message', (asked: Asked) => void answer(asked));

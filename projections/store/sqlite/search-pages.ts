@@ -1,0 +1,177 @@
+import type { Condition, FieldValue, Query } from '../../runtime/read-store.js';
+import type { Search } from '../../query/text-parts.js';
+import type { Sql } from './condition-sql.js';
+import { pageSql, partsAfter, type Run, sortAtSql } from './query-sql.js';
+import { matchOf, numbersOf, type SearchTable, searchTableOf } from './search-tables.js';
+
+/** What searching needs of a connection. */
+export type SearchReader = {
+  readonly all: (sql: Sql) => readonly unknown[];
+  /** Adds to the entries that have been looked at. */
+  readonly count: (keys: number) => void;
+  /** Throws when the time of the query is up. */
+  readonly assertInTime: () => void;
+};
+
+type Bound = { readonly is: string; readonly value: FieldValue };
+
+/** So many places are taken from a table where a page has not filled, and more and more of them. */
+const MORE_PLACES = 16;
+const MAX_PLACES = 1_024;
+
+/** So far ahead is looked to see what comes less often. */
+const AHEAD = 4;
+
+const COMPARISONS = new Set(['<', '<=', '>', '>=']);
+
+const isUp = ({ orderBy }: Query): boolean => orderBy.direction === 'ascending';
+
+const directionOf = (query: Query): string => (isUp(query) ? 'ASC' : 'DESC');
+
+/** Between which places a page lies; that of the place that it follows is looked at again, for others that share it. */
+const boundsOf = (query: Query): readonly Bound[] => {
+  const bounds = query.where.flatMap((each) =>
+    each.field === query.orderBy.field && COMPARISONS.has(each.is) && 'value' in each ? [each] : [],
+  );
+  const { after } = query;
+  return after ? [...bounds, { is: isUp(query) ? '>=' : '<=', value: after.value }] : bounds;
+};
+
+const bounded = (column: string, bounds: readonly Bound[]): Sql => ({
+  text: bounds.map(({ is }) => ` AND ${column} ${is} ?`).join(''),
+  values: bounds.map(({ value }) => value),
+});
+
+type Places = (bounds: readonly Bound[], limit: number) => readonly FieldValue[];
+
+const placesByNumber = (reader: SearchReader, { name }: SearchTable, search: Search, query: Query): Places => {
+  const match = matchOf(search);
+  return (bounds, limit) => {
+    const { text, values } = bounded('rowid', bounds);
+    const where = `${name} MATCH ?${text} ORDER BY rowid ${directionOf(query)} LIMIT ?`;
+    const found = reader.all({
+      text: `SELECT rowid FROM ${name} WHERE ${where}`,
+      values: [match, ...values.map((value) => (typeof value === 'number' ? BigInt(value) : value)), limit],
+    }) as [number][];
+    reader.count(found.length);
+    return found.map(([place]) => place);
+  };
+};
+
+/** Of two values the one that comes first, if either does; what has come to its end is as far as can be. */
+const isNearer = (a: FieldValue | undefined, b: FieldValue | undefined, query: Query): boolean => {
+  if (a === undefined || a === null || b === undefined || b === null) return a !== undefined && a !== null;
+  return isUp(query) ? a < b : a > b;
+};
+
+/** The parts of a search, those first that come less often from a place on. */
+const rarestFirst = (
+  numbers: readonly number[],
+  farOf: (number: number) => FieldValue,
+  query: Query,
+): readonly number[] =>
+  numbers
+    .map((number) => ({ number, far: farOf(number) }))
+    .sort((a, b) => Number(isNearer(a.far, b.far, query)) - Number(isNearer(b.far, a.far, query)))
+    .map(({ number }) => number);
+
+const placesByText = (
+  reader: SearchReader,
+  { name, isCounted }: SearchTable & { readonly isCounted: boolean },
+  search: Search,
+  query: Query,
+): Places => {
+  const { parts, long } = numbersOf(search);
+  const direction = directionOf(query);
+  const from = bounded('sort', boundsOf(query));
+  const farOf = (part: number): FieldValue => {
+    const text = `SELECT sort FROM ${name} WHERE part = ?${from.text} ORDER BY sort ${direction} LIMIT ?`;
+    const found = reader.all({ text, values: [part, ...from.values, AHEAD] }) as [string][];
+    reader.count(found.length);
+    return found.length < AHEAD ? null : (found.at(-1)?.[0] ?? null);
+  };
+  const [rarest = 0, next = rarest] = parts.length > 1 ? rarestFirst(parts, farOf, query) : parts;
+  const counted = (alias: string): string => (isCounted ? ` AND count_key(${alias}.sort)` : '');
+  const other = `(SELECT sort FROM ${name} AS other WHERE other.part = ? AND other.sort = own.sort${counted('other')})`;
+  return (bounds, limit) => {
+    const { text, values } = bounded('own.sort', bounds);
+    const own = `SELECT own.sort AS sort FROM ${name} AS own WHERE own.part = ?${text}${counted('own')}`;
+    const found = reader.all({
+      text: `${own} AND EXISTS ${other} UNION ${own} ORDER BY sort ${direction} LIMIT ?`,
+      values: [rarest, ...values, next, long, ...values, limit],
+    }) as [string][];
+    return found.map(([place]) => place);
+  };
+};
+
+const placesOf = (reader: SearchReader, { collection, isCounted }: Run, search: Search, query: Query): Places => {
+  const table = { ...searchTableOf(collection, search.searched), isCounted };
+  return (table.isNumbered ? placesByNumber : placesByText)(reader, table, search, query);
+};
+
+/** The places in order, some at a time: few pages need more than the first, and that of the place that they follow. */
+function* eachPlace(places: Places, query: Query): Generator<FieldValue> {
+  let bounds = boundsOf(query);
+  let limit = Math.min(query.limit + (query.after ? 1 : 0), MAX_PLACES);
+  let more = MORE_PLACES;
+  for (;;) {
+    const some = places(bounds, limit);
+    yield* some;
+    const last = some.at(-1);
+    if (some.length < limit || last === undefined) return;
+    const beyond = { is: isUp(query) ? '>' : '<', value: last };
+    bounds = [...bounds.filter(({ is }) => is.startsWith('>') !== isUp(query)), beyond];
+    limit = more;
+    more = Math.min(2 * more, MAX_PLACES);
+  }
+}
+
+/** The page that a place has: conditions that the search serves are left out. */
+const atPlace = (run: Run, query: Query, value: FieldValue): Sql => {
+  const { field } = query.orderBy;
+  const at: Condition = { field, is: '=', value };
+  const isServed = (each: Condition): boolean =>
+    each.is === 'has parts' || (each.field === field && COMPARISONS.has(each.is));
+  const alternatives = run.plan.alternatives.map((where) => [...where.filter((each) => !isServed(each)), at]);
+  const { after, ...rest } = query;
+  const [part = { text: 'TRUE', values: [] }] = partsAfter(after?.value === value ? query : rest);
+  const found = { ...run, plan: { ...run.plan, alternatives, walks: false } };
+  return pageSql(found, { ...query, offset: 0, limit: query.limit + (query.offset ?? 0) }, part);
+};
+
+/**
+ * Whether the index of a query, which more conditions bound than those of the search, has no more entries from the
+ * place on than the search would find.
+ */
+const isIndexShorter = (reader: SearchReader, run: Run, query: Query, places: Places): boolean => {
+  const { index = [], alternatives, search } = run.plan;
+  if (alternatives.length !== 1 || index.length - 1 <= (search?.searched.scope.length ?? 0)) return false;
+  const found = places(boundsOf(query), AHEAD);
+  if (found.length < AHEAD) return false;
+  const [last] = reader.all(sortAtSql(run, query, AHEAD - 1)) as [FieldValue][];
+  reader.count(AHEAD);
+  return !isNearer(last?.[0], found.at(-1), query);
+};
+
+/**
+ * The rows that a search finds, in order, as many as the query has for a limit; `undefined` where the index of the query
+ * is the shorter way.
+ */
+export const searchedRows = <Row>(reader: SearchReader, run: Run, query: Query): Iterable<Row> | undefined => {
+  const { search } = run.plan;
+  if (!search || query.after?.value === null) return undefined;
+  const places = placesOf(reader, run, search, query);
+  if (isIndexShorter(reader, run, query, places)) return undefined;
+  return (function* () {
+    let [skipped, missing] = [query.offset ?? 0, query.limit];
+    for (const place of eachPlace(places, query)) {
+      reader.assertInTime();
+      const rows = reader.all(atPlace(run, query, place)) as Row[];
+      const shown = rows.slice(skipped, skipped + missing);
+      skipped = Math.max(0, skipped - rows.length);
+      missing -= shown.length;
+      yield* shown;
+      if (missing === 0) return;
+    }
+  })();
+};

@@ -1,0 +1,198 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Collection, FieldValue, Searched, StoredDocument } from '../../runtime/read-store.js';
+import {
+  askedParts,
+  isLong,
+  keptParts,
+  LONG,
+  numberOf,
+  partNumbers,
+  scopeIn,
+  type Search,
+} from '../../query/text-parts.js';
+import { storedField } from '../stored-text.js';
+import { columnOf, tableOf } from './tables.js';
+
+type Database = InstanceType<typeof DatabaseSync>;
+type Fields = StoredDocument['fields'];
+
+/** The parts of what is searched, in the order of whole numbers or of texts. */
+export type SearchTable = {
+  readonly name: string;
+  readonly searched: Searched;
+  readonly isNumbered: boolean;
+};
+
+// Of all characters these are the last that a name would have; where one has them, it is looked at for nothing.
+const SCOPE_SIGNS = 0xe000;
+const LONG_SIGN = '\uf000'.repeat(3);
+const BETWEEN = '\u0001';
+
+/** Documents whose parts are sorted together when a table is filled. */
+const FILLED_AT_ONCE = 20_000;
+
+/** The tables of a collection's searched texts. */
+const searchTablesOf = (collection: Collection): readonly SearchTable[] =>
+  (collection.searched ?? []).map((searched) => searchTableOf(collection, searched));
+
+/** The table of one searched text. */
+export const searchTableOf = (collection: Collection, searched: Searched): SearchTable => {
+  const { scope, field, sort } = searched;
+  const name = `"${tableOf(collection).slice(1, -1)}.search.${[...scope, field, sort].join('.')}"`;
+  return { name, searched, isNumbered: collection.fields[sort] === 'integer' };
+};
+
+/** Three signs that stand for a scope: a part like any other, that every document of the scope has. */
+const scopePart = (scope: readonly FieldValue[]): string => {
+  const number = numberOf(JSON.stringify(scope));
+  return String.fromCharCode(...[0, 12, 24].map((bits) => SCOPE_SIGNS + (Math.floor(number / 2 ** bits) % 4_096)));
+};
+
+const quoted = (part: string): string => `"${part.replaceAll('"', '""')}"`;
+
+/**
+ * What a table in the order of numbers is asked for: it finds what has all texts, or is too long to say. Where several
+ * documents share a place, only the parts of three are known: of two rows that were written apart, a part that both
+ * have stands where the later has it.
+ */
+export const matchOf = ({ scope, parts, searched }: Search): string => {
+  const texts = (searched.isUnique ? parts : askedParts(parts)).map(quoted).join(' AND ');
+  return `${quoted(scopePart(scope))} AND ((${texts}) OR ${quoted(LONG_SIGN)})`;
+};
+
+/** The numbers of the parts of a search, and of what stands for those of long texts. */
+export const numbersOf = ({ scope, parts }: Search): { readonly parts: readonly number[]; readonly long: number } => ({
+  parts: partNumbers(scope, askedParts(parts)),
+  long: partNumbers(scope, [LONG])[0] ?? 0,
+});
+
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+
+/** Adds documents to a table; what stands in their fields stands there as in the file. */
+type Adding = (documents: readonly Fields[]) => void;
+
+// One row for all documents of a batch at one place: rows that do not ascend are written out one by one.
+const addNumbered = (db: Database, { name, searched }: SearchTable): Adding => {
+  const insert = db.prepare(`INSERT INTO ${name} (rowid, scope, text) VALUES (?, ?, ?)`);
+  return (documents) => {
+    const rows = new Map<number, { scopes: Set<string>; texts: string[] }>();
+    for (const fields of documents) {
+      const sort = Number(fields[searched.sort]);
+      const row = rows.get(sort) ?? { scopes: new Set(), texts: [] };
+      rows.set(sort, row);
+      const text = String(fields[searched.field]);
+      row.scopes.add(scopePart(scopeIn(searched, fields)));
+      row.texts.push(isLong(text) ? LONG_SIGN : text);
+    }
+    for (const [sort, { scopes, texts }] of [...rows].sort(([a], [b]) => a - b))
+      insert.run(BigInt(sort), [...scopes].join(''), texts.join(BETWEEN));
+  };
+};
+
+const addLettered = (db: Database, { name, searched }: SearchTable): Adding => {
+  const pair = `json_extract(value, '$[0]'), json_extract(value, '$[1]')`;
+  const insert = db.prepare(`INSERT OR IGNORE INTO ${name} SELECT ${pair} FROM json_each(?)`);
+  return (documents) => {
+    const entries = documents.flatMap((fields) => {
+      const numbers = partNumbers(scopeIn(searched, fields), keptParts(String(fields[searched.field])));
+      const sort = wellFormed(String(fields[searched.sort]));
+      return numbers.map((number) => [number, sort] as const);
+    });
+    insert.run(JSON.stringify(entries.sort(([a], [b]) => a - b)));
+  };
+};
+
+const adding = (db: Database, table: SearchTable): Adding => {
+  const add = table.isNumbered ? addNumbered(db, table) : addLettered(db, table);
+  const isFilled = (value: FieldValue | undefined): boolean => value !== null && value !== undefined;
+  return (documents) => {
+    const { field, sort } = table.searched;
+    const found = documents.filter((fields) => isFilled(fields[field]) && isFilled(fields[sort]));
+    if (found.length > 0) add(found);
+  };
+};
+
+/** Keeps what is searched of new documents of a collection; of documents that are there nothing of it changes. */
+const searchWriter = (db: Database, collection: Collection): Adding => {
+  const tables = searchTablesOf(collection).map((table) => adding(db, table));
+  const needed = new Set((collection.searched ?? []).flatMap(({ scope, field, sort }) => [...scope, field, sort]));
+  const storedOf = (fields: Fields): Fields =>
+    Object.fromEntries(
+      [...needed].map((field) => [field, storedField(collection.fields[field], fields[field] ?? null)]),
+    );
+  return (documents) => {
+    const stored = documents.map(storedOf);
+    for (const add of tables) add(stored);
+  };
+};
+
+/** A new document. */
+export type Added = { readonly collection: Collection; readonly fields: Fields };
+
+/** Keeps what is searched of the documents that a batch adds, all at once: their order is that of the tables. */
+export const searchKeeper = (db: Database): ((added: readonly Added[]) => void) => {
+  const writers = new Map<string, Adding>();
+  return (added) => {
+    const byTable = new Map<string, { readonly collection: Collection; readonly documents: Fields[] }>();
+    for (const { collection, fields } of added) {
+      if (!collection.searched) continue;
+      const table = tableOf(collection);
+      const documents: Fields[] = byTable.get(table)?.documents ?? [];
+      documents.push(fields);
+      byTable.set(table, { collection, documents });
+    }
+    for (const [table, { collection, documents }] of byTable) {
+      const add = writers.get(table) ?? searchWriter(db, collection);
+      writers.set(table, add);
+      add(documents);
+    }
+  };
+};
+
+const numbered = ({ isUnique }: Searched): string =>
+  `fts5(scope, text, content='', columnsize=0, detail=${isUnique ? 'full' : 'none'}, tokenize='trigram case_sensitive 1')`;
+
+const LETTERED = '(part INTEGER NOT NULL, sort TEXT NOT NULL, PRIMARY KEY (part, sort)) WITHOUT ROWID';
+
+const isThere = (db: Database, { name }: SearchTable): boolean =>
+  db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name.slice(1, -1)) !== undefined;
+
+const fill = (db: Database, collection: Collection, table: SearchTable): void => {
+  const { scope, field, sort } = table.searched;
+  const columns = [...new Set([...scope, field, sort])].map((each) => `${columnOf(each)} AS "${each}"`);
+  const rows = db.prepare(`SELECT ${columns.join(', ')} FROM ${tableOf(collection)} ORDER BY ${columnOf(sort)}`);
+  const add = adding(db, table);
+  let some: Fields[] = [];
+  for (const row of rows.iterate() as Iterable<unknown> as Iterable<Fields>) {
+    some.push(row);
+    if (some.length < FILLED_AT_ONCE) continue;
+    add(some);
+    some = [];
+  }
+  add(some);
+};
+
+/** Makes the tables where they are missing, from the documents that there are; within a transaction of the caller's. */
+export const makeSearchTables = (db: Database, collections: readonly Collection[]): void => {
+  for (const collection of collections) {
+    for (const table of searchTablesOf(collection)) {
+      if (isThere(db, table)) continue;
+      db.exec(
+        table.isNumbered
+          ? `CREATE VIRTUAL TABLE ${table.name} USING ${numbered(table.searched)}`
+          : `CREATE TABLE ${table.name} ${LETTERED}`,
+      );
+      fill(db, collection, table);
+    }
+  }
+};
+
+/** Empties every table of a file. */
+export const emptyTables = (db: Database): void => {
+  const tables = db.prepare('PRAGMA table_list').all() as { schema: string; name: string; type: string }[];
+  for (const { schema, name, type } of tables) {
+    if (schema !== 'main' || name.startsWith('sqlite_')) continue;
+    if (type === 'virtual') db.exec(`INSERT INTO "${name}"("${name}") VALUES ('delete-all')`);
+    else if (type === 'table') db.exec(`DELETE FROM "${name}"`);
+  }
+};

@@ -1,0 +1,58 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { CLAIM_MS, type Claims } from '../../../services/kernel/ports/claims.js';
+import { guarded } from './driver-faults.js';
+
+/** The name of the file of claims in a data directory. */
+const CLAIMS_FILE = 'claims.db';
+
+/** Claims of those who are long gone. */
+const FORGOTTEN_MS = 60_000;
+
+// Who loses claims in a power cut takes them again: nothing is synced.
+const PREPARE = `
+  PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+  CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)`;
+
+const TAKE = `
+  INSERT INTO claims SELECT value, :owner, :until FROM json_each(:names) WHERE true
+  ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until
+  WHERE claims.owner = excluded.owner OR claims.until <= :now`;
+
+type Row = { readonly name: string; readonly owner: string };
+
+/**
+ * Claims in a file of a data directory that processes of one machine share, by its clock.
+ *
+ * @throws {StoreUnavailable} when it cannot be opened.
+ */
+export const sqliteClaims = ({ directory }: { readonly directory: string }): Promise<Claims> =>
+  guarded(() => {
+    mkdirSync(directory, { recursive: true });
+    const db = new DatabaseSync(join(directory, CLAIMS_FILE), { timeout: 5_000 });
+    db.exec(PREPARE);
+    db.prepare('DELETE FROM claims WHERE until < ?').run(Date.now() - FORGOTTEN_MS);
+    const take = db.prepare(TAKE);
+    const owned = db.prepare('SELECT name FROM claims JOIN json_each(?) ON name = value WHERE owner = ?');
+    const held = db.prepare(
+      'SELECT name, owner FROM claims WHERE substr(name, 1, length(:prefix)) = :prefix AND until > :now',
+    );
+    const release = db.prepare('DELETE FROM claims WHERE owner = ? AND name IN (SELECT value FROM json_each(?))');
+    return {
+      take: (names, owner) =>
+        guarded(() => {
+          const now = Date.now();
+          const wanted = JSON.stringify(names);
+          take.run({ owner, names: wanted, now, until: now + CLAIM_MS });
+          return (owned.all(wanted, owner) as Row[]).map(({ name }) => name);
+        }),
+      held: (prefix) =>
+        guarded(() => {
+          const rows = held.all({ prefix, now: Date.now() }) as Row[];
+          return new Map(rows.map(({ name, owner }) => [name, owner]));
+        }),
+      release: (names, owner) => guarded(() => void release.run(owner, JSON.stringify(names))),
+      close: () => guarded(() => db.close()),
+    };
+  });

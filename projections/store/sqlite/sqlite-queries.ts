@@ -1,0 +1,121 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Collection, Cursor, Examined, FieldValue, Found, Query } from '../../runtime/read-store.js';
+import type { Sql } from './condition-sql.js';
+import { distinctValues, type FoundValues } from '../distinct-values.js';
+import { rowCounts } from './examined-rows.js';
+import { planOf } from '../query-plan.js';
+import { pageSql, partsAfter, type Run } from './query-sql.js';
+import { searchedRows } from './search-pages.js';
+import { originalText, originalValue, storedQuery } from '../stored-text.js';
+import { tightened } from '../tightened-query.js';
+import { timeLimit } from './time-limit.js';
+
+type Database = InstanceType<typeof DatabaseSync>;
+type Statement = ReturnType<Database['prepare']>;
+type PageRow = [element: Uint8Array, value: FieldValue, key: string];
+
+const MAX_STATEMENTS = 300;
+
+const NO_VALUES: FoundValues = { values: [], hasMore: false };
+
+/** The queries of a file of views. */
+export type SqliteQueries = {
+  /** `take` is given each element of the page as it is read; answers the place of the last when more follow. */
+  page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
+  find(collection: Collection, query: Query): Found;
+  findDistinct(collection: Collection, query: Query): FoundValues;
+  examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): Examined;
+};
+
+/** Statements by their text: filters come in few shapes, and preparing costs more than a page. */
+const statements = (db: Database): ((text: string) => Statement) => {
+  const prepared = new Map<string, Statement>();
+  return (text) => {
+    const known = prepared.get(text);
+    if (known) return known;
+    if (prepared.size >= MAX_STATEMENTS) prepared.clear();
+    const statement = db.prepare(text, { returnArrays: true });
+    prepared.set(text, statement);
+    return statement;
+  };
+};
+
+const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is === 'in' && each.values.length === 0);
+
+function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: Run, query: Query): Generator<PageRow> {
+  let missing = query.limit;
+  for (const part of partsAfter(query)) {
+    if (missing === 0) return;
+    for (const row of rowsOf(pageSql(run, { ...query, limit: missing }, part))) {
+      missing -= 1;
+      yield row;
+    }
+  }
+}
+
+/** Answers queries over one connection, each within so many milliseconds. */
+export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
+  const statement = statements(db);
+  const { within: withinTime, assertInTime } = timeLimit(db, limitMs);
+  const counts = rowCounts(db);
+  const rowsOf = ({ text, values }: Sql): Iterable<PageRow> =>
+    statement(text).iterate(...values) as Iterable<unknown> as Iterable<PageRow>;
+
+  const all = ({ text, values }: Sql): readonly unknown[] => statement(text).all(...values);
+  const reader = { all, count: counts.add, assertInTime };
+
+  const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
+
+  // One more than is wanted says whether there are more. Whatever is read is read to its end.
+  const eachRow = (run: Run, asked: Query, take: (row: PageRow) => void): boolean => {
+    const query = { ...asked, limit: asked.limit + 1 };
+    let missing = query.limit;
+    for (const row of searchedRows<PageRow>(reader, run, query) ?? indexedRows(rowsOf, run, query)) {
+      missing -= 1;
+      if (missing > 0) take(row);
+    }
+    return missing === 0;
+  };
+
+  const page = (
+    collection: Collection,
+    asked: Query,
+    take: (element: Uint8Array) => void,
+    isCounted = false,
+  ): Cursor | undefined => {
+    if (isImpossible(asked)) return undefined;
+    const query = tightened(storedQuery(asked));
+    const run = { collection, plan: planOf(collection, query), isCounted };
+    let last: PageRow | undefined;
+    const hasMore = eachRow(run, query, (row) => {
+      last = row;
+      take(row[0]);
+    });
+    return hasMore && last ? { value: originalValue(last[1]), key: originalText(last[2]) } : undefined;
+  };
+
+  const find = (collection: Collection, query: Query, isCounted = false): Found => {
+    const elements: Uint8Array[] = [];
+    const next = page(collection, query, (element) => elements.push(element), isCounted);
+    return next ? { elements, next } : { elements };
+  };
+
+  const distinct = (collection: Collection, query: Query, isCounted = false): FoundValues =>
+    isImpossible(query) ? NO_VALUES : distinctValues(firstRow, collection, query, isCounted);
+
+  const examined: SqliteQueries['examined'] = (collection, query, method) => {
+    counts.take();
+    const returned =
+      method === 'find'
+        ? find(collection, query, true).elements.length
+        : distinct(collection, query, true).values.length;
+    return { ...counts.take(), returned };
+  };
+
+  return {
+    page: (collection, query, take) => withinTime(() => page(collection, query, take)),
+    find: (collection, query) => withinTime(() => find(collection, query)),
+    findDistinct: (collection, query) => withinTime(() => distinct(collection, query)),
+    examined: (collection, query, method) => withinTime(() => examined(collection, query, method)),
+  };
+};

@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';
+import type {
+  Checkpoint,
+  Collection,
+  Cursor,
+  ParkedStream,
+  Query,
+  ReadStore,
+  WriteBatch,
+} from '../../runtime/read-store.js';
+import { type DocumentStatements, documentStatements } from './document-statements.js';
+import { faultOf, guarded } from './driver-faults.js';
+import { sqliteQueries } from './sqlite-queries.js';
+import { emptyTables, makeSearchTables, searchKeeper } from './search-tables.js';
+import {
+  checkFormat,
+  checkTables,
+  hasBookkeeping,
+  makeBookkeeping,
+  makeIndexes,
+  makeTables,
+  tableOf,
+} from './tables.js';
+import { writeStatements } from './write-statements.js';
+
+type Database = InstanceType<typeof DatabaseSync>;
+
+/** How to open a file of views. */
+export type SqliteReadStoreOptions = {
+  readonly directory: string;
+  /** One process at a time may write; any number may read beside it. */
+  readonly mode: 'read-write' | 'read-only';
+  /** The file's name in the directory; `views.db` by default. */
+  readonly file?: string;
+  /** For views that are still being built: their indexes are made at the end, and a power cut may damage the file. */
+  readonly isGrowing?: boolean;
+  /** How long a query may look for its page, in milliseconds; 250 by default. */
+  readonly queryLimitMs?: number;
+  /** Called between the writes of a batch and its commit, for tests that stop the process there. */
+  readonly beforeCommit?: () => void;
+};
+
+/** Views in a file. */
+export type SqliteReadStore = ReadStore & {
+  /** Finds a page, and gives each of its elements away as it is read; answers the place of the last when more follow. */
+  findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<Cursor | undefined>;
+  /** Makes the indexes that a growing file does without. */
+  finish(): Promise<void>;
+};
+
+/** The name of the file of views in a data directory. */
+export const VIEWS_FILE = 'views.db';
+
+/** @throws {StoreUnavailable} while another process is still making the file. */
+const whole = (db: Database): Database => {
+  if (hasBookkeeping(db)) return db;
+  db.close();
+  throw new StoreUnavailable('the views are being made');
+};
+
+/** @throws {DataDirectoryUnusable} when a newer release has written the file, which is closed then. */
+const known = (db: Database, path: string): void => {
+  try {
+    checkFormat(db, path);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/**
+ * Makes sure that views in a data directory, where there are any, are of a form that this release knows.
+ *
+ * @throws {DataDirectoryUnusable} when a newer release has written them, or they are damaged.
+ */
+export const checkViewsFile = (directory: string): Promise<void> =>
+  guarded(() => {
+    const path = join(directory, VIEWS_FILE);
+    if (!existsSync(path)) return;
+    const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    known(db, path);
+    db.close();
+  });
+
+// NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
+// together, and the log has them all.
+const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
+  const isReadOnly = mode === 'read-only';
+  if (!isReadOnly) mkdirSync(directory, { recursive: true });
+  const path = join(directory, file);
+  const db = new DatabaseSync(path, { readOnly: isReadOnly, timeout: 5_000 });
+  known(db, path);
+  db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');
+  if (isReadOnly) return whole(db);
+  db.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${isGrowing ? 'OFF' : 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;`,
+  );
+  makeBookkeeping(db);
+  return db;
+};
+
+const countIn = (db: Database, collection: Collection): number =>
+  (db.prepare(`SELECT count(*) AS documents FROM ${tableOf(collection)}`).get() as { documents: number }).documents;
+
+const inTransaction = (db: Database, work: () => void): void => {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+};
+
+/**
+ * Keeps views in a SQLite file, one table for each version of a collection. Reads and writes are synchronous under
+ * the port's promises: whoever may not be held up uses it on a thread of its own.
+ *
+ * @throws {DataDirectoryUnusable} when the file is damaged.
+ * @throws {StoreUnavailable} when it cannot be opened.
+ */
+export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStore => {
+  const db = opened(options);
+  let prepared: readonly Collection[] = [];
+  const isGrowing = options.isGrowing === true;
+  // A growing file makes at the end what is searched.
+  const keepSearched = isGrowing ? undefined : searchKeeper(db);
+  const documents = new Map<string, DocumentStatements>();
+  const statementsOf = (collection: Collection): DocumentStatements => {
+    const table = tableOf(collection);
+    const known = documents.get(table) ?? documentStatements(db, collection);
+    documents.set(table, known);
+    return known;
+  };
+  const queries = sqliteQueries(db, options.queryLimitMs ?? 250);
+  const bookkeeping = writeStatements(db);
+
+  const write = ({ documents: changed, checkpoints, parked = [] }: WriteBatch): void => {
+    inTransaction(db, () => {
+      for (const { name, from, to } of checkpoints)
+        if (!bookkeeping.move(name, from, to))
+          throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
+      for (const move of parked)
+        if (!bookkeeping.movePark(move))
+          throw new CheckpointMoved(`another process has moved the parked stream ${move.stream}`);
+      const added = changed.filter((put) => statementsOf(put.collection).put(put));
+      keepSearched?.(added.map(({ collection, document: { fields } }) => ({ collection, fields })));
+      options.beforeCommit?.();
+    });
+  };
+
+  const finish = (collections: readonly Collection[]): void => {
+    makeIndexes(db, collections);
+    inTransaction(db, () => makeSearchTables(db, collections));
+  };
+
+  const prepare = (collections: readonly Collection[]): void => {
+    prepared = collections;
+    if (options.mode === 'read-only') checkTables(db, collections);
+    else makeTables(db, collections);
+    if (options.mode === 'read-write' && !isGrowing) finish(collections);
+  };
+
+  const clear = (): void => {
+    inTransaction(db, () => emptyTables(db));
+  };
+
+  return {
+    prepare: (collections) => guarded(() => prepare(collections)),
+    finish: () => guarded(() => finish(prepared)),
+    get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
+    getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
+    find: (collection, query) => guarded(() => queries.find(collection, query)),
+    findEach: (collection, query, take) => guarded(() => queries.page(collection, query, take)),
+    findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
+    examined: (collection, query, method = 'find') => guarded(() => queries.examined(collection, query, method)),
+    count: (collection) => guarded(() => countIn(db, collection)),
+    checkpoints: (names): Promise<ReadonlyMap<string, Checkpoint>> => guarded(() => bookkeeping.checkpoints(names)),
+    write: (batch) => guarded(() => write(batch)),
+    parked: (): Promise<readonly ParkedStream[]> => guarded(() => bookkeeping.parked()),
+    clear: () => guarded(clear),
+    close: () => guarded(() => db.isOpen && db.close()).then(() => undefined),
+  };
+};
+
+const opened = (options: SqliteReadStoreOptions): Database => {
+  try {
+    return open(options);
+  } catch (error) {
+    throw faultOf(error);
+  }
+};

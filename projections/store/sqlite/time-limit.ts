@@ -1,0 +1,30 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import { QueryTooSlow } from '../../../services/kernel/fault.js';
+
+/**
+ * Gives queries a limit of time: `within` runs one. The driver cannot interrupt a statement, so a query that walks rows asks
+ * `within_time()` every now and then, which fails it when its time is up.
+ */
+export const timeLimit = (
+  db: InstanceType<typeof DatabaseSync>,
+  limitMs: number,
+): { within: <Result>(query: () => Result) => Result; assertInTime: () => void } => {
+  let endsAt = Infinity;
+  const isOver = (): boolean => performance.now() > endsAt;
+  const assertInTime = (): void => {
+    if (isOver()) throw new Error('the time of this query is up');
+  };
+  db.function('within_time', { directOnly: true }, () => {
+    assertInTime();
+    return 1;
+  });
+  const within = <Result>(query: () => Result): Result => {
+    endsAt = performance.now() + limitMs;
+    try {
+      return query();
+    } catch (error) {
+      throw isOver() ? new QueryTooSlow(`no page was found within ${limitMs} ms`, error) : error;
+    }
+  };
+  return { within, assertInTime };
+};

@@ -1,0 +1,45 @@
+import type { DatabaseSync } from '@photostructure/sqlite';
+import type { Checkpoint, ParkedMove, ParkedStream } from '../../runtime/read-store.js';
+
+/** The statements of what every file of views has beside its documents. */
+export type WriteStatements = {
+  checkpoints(names: readonly string[]): ReadonlyMap<string, Checkpoint>;
+  /** Moves a checkpoint from the value that it must have; answers whether it had it. */
+  move(name: string, from: Checkpoint | undefined, to: Checkpoint): boolean;
+  parked(): readonly ParkedStream[];
+  /** Parks a stream, moves it or ends that, from the position that it must have; answers whether it had it. */
+  movePark(move: ParkedMove): boolean;
+};
+
+/** Prepares them; the tables must be there. */
+export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteStatements => {
+  const bigints = { readBigInts: true };
+  const read = db.prepare(
+    'SELECT name, log_id AS logId, position FROM checkpoints WHERE name IN (SELECT value FROM json_each(?))',
+    bigints,
+  );
+  const insert = db.prepare('INSERT INTO checkpoints VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const update = db.prepare(
+    'UPDATE checkpoints SET log_id = ?, position = ? WHERE name = ? AND log_id = ? AND position = ?',
+  );
+  const parked = db.prepare('SELECT views, stream, position, reason FROM parked_streams ORDER BY position', bigints);
+  const park = db.prepare('INSERT INTO parked_streams VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING');
+  const unpark = db.prepare('DELETE FROM parked_streams WHERE views = ? AND stream = ? AND position = ?');
+  const movePark = ({ views, stream, from, to }: ParkedMove): boolean => {
+    if (from !== undefined && unpark.run(views, stream, from).changes === 0) return false;
+    return to === undefined || park.run(views, stream, to.position, to.reason).changes === 1;
+  };
+  return {
+    checkpoints: (names) => {
+      const rows = read.all(JSON.stringify(names)) as (Checkpoint & { readonly name: string })[];
+      return new Map(rows.map(({ name, ...checkpoint }) => [name, checkpoint]));
+    },
+    move: (name, from, to) =>
+      (from
+        ? update.run(to.logId, to.position, name, from.logId, from.position)
+        : insert.run(name, to.logId, to.position)
+      ).changes === 1,
+    parked: () => parked.all() as ParkedStream[],
+    movePark,
+  };
+};

@@ -1,0 +1,56 @@
+import type { Configuration } from '../config/configuration.js';
+import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
+import { version } from '../main/version.js';
+
+/** What a process serves, and where. What it does not serve is absent. */
+export type Served = {
+  /** `host:port`. */
+  readonly grpc?: string;
+  /** A URL. */
+  readonly http: string;
+  /** `host:port` of the EventStoreDB protocol. */
+  readonly eventstore?: string | undefined;
+  /** The data directory, absolute. */
+  readonly data: string;
+  readonly logId: string;
+  /** How many executions there were at the start. */
+  readonly executions?: number;
+};
+
+type Addressing = Pick<Configuration, 'role' | 'eventstore_mode' | 'tls'>;
+
+const isServingLog = ({ role }: Addressing): boolean => role.some((each) => ['all', 'api', 'log'].includes(each));
+
+const logLine = (configuration: Addressing, { eventstore }: Served): readonly string[] => {
+  if (eventstore !== undefined) return [`log   esdb://${eventstore}?tls=${configuration.tls.cert_file !== ''}`];
+  if (configuration.eventstore_mode === 'off' || !isServingLog(configuration)) return [];
+  return [`log   not served: port ${USUAL_EVENTSTORE_PORT} is in use; --eventstore-port names another`];
+};
+
+const interfaceLines = ({ grpc, http }: Served): readonly string[] =>
+  grpc === undefined ? [`http  ${http}/readyz`] : [`gRPC  ${grpc}`, `REST  ${http}/api/v1`, `docs  ${http}/openapi`];
+
+/** Where the parts of a process are, for people: one part a line, each line indented. */
+export const addresses = (configuration: Addressing, served: Served): string =>
+  [...interfaceLines(served), ...logLine(configuration, served), `data  ${served.data}`]
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+/** What a process says when it is ready: text for people, or one line of JSON for the program that started it. */
+export const announcement = (
+  how: 'text' | 'json',
+  configuration: Addressing & Pick<Configuration, 'insecure'>,
+  served: Served,
+): string => {
+  const { role: roles } = configuration;
+  const { grpc, http, eventstore, data, logId, executions } = served;
+  if (how === 'json') return JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, executions });
+  const security = configuration.insecure ? ', without authentication' : '';
+  return `flightlog ${version} is ready (${roles.join(', ')})${security}\n\n${addresses(configuration, served)}\n\nCtrl-C stops.`;
+};
+
+/** Announces on standard output that a process is ready; people are at a terminal. */
+export const announce = ({ json }: { readonly json: boolean }, configuration: Configuration, served: Served): void => {
+  const how = process.stdout.isTTY && !json ? 'text' : 'json';
+  process.stdout.write(`${announcement(how, configuration, served)}\n`);
+};

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { Client, credentials } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import { runEngine } from '../../engine/engine.js';
+import { openLogger } from '../main/logger.js';
+import { SAMPLE_GRAPHS } from './samples.js';
+import { onStopSignals } from './stop-signals.js';
+import { CannotGoOn } from '../config/operator-errors.js';
+
+/** The flags of `engine`. */
+export type EngineFlags = {
+  readonly endpoint: string;
+  readonly concurrency: number;
+  readonly rate: number;
+  readonly failureProbability: number;
+  readonly seed: string;
+  readonly gates: 'auto' | 'wait';
+  readonly dynamic?: string;
+  readonly untilIdle: boolean;
+  readonly logLevel: string;
+};
+
+const assertFolder = (folder: string): void => {
+  if (!existsSync(folder)) throw new CannotGoOn(`--dynamic ${folder}: there is no such directory`);
+};
+
+const PATIENCE_MS = 3_000;
+
+/** An engine waits for its control plane as long as it takes; the person who started it is told so. */
+const sayWhenAway = (endpoint: string, logger: Logger): void => {
+  const client = new Client(endpoint, credentials.createInsecure());
+  client.waitForReady(Date.now() + PATIENCE_MS, (error) => {
+    client.close();
+    if (error) logger.warn({ endpoint }, 'no control plane answers yet; the engine goes on trying');
+    else logger.info({ endpoint }, 'running what is launched');
+  });
+};
+
+/** Runs executions until it is told to stop, or nothing is left to run; prints what it did as one JSON object. */
+export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Promise<void> => {
+  if (dynamic !== undefined) assertFolder(dynamic);
+  const logger = openLogger(logLevel);
+  const stop = new AbortController();
+  void onStopSignals().then(() => stop.abort());
+  sayWhenAway(flags.endpoint, logger);
+  const options = { ...flags, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
+  const summary = await runEngine(options, { signal: stop.signal, logger });
+  process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
+  process.exit(0);
+};

@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import { Fault } from '../kernel/fault.js';
+import { kafkaClient } from '../reactors/export-to-kafka/client.js';
+import { ExportRefused, failureOf } from '../reactors/export-to-kafka/failure.js';
+import { readPositions } from '../reactors/export-to-kafka/positions.js';
+import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
+import { replay } from '../reactors/export-to-kafka/replay.js';
+import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js';
+import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
+import type { Configuration } from '../config/configuration.js';
+import { eventTypes } from '../main/event-json/event-types.js';
+import { foundAtBrokers } from '../main/probes/found-places.js';
+import { connectionOf, topicsOf } from '../main/kafka-connection.js';
+import { openOwnLog } from '../main/log-source.js';
+import { codecs } from '../main/models.js';
+import { openPayloads } from '../main/payloads.js';
+import { progressBar, throughLog } from './progress-bar.js';
+import { presentingWhole } from '../main/event-json/readable.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+
+/** The flags of `export replay` and `export reconcile` that are no settings. */
+export type ExportFlags = {
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly filter: readonly Filter[];
+  readonly topic?: string;
+};
+
+const categories = [...codecs.keys()];
+
+const types = eventTypes().map(({ message }) => message.name);
+
+/** What a filter may ask for, where that is known beforehand. */
+const KNOWN: Readonly<Partial<Record<Filter['field'], readonly string[]>>> = { category: categories, type: types };
+
+/** A slip of the pen would find nothing, and say so as if it were an answer. */
+const assertFilters = (filters: readonly Filter[]): void => {
+  for (const { field, value } of filters) {
+    const known = KNOWN[field];
+    if (known && !known.includes(value))
+      throw new CannotGoOn(`--filter ${field}=${value}: there is no such ${field}; there are ${known.join(', ')}`);
+  }
+};
+
+const assertRange = (from: bigint, to: bigint, end: string): void => {
+  if (from > to) throw new CannotGoOn(`--from ${from} is above ${end}, ${to}`);
+};
+
+const opened = async (configuration: Configuration) => {
+  const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
+  if (settings.brokers.length === 0) throw new CannotGoOn('no broker is named: --kafka HOST:PORT,…');
+  const directory = resolve(data);
+  const log = await openOwnLog({ data, event_store: eventStore });
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+  const kafka = kafkaClient(connectionOf(settings));
+  return { log, payloads, kafka, settings, topics: topicsOf(settings) };
+};
+
+type Opened = Awaited<ReturnType<typeof opened>>;
+
+const toldOf = async (error: unknown, settings: Configuration['kafka']): Promise<CannotGoOn> => {
+  const { brokers } = settings;
+  const failure = failureOf(error, brokers);
+  const found = await foundAtBrokers(connectionOf(settings));
+  const text = found?.text ?? (failure instanceof Error ? failure.message : String(failure));
+  const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
+  const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
+  return new CannotGoOn(told, { cause: error });
+};
+
+const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {
+  const parts = await opened(configuration);
+  try {
+    await work(parts);
+  } catch (error) {
+    throw error instanceof CannotGoOn ? error : await toldOf(error, parts.settings);
+  } finally {
+    await parts.log.close();
+    await parts.payloads.close();
+  }
+};
+
+const print = (line: unknown): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+};
+
+/**
+ * Publishes a part of the log again, to a topic of choice, and prints how much as a JSON object.
+ *
+ * @throws {CannotGoOn} when Kafka cannot be used, or the topic is one that a log is published to.
+ */
+export const exportReplay = (
+  configuration: Configuration,
+  flags: ExportFlags & { readonly topic: string },
+): Promise<void> =>
+  withKafka(configuration, async ({ log, payloads, kafka, settings, topics }) => {
+    const { from = 0n, to = await log.head(), filter: filters, topic } = flags;
+    assertFilters(filters);
+    assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
+    const bar = progressBar();
+    const { format } = settings;
+    const presenting = presentingWhole(payloads);
+    const selection = { from, to, filters };
+    const onProgress = (position: bigint): void => bar.show(throughLog({ phase: 'replay', position, head: to }));
+    const events = await replay({
+      kafka,
+      log,
+      presenting,
+      format,
+      categories,
+      topics,
+      topic,
+      selection,
+      onProgress,
+    }).finally(() => bar.stop());
+    print({ topic, events });
+  });
+
+/** What has to be in the topics of the export: what the positions say of every part. */
+const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> => {
+  const positions = [...(await readPositions(kafka, topics.prefix)).values()].filter(
+    ({ logId }) => logId === log.logId,
+  );
+  return positions.reduce((least, { position }) => (position < least ? position : least), positions[0]?.position ?? 0n);
+};
+
+/**
+ * Compares topics with the log, and prints what it found as a JSON object; exit code 1 when anything is odd.
+ *
+ * @throws {CannotGoOn} when Kafka cannot be used.
+ */
+export const exportReconcile = (configuration: Configuration, flags: ExportFlags): Promise<void> =>
+  withKafka(configuration, async (parts) => {
+    const { log, kafka, topics } = parts;
+    const { topic, filter: filters, from = 0n } = flags;
+    assertFilters(filters);
+    const names = topic === undefined ? categories.map((category) => topicOf(topics.prefix, category)) : [topic];
+    await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
+    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
+    assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
+    const selection: Selection = { from, to, filters };
+    const bar = progressBar();
+    const onProgress = (read: bigint, total: bigint): void =>
+      bar.show({ phase: 'read', done: Number(read), total: Number(total), detail: `${read} of ${total} messages` });
+    const groupPrefix = `${topics.prefix}.export`;
+    const result = await reconcile({
+      kafka,
+      log,
+      topics: names,
+      categories,
+      selection,
+      groupPrefix,
+      onProgress,
+    }).finally(() => bar.stop());
+    print({ position: Number(to), ...result });
+    if (result.missing + result.doubled + result.reordered > 0) process.exitCode = 1;
+  });

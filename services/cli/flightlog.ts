@@ -1,0 +1,214 @@
+import { Command, Option } from 'commander';
+import { filter, position, wholeNumber } from '../config/arguments.js';
+import { addBackupCommands } from './backup-commands.js';
+import {
+  type Configuration,
+  configure,
+  EVENTSTORE_FORMATS,
+  EVENTSTORE_MODES,
+  type Given,
+  LOG_LEVELS,
+} from '../config/configuration.js';
+import type { EngineFlags } from './engine.js';
+import { failureProbability, gates, withEngineFlags } from '../config/engine-flags.js';
+import type { ExportFlags } from './export-commands.js';
+import { openLogger } from '../main/logger.js';
+import { addLogCommands } from './log-commands.js';
+import { addPayloadCommands } from './payload-commands.js';
+import { ROLES } from '../config/roles.js';
+import type { SandboxFlags } from './sandbox.js';
+import type { ServeFlags } from './serve.js';
+import { settingsHelp, settingsOfFlags } from '../config/settings-help.js';
+import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from '../config/sources.js';
+import { toldOf } from '../config/operator-errors.js';
+import { version } from '../main/version.js';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** The flags that are settings: what they are called in the file. */
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  data: ['data'],
+  payloadStore: ['payload_store'],
+  eventStore: ['event_store'],
+  readStore: ['read_store'],
+  grpcPort: ['grpc_port'],
+  httpPort: ['http_port'],
+  eventstorePort: ['eventstore_port'],
+  eventstoreMode: ['eventstore_mode'],
+  eventstoreFormat: ['eventstore_format'],
+  role: ['role'],
+  kafka: ['kafka', 'brokers'],
+  host: ['host'],
+  logLevel: ['log_level'],
+  tlsCert: ['tls', 'cert_file'],
+  tlsKey: ['tls', 'key_file'],
+  insecure: ['insecure'],
+  allowInsecureRemote: ['allow_insecure_remote'],
+};
+
+const fromFlags = (options: Options): readonly Given[] =>
+  Object.entries(FLAGS).flatMap(([flag, path]) => {
+    const value = options[flag];
+    const origin = `--${flag.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+    return value === undefined ? [] : [{ path, value, origin }];
+  });
+
+const sayIgnored = (level: string): void => {
+  const variables = serviceLinks(process.env);
+  if (variables.length === 0) return;
+  openLogger(level).debug({ variables }, 'ignored: addresses of Services in Kubernetes, not settings');
+};
+
+const configurationOf = (options: Options, defaults: readonly Given[] = []): Configuration => {
+  const { config } = options;
+  const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
+  const configuration = configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
+  sayIgnored(configuration.log_level);
+  return configuration;
+};
+
+/** The settings that a command has flags for, by their other names. */
+const ownSettings = ({ command }: { readonly command: Command }): string =>
+  settingsOfFlags(
+    command.options.flatMap((option) => {
+      const path = FLAGS[option.attributeName()];
+      return path === undefined ? [] : [path];
+    }),
+  );
+
+/** What the sandbox has otherwise than `serve`. */
+const SANDBOX: readonly Given[] = [
+  { path: ['insecure'], value: true, origin: 'sandbox' },
+  { path: ['grpc_port'], value: 8081, origin: 'sandbox' },
+  { path: ['http_port'], value: 8080, origin: 'sandbox' },
+  { path: ['projects'], value: ['flytesnacks'], origin: 'sandbox' },
+  { path: ['log_level'], value: 'warn', origin: 'sandbox' },
+];
+
+const withData = (command: Command): Command =>
+  command
+    .option('--config <file>', 'settings in YAML or JSON')
+    .option('--data <directory>', 'data directory (default ./data)')
+    .option('--event-store <url>', 'embedded: or esdb://HOST:PORT (default embedded:)')
+    .option('--payload-store <url>', 'file: or s3://BUCKET/PREFIX?endpoint=URL&region=NAME (default file:)');
+
+const withViews = (command: Command): Command =>
+  withData(command).option(
+    '--read-store <url>',
+    'sqlite: or mongodb://HOST:PORT/DATABASE?replicaSet=NAME (default sqlite:)',
+  );
+
+type ServingDefaults = { readonly grpcPort: number; readonly httpPort: number; readonly logLevel: string };
+
+const withServing = (command: Command, { grpcPort, httpPort, logLevel }: ServingDefaults): Command =>
+  withViews(command)
+    .option('--grpc-port <n>', `port of gRPC; 0 takes a free one (default ${grpcPort})`)
+    .option('--http-port <n>', `port of REST; 0 takes a free one (default ${httpPort})`)
+    .option(
+      '--eventstore-port <n>',
+      'port of the EventStoreDB protocol; 0 takes a free one (default 2113, where it is free)',
+    )
+    .addOption(
+      new Option('--eventstore-mode <mode>', 'what its clients may do (default read)').choices(EVENTSTORE_MODES),
+    )
+    .addOption(
+      new Option('--eventstore-format <format>', 'how they get the data of events (default json)').choices(
+        EVENTSTORE_FORMATS,
+      ),
+    )
+    .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka, to publish the log to')
+    .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
+    .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
+
+const program = new Command('flightlog')
+  .description('Control plane of a workflow orchestration system whose only truth is an append-only log.')
+  .version(version)
+  .showHelpAfterError('(--help says more)');
+
+withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
+  .description('serve with sample workflows and a simulated engine, without authentication')
+  .option('--engine-rate <n>', 'events per second of the engine; 0 is as fast as it goes', wholeNumber, 50)
+  .addOption(failureProbability())
+  .addOption(gates())
+  .addHelpText('after', settingsHelp(SANDBOX))
+  .action(async (options: SandboxFlags) => {
+    const { runSandbox } = await import('./sandbox.js');
+    await runSandbox(configurationOf(options, SANDBOX), options);
+  });
+
+withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'info' })
+  .description('serve the interface over gRPC and REST; says on standard output when it is ready, and where it is')
+  .option('--insecure', 'serve without authentication, on this machine')
+  .option('--tls-cert <file>', 'certificate chain of gRPC and REST, in PEM')
+  .option('--tls-key <file>', 'its private key, in PEM')
+  .option(
+    '--role <role...>',
+    `what this process does, repeatable or with commas: of ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
+  )
+  .option('--json', 'say so in one line of JSON, as where standard output is not a terminal', false)
+  .addHelpText('after', settingsHelp([]))
+  .action(async (options: ServeFlags) => {
+    const configuration = configurationOf(options);
+    if (configuration.role.includes('log')) {
+      const { serveLog } = await import('./log-server.js');
+      await serveLog(configuration, options);
+    } else {
+      const { serve } = await import('./serve.js');
+      await serve(configuration, options);
+    }
+  });
+
+withEngineFlags(program.command('engine'))
+  .description('run executions as an engine would, without doing their work')
+  .action(async (options: EngineFlags) => {
+    const { engine } = await import('./engine.js');
+    await engine(options);
+  });
+
+const views = program.command('views').description('what is folded from the log');
+withViews(views.command('rebuild'))
+  .description(
+    'build all views from the log again, and verify them; the server must be stopped where they are in its data directory',
+  )
+  .addHelpText('after', ownSettings)
+  .action(async (options: Options) => {
+    const { rebuildViews } = await import('./views-rebuild.js');
+    await rebuildViews(configurationOf(options));
+  });
+
+addPayloadCommands(program, { withData, ownSettings, configurationOf });
+addBackupCommands(program, { withData, ownSettings, configurationOf });
+addLogCommands(program, { withData, ownSettings, configurationOf });
+
+const withSelection = (command: Command): Command =>
+  withData(command)
+    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka')
+    .option('--from <position>', 'from this position on (default: the first)', position)
+    .option('--to <position>', 'up to this position (default: the last)', position)
+    .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
+    .addHelpText('after', ownSettings);
+
+const egress = program.command('export').description('what is published of the log');
+withSelection(egress.command('replay'))
+  .description('publish events again, to a topic of choice')
+  .requiredOption('--topic <name>', 'made where it is absent')
+  .action(async (options: ExportFlags & { readonly topic: string }) => {
+    const { exportReplay } = await import('./export-commands.js');
+    await exportReplay(configurationOf(options), options);
+  });
+
+withSelection(egress.command('reconcile'))
+  .description('compare topics with the log: missing, doubled and reordered events; exit code 1 when there are any')
+  .option('--topic <name>', 'this one, and not those that the log is published to')
+  .action(async (options: ExportFlags) => {
+    const { exportReconcile } = await import('./export-commands.js');
+    await exportReconcile(configurationOf(options), options);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`${toldOf(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
+import type { StreamName } from '../kernel/stream.js';
+import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
+import type { Configuration } from '../config/configuration.js';
+import { beginAfter, type Selection, selectionOf, type SelectionFlags } from './log-cat-selection.js';
+import { openOwnLog } from '../main/log-source.js';
+import { openPayloads } from '../main/payloads.js';
+import { readable } from '../main/event-json/readable.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+
+/** The flags of `log cat`. */
+export type LogCatFlags = SelectionFlags & {
+  readonly limit?: number;
+  readonly follow: boolean;
+};
+
+/** What is printed, and where it is read. */
+type Cat = {
+  readonly log: EventLog;
+  readonly payloads: PayloadStore;
+  readonly selection: Selection;
+  /** What follows this position is printed. */
+  readonly after: bigint;
+  readonly limit: number;
+};
+
+const lineOf = async (event: RecordedEvent, dataOf: (event: RecordedEvent) => Promise<Buffer>): Promise<string> => {
+  const metadata = metadataOf(event);
+  const line = JSON.stringify({
+    position: Number(event.position),
+    stream: event.stream,
+    revision: Number(event.revision),
+    type: event.type,
+    id: uuidText(event.id),
+    schema: metadata.schema,
+    recordedAt: new Date(metadata.recordedAtMs).toISOString(),
+    actor: metadata.actor,
+    commandId: metadata.commandId,
+    correlationId: metadata.$correlationId ?? '',
+    causationId: metadata.$causationId ?? '',
+  });
+  return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
+};
+
+/** Prints the events that are wanted until there are enough; answers whether there are. */
+const printer = ({ payloads, selection, after, limit }: Cat) => {
+  let left = limit;
+  const dataOf = readable(payloads);
+  const isWanted = (event: RecordedEvent): boolean => event.position > after && selection.matches(event);
+  return async (events: readonly RecordedEvent[]): Promise<boolean> => {
+    for (const event of events.filter(isWanted)) {
+      if (left <= 0) break;
+      if (!process.stdout.write(await lineOf(event, dataOf))) await once(process.stdout, 'drain');
+      left -= 1;
+    }
+    return left <= 0;
+  };
+};
+
+const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<void> => {
+  const print = printer({ log, ...cat });
+  let isThere = false;
+  for await (const page of log.readStream(stream)) {
+    isThere = true;
+    if (await print(page)) return;
+  }
+  if (!isThere) throw new CannotGoOn(`nothing is recorded of ${stream}`);
+};
+
+const printLog = async (cat: Cat): Promise<void> => {
+  const print = printer(cat);
+  const { log, selection, after } = cat;
+  for await (const page of log.readLog({ after, filter: selection.filter })) if (await print(page.events)) return;
+};
+
+const follow = async (cat: Cat): Promise<void> => {
+  const print = printer(cat);
+  const { log, selection, after } = cat;
+  await new Promise<void>((enough, fail) => {
+    const subscription = log.subscribe({ after, filter: selection.filter }, async ({ events }) => {
+      if (await print(events)) enough();
+    });
+    subscription.ended.catch(fail);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, enough);
+  });
+};
+
+/**
+ * Prints the log, or a part of it, as one JSON object a line. A reader that goes away ends the process quietly.
+ *
+ * @throws {CannotGoOn} when the stream that is wanted has no event, unless more may come.
+ * @throws {DataDirectoryUnusable} when there is no log.
+ */
+export const logCat = async (
+  { data, event_store: eventStore, payload_store: location }: Configuration,
+  flags: LogCatFlags,
+): Promise<void> => {
+  const directory = resolve(data);
+  const log = await openOwnLog({ data, event_store: eventStore });
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+  const selection = selectionOf(flags);
+  const { limit = Number.POSITIVE_INFINITY } = flags;
+  process.stdout.on('error', () => process.exit(0));
+  try {
+    const cat: Cat = { log, payloads, selection, after: await beginAfter(log, selection, flags), limit };
+    if (flags.follow) await follow(cat);
+    else if (selection.stream === undefined) await printLog(cat);
+    else await printStream(cat, selection.stream);
+  } finally {
+    await log.close();
+    await payloads.close();
+  }
+};

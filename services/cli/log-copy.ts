@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import { RevisionConflict } from '../kernel/fault.js';
+import { IDENTITY_STREAM } from '../kernel/ports/log-identity.js';
+import { categoryOf, type StreamName } from '../kernel/stream.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { openLogger } from '../main/logger.js';
+import { codecs } from '../main/models.js';
+import { type LogSource, openLog, openWritableLog } from '../main/log-source.js';
+import { progressBar, throughLog } from './progress-bar.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+
+/** The two logs: data directories, or connection strings of an EventStoreDB. */
+export type LogCopyFlags = { readonly from: string; readonly to: string };
+
+/** Events of one stream that follow each other in the log, as they are appended together. */
+type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; bytes: number };
+
+const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
+
+/** Appends on their way to the embedded log, which writes them in the order in which they are sent. */
+const MAX_IN_FLIGHT = 64;
+
+const isUrl = (place: string): boolean => place.includes('://');
+
+const sourceOf = (place: string): LogSource =>
+  isUrl(place) ? { kind: 'eventstore', url: place } : { kind: 'embedded', directory: resolve(place) };
+
+/** What belongs to a store and not to what is recorded in it: its own streams, and the name of the log. */
+const isCopied = ({ stream }: RecordedEvent): boolean => !stream.startsWith('$') && stream !== IDENTITY_STREAM;
+
+const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buffer.byteLength(metadata) + 64;
+
+/** No stored message begins like JSON. */
+const BRACE = '{'.charCodeAt(0);
+
+/** @throws {CannotGoOn} for an event that a server gives as JSON: it cannot be stored as it was. */
+const assertStored = ({ stream, data }: RecordedEvent): void => {
+  if (data[0] === BRACE && codecs.has(categoryOf(stream)))
+    throw new CannotGoOn(
+      `the server that is read gives events as JSON (${stream}), not as they were stored: ` +
+        'leave connectionName out of its connection string, or start it with --eventstore-format stored',
+    );
+};
+
+async function* eventsAfter(log: EventLog, after: bigint): AsyncGenerator<RecordedEvent> {
+  for await (const { events } of log.readLog({ after }))
+    for (const event of events.filter(isCopied)) {
+      assertStored(event);
+      yield event;
+    }
+}
+
+async function* batchesAfter(log: EventLog, after: bigint): AsyncGenerator<Batch> {
+  let batch: Batch | undefined;
+  for await (const event of eventsAfter(log, after)) {
+    const bytes = sizeOf(event);
+    const isFull = batch && (batch.events.length >= MAX_BATCH.events || batch.bytes + bytes > MAX_BATCH.bytes);
+    if (batch !== undefined && (batch.stream !== event.stream || isFull === true)) {
+      yield batch;
+      batch = undefined;
+    }
+    batch ??= { stream: event.stream, events: [], bytes: 0 };
+    batch.events.push(event);
+    batch.bytes += bytes;
+  }
+  if (batch) yield batch;
+}
+
+const expectedOf = ([first]: readonly RecordedEvent[]): ExpectedRevision =>
+  first === undefined || first.revision === 0n ? 'no-stream' : first.revision - 1n;
+
+const lastOf = async (log: EventLog): Promise<RecordedEvent | undefined> => {
+  for await (const page of log.readLogBackwards()) {
+    const last = page.find(isCopied);
+    if (last) return last;
+  }
+  return undefined;
+};
+
+const isSame = (one: RecordedEvent, other: RecordedEvent): boolean =>
+  one.stream === other.stream &&
+  one.revision === other.revision &&
+  one.type === other.type &&
+  one.metadata === other.metadata &&
+  Buffer.compare(one.id, other.id) === 0 &&
+  Buffer.compare(one.data, other.data) === 0;
+
+const nameOf = ({ stream, revision }: RecordedEvent): string => `${stream} at revision ${revision}`;
+
+/**
+ * Where an earlier copy came to: the place in the log that is copied of the last event that the other has.
+ *
+ * @throws {CannotGoOn} when the other log has something else in it.
+ */
+const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
+  const last = await lastOf(to);
+  if (last === undefined) return 0n;
+  for await (const [original] of from.readStream(last.stream, { from: last.revision, limit: 1 }))
+    if (original !== undefined && isSame(original, last)) return original.position;
+  throw new CannotGoOn(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
+};
+
+/**
+ * Appends everything after a position, in order: several streams at once, and of each stream one after another.
+ *
+ * @returns the position of the last event that the other log has now.
+ */
+const copyAfter = async (
+  { from, to, atOnce }: { readonly from: EventLog; readonly to: EventStore; readonly atOnce: number },
+  after: bigint,
+  onProgress: (position: bigint) => void,
+): Promise<bigint> => {
+  let reached = after;
+  const inFlight = new Map<StreamName, Promise<unknown>>();
+  const land = async (): Promise<void> => {
+    await Promise.all(inFlight.values());
+    inFlight.clear();
+  };
+  for await (const { stream, events } of batchesAfter(from, after)) {
+    if (inFlight.has(stream) || inFlight.size >= atOnce) await land();
+    const appended = to.append(stream, expectedOf(events), events);
+    appended.catch(() => undefined); // heard where it is awaited
+    inFlight.set(stream, appended);
+    reached = events.at(-1)?.position ?? reached;
+    onProgress(reached);
+  }
+  await land();
+  return reached;
+};
+
+type Verifying = {
+  readonly from: EventLog;
+  readonly to: EventLog;
+  /** The position that was copied up to; what was recorded after it is not missed. */
+  readonly upTo: bigint;
+};
+
+/**
+ * Reads both logs beside each other.
+ *
+ * @returns how many events are the same.
+ * @throws {CannotGoOn} at the first that is not, or that is missing.
+ */
+const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigint) => void): Promise<number> => {
+  const copies = eventsAfter(to, 0n);
+  let count = 0;
+  for await (const original of eventsAfter(from, 0n)) {
+    const next = await copies.next();
+    if (next.done === true) {
+      if (original.position > upTo) return count;
+      throw new CannotGoOn(`the copy is not whole: it lacks ${nameOf(original)}`);
+    }
+    const copy = next.value;
+    if (!isSame(original, copy))
+      throw new CannotGoOn(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
+    count += 1;
+    onProgress(original.position);
+  }
+  const more = await copies.next();
+  if (more.done !== true) throw new CannotGoOn(`the copy has more than the log: ${nameOf(more.value)}`);
+  return count;
+};
+
+const openTarget = async (place: string): Promise<{ store: EventStore; close: () => Promise<void> }> => {
+  const directory = isUrl(place) ? '' : resolve(place);
+  const lock = isUrl(place) ? undefined : await lockDataDirectory(directory);
+  const event_store = isUrl(place) ? place : 'embedded:';
+  const { store } = await openWritableLog({ event_store }, { directory, derived: [], logger: openLogger('warn') });
+  return {
+    store,
+    close: async () => {
+      await store.close();
+      lock?.release();
+    },
+  };
+};
+
+const assertDifferent = ({ from, to }: LogCopyFlags): void => {
+  if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
+    throw new CannotGoOn('a log is not copied onto itself: --from and --to name the same');
+  if (!isUrl(from) && !existsSync(resolve(from))) throw new CannotGoOn(`there is no data directory ${resolve(from)}`);
+};
+
+/**
+ * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. A
+ * copy that was broken off goes on where it was. Prints what it did as one JSON object, once both logs were read beside
+ * each other and found the same.
+ *
+ * @throws {CannotGoOn} when the other log has something else in it, or the two are not the same.
+ */
+export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
+  assertDifferent(flags);
+  const started = performance.now();
+  const from = await forSetting('--from', () => openLog(sourceOf(flags.from), openLogger('warn')));
+  const { store: to, close } = await forSetting('--to', () => openTarget(flags.to));
+  const head = await from.head();
+  const bar = progressBar();
+  const through = (phase: string) => (position: bigint) => bar.show(throughLog({ phase, position, head }));
+  try {
+    const after = await resumeAfter(from, to);
+    const copying = through('copy');
+    copying(after);
+    // Only the embedded log keeps the order of what it is sent together.
+    const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying);
+    const events = await verify({ from, to, upTo }, through('verify'));
+    bar.stop();
+    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
+    const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, seconds };
+    process.stdout.write(`${JSON.stringify(what)}\n`);
+  } catch (error) {
+    if (error instanceof RevisionConflict)
+      throw new CannotGoOn(`the log that is copied to has been written by others: ${error.message}`, { cause: error });
+    throw error;
+  } finally {
+    bar.stop();
+    await from.close();
+    await close();
+  }
+};

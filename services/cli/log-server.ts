@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Check } from '../gateway/readiness.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
+import { openAccess } from '../streams/eventstore/access.js';
+import { asStored } from '../streams/eventstore/recorded.js';
+import { serveEventstore } from '../streams/eventstore/server.js';
+import { openRuleBook } from '../streams/eventstore/stream-rules.js';
+import { announce } from './announcement.js';
+import type { Configuration } from '../config/configuration.js';
+import { watchLog } from '../main/checks.js';
+import { watchDirectory } from '../main/directory-watch.js';
+import { eventstorePort } from '../main/eventstore.js';
+import { assertAllowed } from './insecure.js';
+import { openLogger } from '../main/logger.js';
+import { assertPortIsFree } from '../main/ports.js';
+import type { ServeFlags } from './serve.js';
+import { onStopSignals } from './stop-signals.js';
+import { tlsOf } from '../main/tls-files.js';
+import { CannotGoOn, firstFailure, forSetting } from '../config/operator-errors.js';
+import { startProbes } from '../main/transports.js';
+
+const DRAIN_MS = 10_000;
+
+const openStore = async (directory: string) => {
+  const lock = await lockDataDirectory(directory);
+  return { lock, store: await sqliteEventStore({ directory: lock.directory }) };
+};
+
+/**
+ * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else but health checks,
+ * until it is told to stop. Every stream may be written: the control planes are its clients.
+ *
+ * @throws {CannotGoOn} when it may not listen there, or the log fails for good.
+ */
+export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
+  assertAllowed(configuration);
+  const logger = openLogger(configuration.log_level);
+  const tls = tlsOf(configuration);
+  const port = await eventstorePort(configuration);
+  if (port === undefined)
+    throw new CannotGoOn(
+      'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
+    );
+  await assertPortIsFree('REST', configuration.host, configuration.http_port);
+  const { lock, store } = await forSetting('data', () => openStore(resolve(configuration.data)));
+  const rules = await openRuleBook(store);
+  const { host } = configuration;
+  const server = await serveEventstore({
+    host,
+    port,
+    reading: { log: store, rules, present: asStored, now: Date.now },
+    writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
+    tls,
+    logger,
+  });
+  const watch = watchLog(store);
+  const data = watchDirectory(lock.directory, logger);
+  const checks = (): readonly Check[] => [watch.check(), data.check()];
+  const probes = await startProbes(configuration, { logId: store.logId, logger, checks });
+  const stopped = onStopSignals();
+  const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
+  const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };
+  announce(flags, configuration, served);
+  await Promise.race([stopped, firstFailure([store.ended])]);
+  await Promise.all([probes.close(), server.close({ drainMs: DRAIN_MS })]);
+  watch.close();
+  data.close();
+  await store.close();
+  lock.release();
+};

@@ -1,0 +1,38 @@
+import { type Command, Option } from 'commander';
+import { durationOf } from '../config/arguments.js';
+import type { Configuration } from '../config/configuration.js';
+import type { GarbageFlags } from './payloads-gc.js';
+
+/** What commands that work with a data directory have in common. */
+export type DataCommands = {
+  /** Adds the flags that say where the data is. */
+  readonly withData: (command: Command) => Command;
+  /** The help on the settings that a command has flags for. */
+  readonly ownSettings: (context: { readonly command: Command }) => string;
+  readonly configurationOf: (options: Readonly<Record<string, unknown>>) => Configuration;
+};
+
+/** How old a payload is that nothing can come of any more: 7 days, in milliseconds. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** Adds `payloads gc` to the command line. */
+export const addPayloadCommands = (
+  program: Command,
+  { withData, ownSettings, configurationOf }: DataCommands,
+): void => {
+  const payloads = program.command('payloads').description('what was too large for the log');
+  withData(payloads.command('gc'))
+    .description('remove payloads that no event names; works while servers run. Uploads of users are never touched')
+    .addOption(
+      new Option('--older-than <duration>', 'only those that were last put so long ago, an hour or more')
+        .argParser(durationOf)
+        .default(WEEK_MS, '7d'),
+    )
+    .option('--dry-run', 'only count', false)
+    .option('--foreign <category...>', 'categories of streams that others write to the event store')
+    .addHelpText('after', ownSettings)
+    .action(async (options: GarbageFlags) => {
+      const { collectGarbage } = await import('./payloads-gc.js');
+      await collectGarbage(configurationOf(options), options);
+    });
+};

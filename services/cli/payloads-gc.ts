@@ -1,0 +1,91 @@
+import { resolve } from 'node:path';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import type { PayloadObjects } from '../kernel/ports/payload-objects.js';
+import { payloadReferences } from '../store/payloads/payload-references.js';
+import { type Survey, surveyPayloads, sweepPayloads, type Swept } from '../store/payloads/sweep-payloads.js';
+import type { Configuration } from '../config/configuration.js';
+import { openOwnLog } from '../main/log-source.js';
+import { codecs } from '../main/models.js';
+import { openPayloadObjects } from '../main/payloads.js';
+import { progressBar, throughLog } from './progress-bar.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+
+/** The flags of `payloads gc`. */
+export type GarbageFlags = {
+  /** In milliseconds. */
+  readonly olderThan: number;
+  readonly dryRun: boolean;
+  readonly foreign?: readonly string[];
+};
+
+/** What is put is named by an event long before this, in milliseconds, whatever the store and the log have to endure. */
+const LEAST_AGE_MS = 3_600_000;
+
+/** Tests cannot wait for an hour. */
+const leastAge = (): number => Number(process.env['FLIGHTLOG_TEST_GC_LEAST_AGE_MS'] ?? LEAST_AGE_MS);
+
+const assertAge = (olderThan: number): void => {
+  if (olderThan >= leastAge()) return;
+  throw new CannotGoOn('--older-than must be an hour or more: a payload is put before the event that names it');
+};
+
+/** A store that has nothing of this log is another log's: nothing in it is ours to remove. */
+const assertOurs = ({ named, garbage }: Survey): void => {
+  if (named > 0 || garbage === 0) return;
+  throw new CannotGoOn(
+    'nothing is removed: none of the payloads is named by this log, so they seem to be of another (see --data, --event-store and --payload-store)',
+  );
+};
+
+const NOTHING: Swept = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
+
+type Bar = ReturnType<typeof progressBar>;
+
+/** Reads the log first: what it names up to then is kept, and what comes later is younger than the cutoff. */
+const swept = async (
+  log: EventLog,
+  objects: PayloadObjects,
+  { olderThan, dryRun, foreign = [] }: GarbageFlags,
+  bar: Bar,
+): Promise<Survey & Swept & { readonly position: number }> => {
+  const cutoffMs = Date.now() - olderThan;
+  const readTo = (position: bigint, head: bigint): void => bar.show(throughLog({ phase: 'read', position, head }));
+  const named = await payloadReferences({ log, codecs, foreign: new Set(foreign), onProgress: readTo });
+  const sweeping = { objects, named, cutoffMs };
+  const survey = await surveyPayloads({ ...sweeping, onProgress: () => undefined });
+  assertOurs(survey);
+  const onProgress = (count: number): void =>
+    bar.show({ phase: 'sweep', done: count, total: survey.objects, detail: `${count} payloads` });
+  const done = dryRun ? NOTHING : await sweepPayloads({ ...sweeping, onProgress });
+  return { position: Number(named.position), ...survey, ...done };
+};
+
+/**
+ * Removes payloads that no event names and that are old enough, and prints what it found and did as one JSON object.
+ * Servers may go on meanwhile.
+ *
+ * @throws {Fault} when the log or the payload store cannot be used, or an event is of a type that is not known here.
+ * @throws {CannotGoOn} when the age is too short, or the store seems to be of another log.
+ */
+export const collectGarbage = async (
+  { data, payload_store: location, event_store: eventStore }: Configuration,
+  flags: GarbageFlags,
+): Promise<void> => {
+  assertAge(flags.olderThan);
+  const started = performance.now();
+  const directory = resolve(data);
+  const log = await openOwnLog({ data, event_store: eventStore });
+  const bar = progressBar();
+  let objects: PayloadObjects | undefined;
+  try {
+    objects = await forSetting('payload_store', () => openPayloadObjects({ directory, location }));
+    const counts = await swept(log, objects, flags, bar);
+    bar.stop();
+    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
+    process.stdout.write(`${JSON.stringify({ ...counts, dryRun: flags.dryRun, seconds })}\n`);
+  } finally {
+    bar.stop();
+    await objects?.close();
+    await log.close();
+  }
+};

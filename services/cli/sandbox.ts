@@ -1,0 +1,119 @@
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { runEngine } from '../../engine/engine.js';
+import type { EngineOptions } from '../../engine/options.js';
+import { addresses } from './announcement.js';
+import type { Configuration } from '../config/configuration.js';
+import { assertAllowed } from './insecure.js';
+import { openLogger } from '../main/logger.js';
+import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
+import { type Running, startServer } from '../main/server.js';
+import { onStopSignals } from './stop-signals.js';
+
+/** The flags of `sandbox` that are no settings. */
+export type SandboxFlags = {
+  readonly engineRate: number;
+  readonly failureProbability: number;
+  readonly gates: EngineOptions['gates'];
+};
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+const LAUNCH = {
+  project: 'flytesnacks',
+  domain: 'development',
+  spec: {
+    launchPlan: {
+      resourceType: 'LAUNCH_PLAN',
+      project: 'flytesnacks',
+      domain: 'development',
+      name: 'hello.hello',
+      version: 'v1',
+    },
+  },
+};
+
+const greet = (configuration: Configuration, server: Running): void =>
+  say(`flightlog sandbox: no authentication, for trying things out\n\n${addresses(configuration, server)}\n`);
+
+/** The command line of this process, in words that mean the same in any folder. */
+const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+const suggest = ({ http, data }: Running, execution: string): void => {
+  const executions = `${http}/api/v1/executions`;
+  say(`
+Three commands to try, in another terminal:
+
+  curl -s ${executions}/${execution}
+
+  curl -s ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
+
+  node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${execution}
+
+A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.
+Ctrl-C stops.`);
+};
+
+const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
+
+/** The samples go into an empty log alone: whoever comes back finds everything as it was. */
+const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
+  if (!isEmpty) {
+    say(`Found ${counted(executions)}; nothing was registered again.`);
+    return;
+  }
+  const registered = await registerSamples(grpc);
+  say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
+};
+
+const startEngine = (
+  { grpc: endpoint, onWork }: Running,
+  { engineRate, failureProbability, gates }: SandboxFlags,
+  logger: Logger,
+): { stop: () => Promise<void>; ended: Promise<unknown> } => {
+  const stopping = new AbortController();
+  const options: EngineOptions = {
+    endpoint,
+    concurrency: 16,
+    rate: engineRate,
+    failureProbability,
+    seed: 'sandbox',
+    gates,
+    dynamicDirectory: SAMPLE_GRAPHS,
+    untilIdle: false,
+  };
+  const ended = runEngine(options, { signal: stopping.signal, logger, onWork });
+  return {
+    ended,
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+};
+
+/**
+ * Serves with samples and a simulated engine until it is told to stop.
+ *
+ * @throws {CannotGoOn} when it may not listen there, or the log or the views fail for good.
+ */
+export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
+  const configuration: Configuration = { ...given, role: ['all'] };
+  assertAllowed(configuration);
+  const logger = openLogger(configuration.log_level);
+  const server = await startServer(configuration, logger);
+  const stopped = onStopSignals();
+  greet(configuration, server);
+  await Promise.race([fill(server), server.failed]);
+  const engine = startEngine(server, flags, logger);
+  suggest(server, SAMPLE_EXECUTION);
+  await Promise.race([stopped, engine.ended, server.failed]);
+  say('\nStopping; Ctrl-C again ends at once.');
+  await engine.stop();
+  await server.close();
+  say(server.lost() === undefined ? 'Stopped. The data is kept.' : `Stopped. The data is not kept: ${server.lost()}.`);
+};

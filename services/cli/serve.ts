@@ -1,0 +1,33 @@
+import { announce } from './announcement.js';
+import type { Configuration } from '../config/configuration.js';
+import { assertAllowed } from './insecure.js';
+import { openLogger } from '../main/logger.js';
+import { dutiesOf } from '../config/roles.js';
+import { type Running, startServer } from '../main/server.js';
+import { onStopSignals, unlessStopped } from './stop-signals.js';
+import { startWorker, type Working } from '../main/worker.js';
+
+type Started = Working & Partial<Running>;
+
+/** The flags of `serve` that are no settings. */
+export type ServeFlags = { readonly json: boolean };
+
+/**
+ * Serves until it is told to stop, then finishes what is on its way.
+ *
+ * @throws {CannotGoOn} when the log or the views fail for good. Nothing is closed then: the log has what was answered.
+ */
+export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
+  assertAllowed(configuration);
+  const { role, log_level: level } = configuration;
+  const logger = openLogger(level);
+  const stopped = onStopSignals();
+  const starting: Promise<Started> = dutiesOf(role).api
+    ? startServer(configuration, logger)
+    : startWorker(configuration, logger);
+  const running = await unlessStopped(starting, stopped);
+  announce(flags, configuration, running);
+  await Promise.race([stopped, running.failed]);
+  logger.info('stopping');
+  await running.close();
+};

@@ -1,0 +1,88 @@
+import { resolve } from 'node:path';
+import { rebuildViews as rebuild, VERIFIED_STREAMS } from '../../projections/runtime/rebuild.js';
+import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../projections/runtime/rebuild-share.js';
+import { Fault } from '../kernel/fault.js';
+import { lockDataDirectory } from '../store/data-directory.js';
+import type { Configuration } from '../config/configuration.js';
+import { logSource, openOwnLog } from '../main/log-source.js';
+import { codecs, models } from '../main/models.js';
+import { openPayloads } from '../main/payloads.js';
+import { progressBar } from './progress-bar.js';
+import { openFreshViews, viewsKey } from '../main/read-stores.js';
+import type { RebuildThreadData } from '../main/threads/rebuild-thread.js';
+import { threadedShare } from '../main/threads/threaded-share.js';
+import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+
+const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
+
+const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
+
+/** A view that is not what the log makes of it is told in a line; anything else is a defect, and shows its stack. */
+const told = (error: unknown): unknown => {
+  if (!(error instanceof Error) || error instanceof Fault || error instanceof CannotGoOn || error.name !== 'Error')
+    return error;
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
+};
+
+/** Two threads fold half of the partitions each; where a database has the views, there is more to wait for than to do. */
+const SHARES: Readonly<Record<Configuration['read_store']['kind'], number>> = { sqlite: 2, mongodb: 1 };
+
+type Where = Pick<RebuildThreadData, 'directory' | 'location' | 'source'>;
+
+const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ShareBuilder[] =>
+  shares.map((partitions) => threadedShare({ ...where, partitions, verifiedStreams: VERIFIED_STREAMS / 2 }));
+
+/**
+ * Builds all views from the log beside those in use, verifies them, and puts them in their place. Prints what it did
+ * as one JSON object.
+ *
+ * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
+ * @throws {CannotGoOn} when a view is not what the log makes of it; the views are as they were.
+ */
+export const rebuildViews = async ({
+  data,
+  payload_store: location,
+  event_store: eventStore,
+  read_store: views,
+}: Configuration): Promise<void> => {
+  const directory = resolve(data);
+  const source = logSource({ directory, eventStore });
+  const log = await openOwnLog({ data, event_store: eventStore }); // first: where there is no log, nothing is written
+  // Nobody may have the views in the data directory open while they are switched; servers read on in a database.
+  const lock = views.kind === 'sqlite' ? await forSetting('data', () => lockDataDirectory(directory)) : undefined;
+  const started = performance.now();
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
+  const bar = progressBar();
+  try {
+    const fresh = await forSetting(viewsKey(views), () => openFreshViews({ directory, views }, log.logId));
+    const [partitions = [], ...shares] = sharesOf(SHARES[views.kind]);
+    const others = othersOf(shares, { directory, location, source });
+    let buildSeconds = 0;
+    const onProgress = (progress: RebuildProgress): void => {
+      if (progress.phase === 'build') buildSeconds = secondsSince(started);
+      bar.show({ ...progress, detail: `${progress.count} ${WHAT[progress.phase]}` });
+    };
+    const { position, ...rebuilt } = await rebuild({
+      log,
+      payloads,
+      models,
+      codecs,
+      fresh,
+      partitions,
+      others,
+      onProgress,
+    });
+    bar.stop();
+    const maxRssMb = Math.round(process.resourceUsage().maxRSS / 1_024);
+    const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };
+    process.stdout.write(`${JSON.stringify({ position: Number(position), ...rebuilt, ...took })}\n`);
+  } catch (error) {
+    throw told(error);
+  } finally {
+    bar.stop();
+    await log.close();
+    await payloads.close();
+    lock?.release();
+  }
+};

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import { agents } from './agent-settings.js';
+import { contradictionsIn } from './contradictions.js';
+import { kafka } from './kafka-settings.js';
+import { roles } from './roles.js';
+import {
+  budgets,
+  cors,
+  count,
+  domains,
+  duration,
+  EMBEDDED,
+  eventStore,
+  flag,
+  labels,
+  payloads,
+  port,
+  projects,
+  readStore,
+  publicUrl,
+  resources,
+  scope,
+  texts,
+  tier,
+  tls,
+} from './setting-kinds.js';
+import { InvalidConfiguration } from './operator-errors.js';
+
+/** From the most to the least that is written. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** What clients of the EventStoreDB protocol may do. */
+export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
+
+/** How clients of the EventStoreDB protocol get the data of events. */
+export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
+
+/** Every setting there is, with its default. Keys are those of the configuration file. */
+export const settings = z
+  .strictObject({
+    data: z.string().min(1).default('./data').describe('data directory'),
+    event_store: eventStore
+      .prefault(EMBEDDED)
+      .describe(
+        'where the log is: embedded: is the data directory, or esdb://HOST:PORT of an EventStoreDB or KurrentDB',
+      ),
+    payload_store: payloads
+      .prefault('file:')
+      .describe('where large parts of events are kept: file: is the data directory, or s3://BUCKET/PREFIX'),
+    read_store: readStore
+      .prefault('sqlite:')
+      .describe('where views are kept: sqlite: is the data directory, or mongodb://HOST:PORT/DATABASE?replicaSet=NAME'),
+    host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
+    grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
+    http_port: port.default(80).describe('port of REST; 0 takes a free one; with TLS 443 unless it is given'),
+    eventstore_port: port
+      .optional()
+      .describe('port of the EventStoreDB protocol; 0 takes a free one; by default 2113, where it is free'),
+    eventstore_mode: z
+      .enum(EVENTSTORE_MODES, { error: `must be one of ${EVENTSTORE_MODES.join(', ')}` })
+      .default('read')
+      .describe('what clients of the EventStoreDB protocol may do; nobody writes what the control plane decides on'),
+    eventstore_format: z
+      .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
+      .optional()
+      .describe('how they get the data of events; by default json, of a log server stored'),
+    role: roles
+      .prefault(['all'])
+      .describe(
+        'what this process does: all; or of it api, projector and reactor, any of them; or log, a log server and nothing else',
+      ),
+    claims: flag
+      .default(true)
+      .describe('let processes share the views and the reactors out between them; off: each works on all of them'),
+    log_level: z
+      .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
+      .default('info')
+      .describe('least severe log that is written'),
+    insecure: flag.default(false).describe('serve without authentication'),
+    allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
+    domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
+    projects: projects.default([]).describe('projects that are registered in an empty log'),
+    max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
+    tls: tls.prefault({}),
+    max_connections: count
+      .refine((connections) => connections > 0, 'must be 1 or more')
+      .default(4_096)
+      .describe('connections at a time, for gRPC and for REST each; more are closed as they come'),
+    max_unread_bytes: count
+      .default(256 * 1024 * 1024)
+      .describe('answers that callers have not read, in bytes; half of it for one connection'),
+    max_request_bytes: count
+      .default(256 * 1024 * 1024)
+      .describe('large requests that are received or worked on, in bytes; half of it for one connection'),
+    cors: cors.prefault({}),
+    max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
+    max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
+    max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
+    agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
+    kafka: kafka.prefault({}),
+    abort: z
+      .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
+      .prefault({}),
+    data_proxy: z
+      .strictObject({
+        public_url: publicUrl
+          .default('')
+          .describe('address that links to files lead to; the one that is listened on where it is empty'),
+        max_upload_bytes: count
+          .default(1024 * 1024 * 1024)
+          .describe('largest file that is uploaded; larger ones in a bucket get no link to read them'),
+      })
+      .prefault({}),
+    quality_of_service: z
+      .strictObject({
+        queueing_budgets: budgets
+          .prefault({ HIGH: '1m', MEDIUM: '10m', LOW: '1h' })
+          .describe('how long an execution of each tier may wait for its turn'),
+        default_tiers: z
+          .record(z.string(), tier)
+          .default({})
+          .describe('tier of executions that do not say, by domain; MEDIUM where it does not say either'),
+      })
+      .prefault({}),
+    execution: z
+      .strictObject({
+        labels: labels.default({}).describe('labels of an execution that nobody gives any'),
+        annotations: texts.default({}).describe('annotations of an execution that nobody gives any'),
+        envs: texts.default({}).describe('environment of an execution that nobody gives any'),
+        k8s_service_account: z.string().default('').describe('service account of an execution that names no identity'),
+        iam_role: z.string().default('').describe('IAM role of an execution that names no identity'),
+        interruptible: flag.default(false).describe('let executions that do not say be interrupted'),
+        overwrite_cache: flag.default(false).describe('let every execution overwrite the cache'),
+        raw_output_prefix: z.string().default('').describe('where raw outputs go that nobody says otherwise of'),
+        cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
+        cluster_pools: texts.default({}).describe('cluster pool of the projects of a domain, by domain'),
+        timeout: duration
+          .refine((ms) => ms > 0, 'must be longer than 0')
+          .optional()
+          .describe('how long an execution may take before it is aborted and recorded TIMED_OUT; by default for ever'),
+        namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('Kubernetes namespace'),
+      })
+      .prefault({}),
+    registration: z
+      .strictObject({
+        max_label_entries: count.default(0).describe('most labels that an execution runs with; 0 is no limit'),
+        max_annotation_entries: count.default(0).describe('most annotations; 0 is no limit'),
+        max_workflow_nodes: count.default(0).describe('most nodes of a workflow; 0 is no limit'),
+        workflow_size_limit: count.default(0).describe('largest compiled workflow, in bytes; 0 is no limit'),
+        task_types: z
+          .record(z.string(), z.array(scope))
+          .default({})
+          .describe('task types that only these projects and domains may register'),
+      })
+      .prefault({}),
+    task_resources: z
+      .strictObject({
+        defaults: resources.prefault({ cpu: '2', memory: '200Mi' }).describe('what a container gets that does not ask'),
+        limits: resources.prefault({ cpu: '2', memory: '1Gi', gpu: '1' }).describe('what a container may ask for'),
+      })
+      .prefault({}),
+  })
+  .superRefine((settingsGiven, context) => {
+    for (const { path, error } of contradictionsIn(settingsGiven))
+      context.addIssue({ code: 'custom', path: [...path], message: error });
+  });
+
+/** The settings of a process, complete and valid. */
+export type Configuration = z.output<typeof settings>;
+
+/** A setting from somewhere: `origin` is what an error calls it, such as `--grpc-port` or `FLIGHTLOG_GRPC_PORT`. */
+export type Given = { readonly path: readonly string[]; readonly value: unknown; readonly origin: string };
+
+const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void => {
+  if (rest.length === 0) {
+    target[key] = value;
+    return;
+  }
+  const inner = target[key];
+  const next = typeof inner === 'object' && inner !== null ? { ...inner } : {};
+  put(next, rest, value);
+  target[key] = next;
+};
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  array: 'a list, such as [one, two]',
+  object: 'a mapping',
+  record: 'a mapping',
+  string: 'text',
+};
+
+/** What is wrong with a value, where its own schema does not say it. */
+const wording: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;
+  if (issue.code === 'too_small') return 'must not be empty';
+  return undefined;
+};
+
+const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string => {
+  const key = path.join('.');
+  const from = given.findLast((each) => key === each.path.join('.') || key.startsWith(`${each.path.join('.')}.`));
+  return from === undefined ? '' : ` (from ${from.origin})`;
+};
+
+const HTTPS_PORT = 443;
+
+const withCertificate = z.object({ tls: z.object({ cert_file: z.string().min(1) }) });
+
+const hasTls = (given: unknown): boolean => withCertificate.safeParse(given).success;
+
+/**
+ * Joins settings, later ones over earlier ones, and validates them as a whole.
+ *
+ * @throws {InvalidConfiguration} with every key that is wrong and where it came from.
+ */
+export const configure = (given: readonly Given[]): Configuration => {
+  const joined: Record<string, unknown> = {};
+  for (const { path, value } of given) put(joined, path, value);
+  if (hasTls(joined)) joined['http_port'] ??= HTTPS_PORT;
+  const result = settings.safeParse(joined, { error: wording });
+  if (result.success) return result.data;
+  const lines = result.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map(
+          (key) => `${[...issue.path, key].join('.')}${originOf(given, [...issue.path, key])}: is not a setting`,
+        )
+      : [`${issue.path.join('.')}${originOf(given, issue.path)}: ${issue.message}`],
+  );
+  throw new InvalidConfiguration(lines.join('\n'));
+};

@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { readStoreLocation } from '../../projections/store/mongo/location.js';
+import { eventstoreAddress } from '../store/eventstore/address.js';
+import { payloadLocation } from '../store/payloads/payload-location.js';
+import { parseQuantity } from '../compiler/quantity.js';
+import { assertLabels } from '../kernel/labels.js';
+import { RpcError } from '../kernel/rpc.js';
+import {
+  isProjectId,
+  MAX_PROJECT_DESCRIPTION_BYTES,
+  MAX_PROJECT_NAME_BYTES,
+  PROJECT_ID_RULE,
+} from '../project/rules.js';
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration as people write it, such as `90s`, `10m` or `1h30m`, in milliseconds. */
+export const duration = z
+  .string({ error: 'must be a duration such as 90s, 10m or 1h30m' })
+  .transform((text, context) => {
+    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)];
+    if (parts.length > 0 && parts.map(([part]) => part).join('') === text) {
+      return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0);
+    }
+    context.addIssue({
+      code: 'custom',
+      message: `must be a duration such as 90s, 10m or 1h30m, not ${JSON.stringify(text)}`,
+    });
+    return z.NEVER;
+  });
+
+export const whole = (max: number, error: string): z.ZodType<number> =>
+  z
+    .union([z.number(), z.string().regex(/^\d+$/u).transform(Number)], { error })
+    .pipe(z.int({ error }).min(0, { error }).max(max, { error }));
+
+export const port = whole(65_535, 'must be a port, 0 to 65535');
+export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
+export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
+
+/** An address of HTTP without a slash at its end, or nothing. */
+export const publicUrl = z
+  .string()
+  .refine((text) => text === '' || (URL.canParse(text) && /^https?:\/\/[^?#]+$/u.test(text)), {
+    error: 'must be an http or https address without a query',
+  })
+  .transform((text) => text.replace(/\/+$/u, ''));
+/** The event store that is in the data directory. */
+export const EMBEDDED = 'embedded:';
+
+/** Where the log is. */
+export const eventStore = z.string({ error: 'must be embedded: or esdb://HOST:PORT' }).superRefine((text, context) => {
+  if (text === EMBEDDED) return;
+  const address = eventstoreAddress(text);
+  if (typeof address === 'string') context.addIssue({ code: 'custom', message: address });
+});
+
+/** Where payloads are kept. */
+export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {
+  const location = payloadLocation(text);
+  if (typeof location !== 'string') return location;
+  context.addIssue({ code: 'custom', message: location });
+  return z.NEVER;
+});
+
+export /** Where views are kept. */
+const readStore = z.string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' }).transform((text, context) => {
+  const location = readStoreLocation(text);
+  if (typeof location !== 'string') return location;
+  context.addIssue({ code: 'custom', message: location });
+  return z.NEVER;
+});
+
+export const id = z.string().min(1);
+
+/** Whether no two elements have one id. */
+const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>
+  new Set(elements.map((element) => element.id)).size === elements.length;
+
+/** A mapping, or the id alone. */
+const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
+  const error: z.core.$ZodErrorMap = ({ code }) =>
+    code === 'invalid_type' ? `must be an id, or a mapping of ${keys}` : undefined;
+  return z.preprocess((value) => (typeof value === 'string' ? { id: value } : value), z.strictObject(shape, { error }));
+};
+
+const domain = withId({ id, name: id.optional() }, 'id and name').transform(({ id: own, name = own }) => ({
+  id: own,
+  name,
+}));
+
+/** The domains, each once. */
+export const domains = z.array(domain).min(1).refine(areDistinct, { error: 'must not have one domain twice' });
+
+const projectId = z.string().refine(isProjectId, { error: `must be ${PROJECT_ID_RULE}` });
+
+const atMost = (max: number): z.ZodString =>
+  z.string().refine((text) => Buffer.byteLength(text) <= max, { error: `must have at most ${max} bytes` });
+
+const project = withId(
+  {
+    id: projectId,
+    name: atMost(MAX_PROJECT_NAME_BYTES).min(1).optional(),
+    description: atMost(MAX_PROJECT_DESCRIPTION_BYTES).optional(),
+  },
+  'id, name and description',
+).transform(({ id: own, name = own, description = `${own} description` }) => ({ id: own, name, description }));
+
+/** The projects, each once. */
+export const projects = z.array(project).refine(areDistinct, { error: 'must not have one project twice' });
+
+const isAmount = (text: string): boolean => {
+  const quantity = parseQuantity(text);
+  return quantity !== undefined && quantity.numerator >= 0n;
+};
+
+const quantity = z.coerce.string().refine(isAmount, { error: 'must be a quantity such as 500m or 1Gi' }).optional();
+
+export const resources = z.strictObject({
+  cpu: quantity,
+  memory: quantity,
+  gpu: quantity,
+  storage: quantity,
+  ephemeral_storage: quantity,
+});
+
+export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
+
+/** Names of our own choice, and a text for each. */
+export const texts = z.record(z.string().min(1), z.coerce.string());
+
+/** Labels, by the rules of what they end up on. */
+export const labels = texts.superRefine((values, context) => {
+  try {
+    assertLabels({ values });
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+  }
+});
+
+const TIERS = ['HIGH', 'MEDIUM', 'LOW'] as const;
+
+/** A tier of the quality of service. */
+export const tier = z.enum(TIERS, { error: `must be one of ${TIERS.join(', ')}` });
+
+/** A duration for each tier. */
+export const budgets = z.strictObject({
+  HIGH: duration.prefault('1m'),
+  MEDIUM: duration.prefault('10m'),
+  LOW: duration.prefault('1h'),
+});
+
+const origin = z.string().refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
+  error: 'must be an origin such as https://console.example.com, or "*"',
+});
+
+const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be the name of a header' });
+
+/** Who may call REST from a browser. */
+export const cors = z.strictObject({
+  allowed_origins: z.array(origin).default([]).describe('pages that may call REST from a browser; "*" is all'),
+  allowed_headers: z.array(headerName).default([]).describe('headers that those may send besides the known ones'),
+});
+
+/** The files of TLS, in PEM. */
+export const tls = z
+  .strictObject({
+    cert_file: z.string().default('').describe('certificate chain of gRPC and REST; without TLS where it is empty'),
+    key_file: z.string().default('').describe('its private key'),
+    client_ca_file: z.string().default('').describe('authority whose certificates callers must have'),
+  })
+  .refine(({ cert_file: cert, key_file: key }) => cert === '' || key !== '', {
+    path: ['key_file'],
+    error: 'must be given with tls.cert_file',
+  })
+  .refine(({ cert_file: cert, key_file: key, client_ca_file: ca }) => cert !== '' || (key === '' && ca === ''), {
+    path: ['cert_file'],
+    error: 'must be given with tls.key_file',
+  });

@@ -1,0 +1,64 @@
+import type { ReportPhase } from '../commands.js';
+import {
+  acceptedReport,
+  foreignProducer,
+  givesWay,
+  priorOf,
+  refused,
+  repeatedPhase,
+  repeatedReport,
+  type Verdict,
+} from './report.js';
+import type { Envelope } from '../wire/envelope.js';
+import { isTerminal, NODE } from '../phases.js';
+import { type ExecutionRefusal, taskNotFound } from '../refusals.js';
+import { type ExecutionState, findTask, type NodeState } from '../state.js';
+
+const missingParentTask = (
+  state: ExecutionState,
+  { execution, parentTask }: Envelope,
+): ExecutionRefusal | undefined => {
+  if (parentTask === undefined) return undefined;
+  const { nodeId, taskId, retryAttempt } = parentTask;
+  const own = parentTask.execution;
+  const isHere = own.project === execution.project && own.domain === execution.domain && own.name === execution.name;
+  const task = isHere ? findTask(state.nodes.get(nodeId), taskId, retryAttempt) : undefined;
+  return task === undefined ? taskNotFound(nodeId, taskId, retryAttempt) : undefined;
+};
+
+const missingParent = (state: ExecutionState, envelope: Envelope): ExecutionRefusal | undefined => {
+  const { parentNodeId } = envelope;
+  if (parentNodeId !== undefined && !state.nodes.has(parentNodeId))
+    return { kind: 'node-not-found', nodeId: parentNodeId };
+  return missingParentTask(state, envelope);
+};
+
+const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const { phase } = command.envelope;
+  // It would stay open for ever: what was open has been closed with the execution.
+  if (isTerminal('workflow', state.phase) && !isTerminal('node', phase))
+    return refused({ kind: 'already-terminal', entity: 'node', current: NODE.ABORTED, to: phase });
+  const refusal = missingParent(state, command.envelope);
+  if (refusal !== undefined) return refused(refusal);
+  return command.isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
+};
+
+const decideKnown = (node: NodeState, command: ReportPhase): Verdict => {
+  const { envelope, isChildKnown } = command;
+  const { phase } = envelope;
+  const isReplaced = givesWay(node, envelope);
+  if (!isReplaced && !node.isInferred && node.phase === phase) return repeatedPhase(command);
+  if (!isReplaced && isTerminal('node', node.phase))
+    return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
+  return isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
+};
+
+export const decideNode = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const node = state.nodes.get(command.envelope.nodeId);
+  const prior = priorOf(state, node, command);
+  if (prior === 'repeated') return repeatedReport(command);
+  if (prior !== 'new') return prior;
+  const foreign = foreignProducer(state, command);
+  if (foreign !== undefined) return refused(foreign);
+  return node === undefined ? decideNew(state, command) : decideKnown(node, command);
+};

@@ -1,0 +1,99 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+
+import type { Decision } from '../../kernel/aggregate.js';
+import type { Content } from '../../kernel/ports/payload-store.js';
+import type { ReportPhase } from '../commands.js';
+import { writeTaskId } from '../wire/engine-report.js';
+import type { Envelope } from '../wire/envelope.js';
+import { type ExecutionEvent, phaseReported } from '../events.js';
+import { isTerminal } from '../phases.js';
+import type { ExecutionRefusal } from '../refusals.js';
+import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from '../state.js';
+import { alikeReports } from '../state/reports.js';
+
+export type Verdict = Decision<ExecutionEvent, ExecutionRefusal>;
+
+export const accepted = (...events: readonly ExecutionEvent[]): Verdict => ({ kind: 'accepted', events });
+
+export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): Verdict =>
+  events.length === 0 ? { kind: 'refused', refusal } : { kind: 'refused', refusal, events };
+
+/** The event that an envelope is recorded as. */
+const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): ExecutionEvent =>
+  phaseReported({
+    entity: envelope.entity,
+    nodeId: envelope.nodeId,
+    taskId: envelope.taskId,
+    retryAttempt: envelope.retryAttempt,
+    phase: envelope.phase,
+    phaseVersion: envelope.phaseVersion,
+    occurredAt: envelope.occurredAt,
+    producerId: envelope.producerId,
+    message: { content: { case: 'inline', value: envelope.message } },
+    messageHash: envelope.messageHash,
+    closed,
+    samePhase,
+  });
+
+/** The phase is new. */
+export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): Verdict =>
+  accepted(reported(envelope, false, closed));
+
+const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRefusal => ({
+  kind: 'phase-recorded',
+  entity,
+  phase,
+  version: phaseVersion,
+});
+
+/** Nothing new at all. */
+export const repeatedReport = ({ envelope }: ReportPhase): Verdict => refused(alreadyRecorded(envelope));
+
+/** Only the content is new: it is kept, and the engine is told that the phase was known. */
+export const repeatedPhase = ({ envelope }: ReportPhase): Verdict =>
+  refused(alreadyRecorded(envelope), reported(envelope, true));
+
+/** Set when the producer of an event is not the one that the execution belongs to. */
+export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase): ExecutionRefusal | undefined => {
+  const { producerId } = envelope;
+  if (isDefaultProducer(producerId) || producerId === state.cluster) return undefined;
+  return { kind: 'incompatible-cluster', cluster: producerId, stored: state.cluster };
+};
+
+/** Whether an event was recorded before, or what of the stream would say so. */
+export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
+
+/**
+ * Whether an event was recorded before. The state tells which of the entity's reports may have the same phase, version
+ * and time, and the contents that stand there decide. What was read before is not read again: a stream that others
+ * write grows between two looks.
+ */
+export const priorOf = (state: ExecutionState, known: Reported | undefined, command: ReportPhase): Prior => {
+  const { envelope, recollection } = command;
+  if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
+  if (recollection?.isRepetition === true) return 'repeated';
+  const at = alikeReports(state, { last: known.last, from: recollection?.asOf ?? 0 }, envelope);
+  return at.length === 0 ? 'new' : { kind: 'unsure', at };
+};
+
+/** The engine's own word on how something ended that was taken for ABORTED. */
+export const givesWay = (known: Reported, { entity, phase }: Envelope): boolean =>
+  known.isInferred && isTerminal(entity, phase);
+
+const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: TaskState): void => {
+  writer.tag(2, WireType.LengthDelimited).fork().tag(1, WireType.LengthDelimited).string(nodeId);
+  writeTaskId(writer, 2, id);
+  if (attempt !== 0) writer.tag(3, WireType.Varint).uint32(attempt);
+  writer.join();
+};
+
+/** eventlog.OpenEntities: what has not ended, and is closed with the execution; absent when everything has. */
+export const openEntities = ({ nodes }: ExecutionState): Content | undefined => {
+  const writer = new BinaryWriter();
+  for (const [nodeId, node] of nodes)
+    if (!isTerminal('node', node.phase)) writer.tag(1, WireType.LengthDelimited).string(nodeId);
+  for (const [nodeId, { tasks }] of nodes)
+    for (const task of tasks) if (!isTerminal('task', task.phase)) writeOpenTask(writer, nodeId, task);
+  const value = writer.finish();
+  return value.length === 0 ? undefined : { content: { case: 'inline', value } };
+};

@@ -1,0 +1,54 @@
+import { create, equals, fromBinary } from '@bufbuild/protobuf';
+
+import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { isSameDigest } from '../../kernel/encoding/digest.js';
+import type { CreateSignal, SetSignal } from '../commands.js';
+import { accepted, refused, type Verdict } from './report.js';
+import { isTerminal } from '../phases.js';
+import type { ExecutionState } from '../state.js';
+import type { SignalState } from '../state/signals.js';
+
+/** More gates than any workflow has. */
+const MAX_SIGNALS = 10_000;
+
+export const typeOfSignal = ({ type }: SignalState): LiteralType => fromBinary(LiteralTypeSchema, type);
+
+const created = ({ id, signalId, wanted }: CreateSignal): Verdict =>
+  accepted({ type: 'SignalCreated', data: create(SignalCreatedSchema, { id, signalId, type: wanted }) });
+
+const found = (signal: SignalState, { signalId, wanted }: CreateSignal): Verdict => {
+  const type = typeOfSignal(signal);
+  return equals(LiteralTypeSchema, type, wanted)
+    ? accepted()
+    : refused({ kind: 'signal-type-differs', signalId, type });
+};
+
+/** A signal that is there is found also when the execution has ended: whoever asks reads no more than what was. */
+export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): Verdict => {
+  if (!state.exists) return refused({ kind: 'execution-not-found' });
+  const known = state.signals?.get(command.signalId);
+  if (known !== undefined) return found(known, command);
+  if (isTerminal('workflow', state.phase)) return refused({ kind: 'execution-ended', current: state.phase });
+  const isFull = (state.signals?.size ?? 0) >= MAX_SIGNALS;
+  return isFull ? refused({ kind: 'too-many-signals', limit: MAX_SIGNALS }) : created(command);
+};
+
+const set = ({ signalId, value, digest, principal }: SetSignal): Verdict => {
+  const content = { content: { case: 'inline', value } } as const;
+  return accepted({
+    type: 'SignalSet',
+    data: create(SignalSetSchema, { signalId, value: content, digest, principal }),
+  });
+};
+
+/** A value may be given in place of another one; the same one again is nothing new. */
+export const decideSetSignal = (state: ExecutionState, command: SetSignal): Verdict => {
+  const { signalId, digest } = command;
+  const known = state.signals?.get(signalId);
+  if (known === undefined) return refused({ kind: 'signal-not-found', signalId });
+  if (isTerminal('workflow', state.phase)) return refused({ kind: 'execution-ended', current: state.phase });
+  const type = typeOfSignal(known);
+  if (!command.isCastableTo(type)) return refused({ kind: 'signal-not-castable', signalId, type });
+  return known.digest !== undefined && isSameDigest(known.digest, digest) ? accepted() : set(command);
+};

@@ -1,0 +1,54 @@
+import type { ReportPhase } from '../commands.js';
+import {
+  acceptedReport,
+  foreignProducer,
+  givesWay,
+  priorOf,
+  refused,
+  repeatedPhase,
+  repeatedReport,
+  type Verdict,
+} from './report.js';
+import { isTerminal, TASK } from '../phases.js';
+import { type ExecutionState, findTask, type TaskState } from '../state.js';
+
+/** A version above all that the phase has had is new whatever its content. */
+const priorOfTask = (
+  state: ExecutionState,
+  task: TaskState | undefined,
+  command: ReportPhase,
+): ReturnType<typeof priorOf> => {
+  const { phase, phaseVersion } = command.envelope;
+  return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : priorOf(state, task, command);
+};
+
+const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
+  const { envelope } = command;
+  const { phase, phaseVersion } = envelope;
+  if (givesWay(task, envelope)) return acceptedReport(command);
+  if (!task.isInferred && task.phase === phase && phaseVersion <= task.version) return repeatedPhase(command);
+  if (isTerminal('task', task.phase))
+    return refused({ kind: 'already-terminal', entity: 'task', current: task.phase, to: phase });
+  return acceptedReport(command);
+};
+
+/** One that has not ended, of an execution that has, would stay open for ever. */
+const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const { phase } = command.envelope;
+  if (isTerminal('workflow', state.phase) && !isTerminal('task', phase))
+    return refused({ kind: 'already-terminal', entity: 'task', current: TASK.ABORTED, to: phase });
+  return acceptedReport(command);
+};
+
+export const decideTask = (state: ExecutionState, command: ReportPhase): Verdict => {
+  const { nodeId, taskId, retryAttempt } = command.envelope;
+  const node = state.nodes.get(nodeId);
+  const task = taskId === undefined ? undefined : findTask(node, taskId, retryAttempt);
+  const prior = priorOfTask(state, task, command);
+  if (prior === 'repeated') return repeatedReport(command);
+  if (prior !== 'new') return prior;
+  const foreign = foreignProducer(state, command);
+  if (foreign !== undefined) return refused(foreign);
+  if (node === undefined) return refused({ kind: 'node-not-found', nodeId });
+  return task === undefined ? decideNew(state, command) : decideKnown(task, command);
+};

@@ -1,0 +1,58 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  ExecutionState,
+  type ExecutionTerminateRequest,
+  type ExecutionTerminateResponse,
+  ExecutionTerminateResponseSchema,
+  type ExecutionUpdateRequest,
+  type ExecutionUpdateResponse,
+  ExecutionUpdateResponseSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { contextOf } from '../../kernel/command-context.js';
+import { type Call, invalid } from '../../kernel/rpc.js';
+import type { Sessions } from '../../kernel/ports/sessions.js';
+import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import type { ExecutionCommand } from '../commands.js';
+import { executionIdOf } from './lineage.js';
+import { refusalError } from './refusals.js';
+
+export type ChangeServices = { readonly sessions: Sessions; readonly aggregate: ExecutionAggregate };
+
+/** A cause is a sentence, not a document; in characters. */
+const MAX_CAUSE = 32_000;
+
+const record = async (
+  { sessions, aggregate }: ChangeServices,
+  command: ExecutionCommand,
+  call: Call,
+): Promise<void> => {
+  const { id } = command;
+  const outcome = await sessions.handle(aggregate, executionStream(id), command, contextOf(call));
+  call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id });
+};
+
+export const terminateExecution = async (
+  services: ChangeServices,
+  { id, cause }: ExecutionTerminateRequest,
+  call: Call,
+): Promise<ExecutionTerminateResponse> => {
+  if (cause.length > MAX_CAUSE) throw invalid('cause', `longer than ${MAX_CAUSE} characters`);
+  const { principal } = call;
+  await record(services, { type: 'TerminateExecution', id: executionIdOf(id), cause, principal }, call);
+  return create(ExecutionTerminateResponseSchema);
+};
+
+export const updateExecution = async (
+  services: ChangeServices,
+  { id, state, tags }: ExecutionUpdateRequest,
+  call: Call,
+): Promise<ExecutionUpdateResponse> => {
+  // The enum is open: any number may arrive.
+  if ((ExecutionState[state] as string | undefined) === undefined) throw invalid('state');
+  const { principal } = call;
+  const command = { type: 'UpdateExecution', id: executionIdOf(id), state, tags: tags?.values, principal } as const;
+  await record(services, command, call);
+  return create(ExecutionUpdateResponseSchema);
+};

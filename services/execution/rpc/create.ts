@@ -1,0 +1,215 @@
+import { create } from '@bufbuild/protobuf';
+
+import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  type ExecutionCreateRequest,
+  type ExecutionCreateResponse,
+  ExecutionCreateResponseSchema,
+  ExecutionMetadataSchema,
+  type ExecutionSpec,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionClusterLabelSchema,
+  type WorkflowExecutionConfig,
+} from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type ExecutionCreated, ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { launchInputs } from '../../compiler/launch-inputs.js';
+import { literalMapProblem } from '../../compiler/literal-map.js';
+import { contextOf, recordedBefore } from '../../kernel/command-context.js';
+import { assertLabels } from '../../kernel/labels.js';
+import { assertNotifications } from '../../kernel/notifications.js';
+import { type Call, missing, RpcError } from '../../kernel/rpc.js';
+import { executionStream } from '../aggregate.js';
+import type { ExecutionId } from '../wire/envelope.js';
+import { assertExecutionName, generatedName, nameOfKey } from '../execution-name.js';
+import { namespaceOf } from '../platform.js';
+import type { LargeLaunches, LaunchInputs } from '../ports.js';
+import { assertConfig, configured, type ConfigServices } from './config.js';
+import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
+import { refusalError } from './refusals.js';
+import { slotFor, type SlotServices } from './slot.js';
+import { assertLaunchable, type Target, targetOf, type TargetServices } from './target.js';
+
+export type CreateServices = TargetServices &
+  LineageServices &
+  ConfigServices &
+  SlotServices & {
+    readonly random: (bytes: number) => Uint8Array;
+    readonly largeLaunches: LargeLaunches;
+  };
+
+/** What a caller gives: a map, or the bytes of a large one. */
+export type GivenInputs = LiteralMap | Uint8Array;
+
+const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
+  notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
+
+/** Older clients send inputs inside the spec. */
+export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
+  const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the web console still sends it
+  return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
+};
+
+/** A request whose parts are all good by themselves. */
+type Sound = {
+  readonly spec: ExecutionSpec;
+  readonly launches: Identifier;
+};
+
+const assertPlace = async ({ projects }: CreateServices, { project, domain, name }: ExecutionId): Promise<void> => {
+  if (project === '') throw missing('project');
+  if (domain === '') throw missing('domain');
+  if (name !== '') assertExecutionName(name);
+  const barred = await projects.check(project, domain);
+  if (barred !== undefined) throw barred;
+};
+
+const invalidArgument = (problem: string): RpcError => new RpcError('INVALID_ARGUMENT', problem);
+
+/** A large map is looked at where it is completed. */
+const assertLiterals = (given: GivenInputs): void => {
+  const problem = given instanceof Uint8Array ? undefined : literalMapProblem('inputs', given);
+  if (problem !== undefined) throw invalidArgument(problem);
+};
+
+const soundOf = ({ spec }: ExecutionCreateRequest, given: GivenInputs): Sound => {
+  if (spec === undefined) throw missing('spec');
+  const launches = assertLaunchable(spec.launchPlan);
+  assertLiterals(given);
+  assertNotifications(requestedNotifications(spec));
+  assertLabels(spec.labels);
+  assertConfig(spec);
+  return { spec, launches };
+};
+
+type Inputs = Exclude<LaunchInputs, { readonly problem: string }>;
+
+const resolvedInputs = async (
+  { largeLaunches }: CreateServices,
+  target: Target,
+  given: GivenInputs,
+): Promise<Inputs> => {
+  const fixed = target.kind === 'launch-plan' ? target.spec.fixedInputs : undefined;
+  const against = { expected: target.expectedInputs, fixed };
+  const isLarge = given instanceof Uint8Array;
+  const resolved = isLarge ? await largeLaunches.inputs(given, against) : launchInputs(given, against);
+  if ('problem' in resolved) throw invalidArgument(resolved.problem);
+  return resolved;
+};
+
+/** An explicitly empty list still takes that of the launch plan. */
+const resolvedNotifications = (spec: ExecutionSpec, target: Target): readonly Notification[] => {
+  const requested = requestedNotifications(spec);
+  const isDisabled = spec.notificationOverrides.case === 'disableAll' && spec.notificationOverrides.value;
+  if (requested.length > 0 || isDisabled || target.kind === 'task') return requested;
+  return target.spec.entityMetadata?.notifications ?? [];
+};
+
+type Context = {
+  readonly id: ExecutionId;
+  readonly principal: string;
+  readonly target: Target;
+  /** With the defaults and what is fixed. */
+  readonly inputs: Inputs;
+  readonly inherited: Inherited;
+};
+
+/**
+ * The spec as GetExecution shows it: what was requested, with what the platform has added. The request was decoded for
+ * this call alone, so its spec is changed in place.
+ */
+const storedSpec = (
+  { platform }: CreateServices,
+  spec: ExecutionSpec,
+  config: WorkflowExecutionConfig,
+  context: Context,
+): ExecutionSpec => {
+  const { id, target, inherited } = context;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- inputs have a place of their own
+  delete spec.inputs;
+  const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
+  metadata.principal = inherited.principal ?? context.principal;
+  metadata.nesting = inherited.nesting ?? metadata.nesting;
+  metadata.artifactIds = [];
+  metadata.systemMetadata = {
+    $typeName: 'platformidl.admin.SystemMetadata',
+    executionCluster: '',
+    namespace: namespaceOf(platform, id.project, id.domain),
+  };
+  if (inherited.clusterLabel !== undefined && inherited.clusterLabel !== '')
+    spec.executionClusterLabel = create(ExecutionClusterLabelSchema, { value: inherited.clusterLabel });
+  if (config.securityContext !== undefined) spec.securityContext = config.securityContext;
+  if (target.kind === 'launch-plan') spec.maxParallelism = config.maxParallelism;
+  return spec;
+};
+
+const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
+  const { id, target, inputs } = context;
+  const { config, engine, read } = await configured(services, sound.spec, context);
+  return create(ExecutionCreatedSchema, {
+    id,
+    spec: storedSpec(services, sound.spec, config, context),
+    workflowId: target.workflowId,
+    ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
+    inputs: { content: { case: 'inline', value: inputs.inputs } },
+    userInputs: { content: { case: 'inline', value: inputs.userInputs } },
+    notifications: [...resolvedNotifications(sound.spec, target)],
+    config,
+    engine,
+    read: [...read],
+  });
+};
+
+const NAME_BYTES = 19;
+
+/** The name that was asked for, or one that is the caller's key's, or a new one. */
+const idOf = (
+  { random }: CreateServices,
+  { project, domain, name }: ExecutionCreateRequest,
+  { principal, idempotency }: Call,
+): ExecutionId => {
+  if (name !== '') return { project, domain, name };
+  if (idempotency === undefined) return { project, domain, name: generatedName(random(NAME_BYTES)) };
+  return { project, domain, name: nameOfKey([principal, idempotency.operation, project, domain, idempotency.key]) };
+};
+
+const answer = (id: ExecutionId, call: Call, position: bigint): ExecutionCreateResponse => {
+  call.answeredAt(position);
+  return create(ExecutionCreateResponseSchema, { id });
+};
+
+/**
+ * Launches what a request names, with what its caller gives beside it.
+ *
+ * @throws {RpcError} as the interface says; nothing has been recorded then.
+ */
+export const createExecution = async (
+  services: CreateServices,
+  request: ExecutionCreateRequest,
+  given: GivenInputs,
+  call: Call,
+): Promise<ExecutionCreateResponse> => {
+  const id = idOf(services, request, call);
+  const stream = executionStream(id);
+  const before = await recordedBefore(services.sessions, services.aggregate, stream, call);
+  if (before !== undefined) return answer(id, call, before);
+  const { project, domain } = request;
+  await assertPlace(services, { project, domain, name: request.name });
+  const sound = soundOf(request, given);
+  const target = await targetOf(services, sound.launches);
+  const inputs = await resolvedInputs(services, target, given);
+  const inherited = await inheritanceOf(services, sound.spec.metadata);
+  const created = await createdOf(services, sound, { id, principal: call.principal, target, inputs, inherited });
+  await target.prepare();
+  const slot = await slotFor(services, target, id);
+  if (slot !== undefined) created.slotAttempt = slot.attempt;
+  const command = { type: 'CreateExecution', id, created } as const;
+  const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
+  const answered = answer(id, call, outcome.position);
+  if (outcome.kind === 'accepted') return answered;
+  await slot?.release();
+  throw refusalError(outcome.refusal, { id });
+};

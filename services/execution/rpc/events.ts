@@ -1,0 +1,55 @@
+import type { DescMessage, DescMethodUnary } from '@bufbuild/protobuf';
+
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { contextOf } from '../../kernel/command-context.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
+import { bytesRoute, type Call, type Route } from '../../kernel/rpc.js';
+import type { Sessions } from '../../kernel/ports/sessions.js';
+import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import type { Entity } from '../wire/engine-report.js';
+import type { ExecutionId } from '../wire/envelope.js';
+import { envelopeScan } from '../wire/envelope-scan.js';
+import { refusalError } from './refusals.js';
+
+export type EventServices = {
+  readonly sessions: Sessions;
+  readonly aggregate: ExecutionAggregate;
+  readonly log: Pick<EventLog, 'readStream'>;
+  /** The largest output_data in an event, in bytes. */
+  readonly maxOutputBytes: number;
+};
+
+/** The answers have no fields. */
+const EMPTY = new Uint8Array();
+
+/** A child is created before it is reported, so the log has it. */
+const isThere = async (log: EventServices['log'], child: ExecutionId): Promise<boolean> => {
+  for await (const page of log.readStream(executionStream(child), { limit: 1 })) if (page.length > 0) return true;
+  return false;
+};
+
+const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  entity: Entity,
+  { sessions, aggregate, log, maxOutputBytes }: EventServices,
+): Route => {
+  const scan = envelopeScan(entity, maxOutputBytes);
+  const handle = async (request: Uint8Array, call: Call): Promise<Uint8Array> => {
+    const envelope = scan(request);
+    const { execution: id, nodeId, child } = envelope;
+    const isChildKnown = child === undefined || (await isThere(log, child));
+    const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
+    const outcome = await sessions.handle(aggregate, executionStream(id), command, contextOf(call));
+    call.answeredAt(outcome.position);
+    if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId });
+    return EMPTY;
+  };
+  return bytesRoute(method, handle);
+};
+
+/** What engines report: read by its envelope, recorded as received. */
+export const eventRoutes = (services: EventServices): readonly Route[] => [
+  eventRoute(AdminService.method.createWorkflowEvent, 'workflow', services),
+  eventRoute(AdminService.method.createNodeEvent, 'node', services),
+  eventRoute(AdminService.method.createTaskEvent, 'task', services),
+];

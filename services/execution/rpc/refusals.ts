@@ -1,0 +1,128 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+
+import { EventFailureReasonSchema } from '../../../proto/gen/platformidl/admin/event_pb.js';
+import { typeText } from '../../compiler/type-text.js';
+import { RpcError, type StatusCode, type StatusDetail } from '../../kernel/rpc.js';
+import type { ExecutionId } from '../wire/envelope.js';
+import { phaseName } from '../phases.js';
+import type { ExecutionRefusal } from '../refusals.js';
+
+/** What a refusal is about, for its text. */
+export type Subject = { readonly id: ExecutionId; readonly nodeId?: string };
+
+export const executionText = ({ project, domain, name }: ExecutionId): string =>
+  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} name:${JSON.stringify(name)}`;
+
+const subjectText = ({ id, nodeId = '' }: Subject): string =>
+  nodeId === '' ? `execution [${executionText(id)}]` : `node [${nodeId}] of execution [${executionText(id)}]`;
+
+const detail = (
+  reason: MessageInitShape<typeof EventFailureReasonSchema>['reason'] & object,
+): readonly StatusDetail[] => [
+  { schema: EventFailureReasonSchema, message: create(EventFailureReasonSchema, { reason }) },
+];
+
+const terminalDetail = (currentPhase: string): readonly StatusDetail[] =>
+  detail({ case: 'alreadyInTerminalState', value: { currentPhase } });
+
+const clusterDetail = (cluster: string): readonly StatusDetail[] =>
+  detail({ case: 'incompatibleCluster', value: { cluster } });
+
+type Status = { readonly code: StatusCode; readonly text: string; readonly details?: readonly StatusDetail[] };
+type Kind = ExecutionRefusal['kind'];
+type Of<K extends Kind> = Extract<ExecutionRefusal, { readonly kind: K }>;
+
+export const executionAbsent = (id: ExecutionId): RpcError =>
+  new RpcError('NOT_FOUND', `missing entity of type execution with identifier ${executionText(id)}`);
+
+export const nodeAbsent = (id: ExecutionId, nodeId: string): RpcError =>
+  new RpcError(
+    'NOT_FOUND',
+    `missing entity of type node execution with identifier node_id:${JSON.stringify(nodeId)} execution_id:{${executionText(id)}}`,
+  );
+
+const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => Status } = {
+  'execution-exists': (_, { id }) => ({
+    code: 'ALREADY_EXISTS',
+    text: `value with matching already exists (execution ${executionText(id)})`,
+  }),
+  'execution-voided': (_, { id }) => ({
+    code: 'ABORTED',
+    text: `execution ${executionText(id)} was not created in time, and its slot was taken away: send it again`,
+  }),
+  'execution-not-found': (_, { id }) => ({ code: 'NOT_FOUND', text: executionAbsent(id).message }),
+  'node-not-found': ({ nodeId }, { id }) => ({ code: 'NOT_FOUND', text: nodeAbsent(id, nodeId).message }),
+  'task-not-found': ({ task: { nodeId, taskId, retryAttempt } }, { id }) => ({
+    code: 'NOT_FOUND',
+    text:
+      `missing entity of type task execution with identifier task_id:{name:${JSON.stringify(taskId.name)} ` +
+      `version:${JSON.stringify(taskId.version)}} node_id:${JSON.stringify(nodeId)} ` +
+      `retry_attempt:${retryAttempt} of execution ${executionText(id)}`,
+  }),
+  'child-not-found': (_, subject) => ({
+    code: 'NOT_FOUND',
+    text: `missing entity of type execution: the one that ${subjectText(subject)} names in workflow_node_metadata`,
+  }),
+  'phase-recorded': ({ entity, phase, version }, subject) => ({
+    code: 'ALREADY_EXISTS',
+    text:
+      `This phase was already recorded ${phaseName(entity, phase)}` +
+      `${entity === 'task' ? ` (version: ${version})` : ''} for ${entity} execution ${subjectText(subject)}`,
+  }),
+  'phase-stale': ({ from, to }, subject) => ({
+    code: 'ALREADY_EXISTS',
+    text: `${phaseName('workflow', to)} was left behind: ${subjectText(subject)} is ${phaseName('workflow', from)}`,
+  }),
+  'already-terminal': ({ entity, current, to }, subject) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `Invalid phase change from ${phaseName(entity, current)} to ${phaseName(entity, to)} for ${entity} execution ${subjectText(subject)}`,
+    details: terminalDetail(phaseName(entity, current)),
+  }),
+  'cannot-abort': ({ current }) => ({
+    code: 'FAILED_PRECONDITION',
+    text: 'Cannot abort an already terminated workflow execution',
+    details: terminalDetail(phaseName('workflow', current)),
+  }),
+  'back-to-queued': (_, subject) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `Cannot go from RUNNING to QUEUED for workflow execution ${subjectText(subject)}`,
+  }),
+  aborting: ({ to }, subject) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `Invalid phase change from aborting to ${phaseName('workflow', to)} for workflow execution ${subjectText(subject)}`,
+  }),
+  'incompatible-cluster': ({ cluster, stored }, subject) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `the event comes from cluster [${cluster}], but ${subjectText(subject)} belongs to cluster [${stored}]`,
+    details: clusterDetail(cluster),
+  }),
+  'signal-not-found': ({ signalId }, { id }) => ({
+    code: 'INVALID_ARGUMENT',
+    text: `failed to validate that signal [${signalId}] of execution [${executionText(id)}] exists, err: signal does not exist`,
+  }),
+  'signal-type-differs': ({ signalId, type }, { id }) => ({
+    code: 'ALREADY_EXISTS',
+    text: `value with matching already exists (signal [${signalId}] of execution [${executionText(id)}], which is ${typeText(type)})`,
+  }),
+  'signal-not-castable': ({ signalId, type }) => ({
+    code: 'INVALID_ARGUMENT',
+    text: `requested signal value is not castable to ${typeText(type)}, which signal [${signalId}] is`,
+  }),
+  'too-many-signals': ({ limit }, { id }) => ({
+    code: 'RESOURCE_EXHAUSTED',
+    text: `execution [${executionText(id)}] has ${limit} signals, which is the limit`,
+  }),
+  'execution-ended': ({ current }, { id }) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `execution [${executionText(id)}] has ended: it is ${phaseName('workflow', current)}, and no gate waits`,
+    details: terminalDetail(phaseName('workflow', current)),
+  }),
+};
+
+/** The status of a refusal. */
+export const refusalError = (refusal: ExecutionRefusal, subject: Subject): RpcError => {
+  // The row of a kind takes exactly the refusals of that kind; the compiler cannot follow.
+  const row = statuses[refusal.kind] as (refusal: ExecutionRefusal, subject: Subject) => Status;
+  const { code, text, details } = row(refusal, subject);
+  return new RpcError(code, text, details);
+};

@@ -1,0 +1,100 @@
+import type { LaunchPlanSpec } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { CompiledTask } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import type { QualityOfService } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface_pb.js';
+import { singleTaskWorkflow } from '../../compiler/single-task.js';
+import { absent, assertComplete, versionOf } from '../../kernel/identifier.js';
+import { missing, RpcError } from '../../kernel/rpc.js';
+import type { Definitions, Projects, SingleTasks, StreamPlace } from '../ports.js';
+
+export type TargetServices = {
+  readonly projects: Projects;
+  readonly definitions: Definitions;
+  readonly singleTasks: SingleTasks;
+};
+
+/** What an execution runs. */
+export type Target = {
+  readonly expectedInputs: ParameterMap;
+  readonly workflowId: Identifier;
+  readonly read: readonly StreamPlace[];
+  /** Makes sure that engines can read the workflow; called once the request is known to be good. */
+  readonly prepare: () => Promise<void>;
+} & (
+  | {
+      readonly kind: 'launch-plan';
+      readonly launchPlanId: Identifier;
+      readonly spec: LaunchPlanSpec;
+      /** The workflow's own. */
+      readonly qualityOfService: QualityOfService | undefined;
+      readonly limitsConcurrency: boolean;
+    }
+  | { readonly kind: 'task'; readonly taskId: Identifier }
+);
+
+const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier): Promise<Target> => {
+  const version = versionOf('LAUNCH_PLAN', id);
+  const plan = await definitions.launchPlan(id);
+  if (plan === undefined) throw absent('LAUNCH_PLAN', version);
+  const { workflowId } = plan.spec;
+  if (workflowId === undefined) throw missing('workflow_id of the launch plan');
+  const workflow = await definitions.workflow(workflowId);
+  if (workflow === undefined) throw absent('WORKFLOW', workflowId);
+  return {
+    kind: 'launch-plan',
+    launchPlanId: plan.id,
+    spec: plan.spec,
+    qualityOfService: workflow.qualityOfService,
+    limitsConcurrency: plan.limitsConcurrency,
+    expectedInputs: plan.expectedInputs,
+    workflowId,
+    read: [plan.read],
+    prepare: () => Promise.resolve(),
+  };
+};
+
+/** The workflow around the task is registered in the task's own project, which must take registrations. */
+const taskTarget = async (services: TargetServices, id: Identifier): Promise<Target> => {
+  const version = versionOf('TASK', id);
+  const task: CompiledTask | undefined = await services.definitions.task(id);
+  if (task?.template === undefined) throw absent('TASK', version);
+  const barred = await services.projects.check(id.project, id.domain);
+  if (barred !== undefined) throw barred;
+  const { template, expectedInputs } = singleTaskWorkflow(task.template);
+  if (template.id === undefined) throw missing('id of the task');
+  return {
+    kind: 'task',
+    taskId: id,
+    expectedInputs,
+    workflowId: template.id,
+    read: [],
+    prepare: async () => {
+      await services.singleTasks.singleTask(task);
+    },
+  };
+};
+
+const LAUNCHABLE: Readonly<Partial<Record<ResourceType, typeof taskTarget>>> = {
+  [ResourceType.LAUNCH_PLAN]: launchPlanTarget,
+  [ResourceType.TASK]: taskTarget,
+};
+
+/** Makes sure that an identifier names something that can be launched. */
+export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
+  const id = assertComplete(sent, 'spec.launch_plan');
+  if (LAUNCHABLE[id.resourceType] === undefined)
+    throw new RpcError(
+      'INVALID_ARGUMENT',
+      `Invalid reference entity resource type [${ResourceType[id.resourceType]}], only [LAUNCH_PLAN, TASK] allowed`,
+    );
+  return id;
+};
+
+/**
+ * Finds what is to be launched.
+ *
+ * @throws {RpcError} NOT_FOUND when it is not registered.
+ */
+export const targetOf = (services: TargetServices, id: Identifier): Promise<Target> =>
+  (LAUNCHABLE[id.resourceType] ?? launchPlanTarget)(services, id);

@@ -1,0 +1,173 @@
+import { type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import { shortHash } from '../../kernel/encoding/hash.js';
+import { missing, RpcError } from '../../kernel/rpc.js';
+import type { Entity } from './engine-report.js';
+import {
+  type Envelope,
+  type OutputLimit,
+  Repeated,
+  type Scanned,
+  scanNode,
+  scanTask,
+  scanWorkflow,
+} from './envelope.js';
+import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
+import { DELIMITED, Malformed, readLength, readTag, skipValue } from './wire.js';
+
+/** Where an entity's event has what, by field number. */
+type Layout = {
+  readonly entity: Entity;
+  readonly event: DescMessage;
+  /** Bits of the fields that may stand more than once. */
+  readonly lists: number;
+  /** Bits of the fields of which only the last counts. */
+  readonly oneofs: readonly number[];
+  readonly scan: (event: Fields, withinLimit: OutputLimit) => Scanned;
+};
+
+const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
+
+const layouts: Readonly<Record<Entity, Layout>> = {
+  workflow: {
+    entity: 'workflow',
+    event: WorkflowExecutionEventSchema,
+    lists: 0,
+    oneofs: [bits(5, 6, 7)],
+    scan: scanWorkflow,
+  },
+  node: {
+    entity: 'node',
+    event: NodeExecutionEventSchema,
+    lists: 0,
+    oneofs: [bits(5, 20), bits(6, 7, 15), bits(8, 14)],
+    scan: scanNode,
+  },
+  task: {
+    entity: 'task',
+    event: TaskExecutionEventSchema,
+    lists: bits(6, 21),
+    oneofs: [bits(8, 19), bits(9, 10, 17)],
+    scan: scanTask,
+  },
+};
+
+const EVENT = 2;
+
+const concat = (parts: readonly Uint8Array[]): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+};
+
+/** All occurrences of the event one after another, which is what merging them means on the wire. */
+const mergedEvent = (request: Uint8Array): Uint8Array => {
+  const parts: Uint8Array[] = [];
+  const cursor = { bytes: request, pos: 0 };
+  while (cursor.pos < request.length) {
+    const tag = readTag(cursor, request.length);
+    if (tag !== ((EVENT << 3) | DELIMITED)) {
+      skipValue(cursor, request.length, tag, 100);
+      continue;
+    }
+    const end = readLength(cursor, request.length);
+    parts.push(request.subarray(cursor.pos, end));
+    cursor.pos = end;
+  }
+  return concat(parts);
+};
+
+const eventOf = (request: Uint8Array): Uint8Array => {
+  const fields = fieldsOf(request, 0, request.length);
+  if (!has(fields, EVENT)) throw missing('event');
+  return (fields.repeated & bits(EVENT)) === 0 ? bytesIn(fields, EVENT) : mergedEvent(request);
+};
+
+/** At most one field of a oneof is there. */
+const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
+
+const scan = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
+  const fields = fieldsOf(event, 0, event.length);
+  const isPlain =
+    (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => isChosen(fields.present & mask));
+  if (!isPlain) throw new Repeated();
+  return layout.scan(fields, withinLimit);
+};
+
+/** Fields that this release does not know are left out: they may be lists. */
+const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array => {
+  try {
+    return toBinary(schema, fromBinary(schema, event, { readUnknownFields: false }));
+  } catch (error) {
+    throw new Malformed(error instanceof Error ? error.message : 'not a message', 0);
+  }
+};
+
+/** Bytes that repeat what should stand once are read as protobuf reads them, and scanned as it would write them. */
+const scanAny = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
+  try {
+    return scan(layout, event, withinLimit);
+  } catch (error) {
+    if (!(error instanceof Repeated)) throw error;
+    return scan(layout, normalised(layout, event), withinLimit);
+  }
+};
+
+const limitOf =
+  (maxBytes: number): OutputLimit =>
+  (bytes) => {
+    if (bytes <= maxBytes) return;
+    const sizes = `${bytes} > ${maxBytes}`;
+    throw new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${sizes})`);
+  };
+
+/** Field by field, because a spread costs more than the whole scan. */
+const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
+  entity,
+  execution: scanned.execution,
+  nodeId: scanned.nodeId,
+  taskId: scanned.taskId,
+  retryAttempt: scanned.retryAttempt,
+  phase: scanned.phase,
+  phaseVersion: scanned.phaseVersion,
+  occurredAt: scanned.occurredAt,
+  producerId: scanned.producerId,
+  parentNodeId: scanned.parentNodeId,
+  parentTask: scanned.parentTask,
+  child: scanned.child,
+  message,
+  messageHash: shortHash(message),
+});
+
+const scanRequest = (layout: Layout, request: Uint8Array, withinLimit: OutputLimit): Envelope => {
+  const message = eventOf(request);
+  return envelope(layout.entity, scanAny(layout, message, withinLimit), message);
+};
+
+/**
+ * Makes a scan of event requests that reads only what a decision needs. It is not a check: bytes that pass may still
+ * hold a message that cannot be decoded, further in.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field, or RESOURCE_EXHAUSTED for outputs above the limit.
+ */
+export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
+  const layout = layouts[entity];
+  const withinLimit = limitOf(maxOutputBytes);
+  return (request) => {
+    try {
+      return scanRequest(layout, request, withinLimit);
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      throw new RpcError('INVALID_ARGUMENT', `malformed ${entity} event: ${error.message} at byte ${error.at}`);
+    }
+  };
+};

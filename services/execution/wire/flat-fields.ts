@@ -1,0 +1,86 @@
+import { categoryOf, partsOf, type StreamName } from '../../kernel/stream.js';
+import { type Entity, entityOf } from './engine-report.js';
+import { fieldsOf, numberIn, textIn } from './fields.js';
+import { phaseName } from '../phases.js';
+
+/**
+ * What an event of an execution is about, for consumers who select and group: the same names in every event. A field
+ * that an event does not have is absent.
+ */
+export type FlatFields = {
+  readonly project?: string;
+  readonly domain?: string;
+  /** The name of the execution; absent where the name of the stream has only its hash. */
+  readonly execution?: string;
+  readonly node?: string;
+  /** Of a task, from 0. */
+  readonly attempt?: number;
+  /** The phase that the event brings the execution, the node or the task to. */
+  readonly phase?: string;
+};
+
+/** What of them one event has of its own. */
+type OwnFields = Pick<FlatFields, 'node' | 'attempt' | 'phase'>;
+
+const NODE = 2;
+const ATTEMPT = 4;
+const PHASE = 5;
+
+const ofReport = (data: Uint8Array, entity: Entity): OwnFields => {
+  const fields = fieldsOf(data, 0, data.length);
+  const phase = phaseName(entity, numberIn(fields, PHASE));
+  if (entity === 'workflow') return { phase };
+  const node = textIn(fields, NODE);
+  return entity === 'node' ? { node, phase } : { node, attempt: numberIn(fields, ATTEMPT), phase };
+};
+
+const EXPIRED_PHASE = 1;
+
+const OTHERS: Readonly<Partial<Record<string, (data: Uint8Array) => OwnFields>>> = {
+  ExecutionCreated: () => ({ phase: 'QUEUED' }),
+  TerminationRequested: () => ({ phase: 'ABORTING' }),
+  ExecutionExpired: (data) => ({
+    phase: phaseName('workflow', numberIn(fieldsOf(data, 0, data.length), EXPIRED_PHASE)),
+  }),
+};
+
+const ownFields = (type: string, data: Uint8Array): OwnFields => {
+  try {
+    const entity = entityOf(type, data);
+    return entity === undefined ? (OTHERS[type]?.(data) ?? {}) : ofReport(data, entity);
+  } catch {
+    return {}; // whoever decodes it says what is wrong with it
+  }
+};
+
+const idFields = (stream: StreamName): FlatFields => {
+  const [project, domain, execution] = partsOf(stream);
+  return {
+    ...(project !== undefined && { project }),
+    ...(domain !== undefined && { domain }),
+    ...(execution !== undefined && { execution }),
+  };
+};
+
+/** A stream has many events, and they come close together. */
+const MAX_KNOWN = 4_096;
+
+const known = new Map<StreamName, FlatFields>();
+
+const rememberedIds = (stream: StreamName): FlatFields => {
+  const found = known.get(stream);
+  if (found) return found;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const made = idFields(stream);
+  known.set(stream, made);
+  return made;
+};
+
+type Recorded = { readonly stream: StreamName; readonly type: string; readonly data: Uint8Array };
+
+/**
+ * The flat fields of an event; empty for one that is none of an execution. Of data that cannot be read there are those
+ * alone that the name of the stream has.
+ */
+export const flatFields = ({ stream, type, data }: Recorded): FlatFields =>
+  categoryOf(stream) === 'execution' ? { ...rememberedIds(stream), ...ownFields(type, data) } : {};

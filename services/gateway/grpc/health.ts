@@ -1,0 +1,78 @@
+import { EventEmitter, once } from 'node:events';
+
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import {
+  Health,
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+  HealthCheckResponseSchema,
+} from '../../../proto/gen/grpc/health/v1/health_pb.js';
+import { route, RpcError } from '../../kernel/rpc.js';
+import { decode } from '../decode.js';
+import type { Endpoint } from '../routes.js';
+
+/** Between two looks at what those who watch are told of. */
+const LOOK_MS = 500;
+
+// The empty name is the server; the other is what probes of existing installations ask for.
+const NAMES = new Set(['', 'flyteadmin']);
+
+/** The health service: what answers it, and how it learns that the server is going. */
+export type HealthService = {
+  readonly endpoints: readonly Endpoint[];
+  /** Tells all watchers that the server is going, and lets them go. */
+  readonly leave: () => void;
+};
+
+const answer = (status: Serving) => create(HealthCheckResponseSchema, { status });
+const encoded = (status: Serving): Uint8Array => toBinary(HealthCheckResponseSchema, answer(status));
+
+/** `grpc.health.v1.Health` of a server that is ready when `isReady` says so, until it leaves. */
+export const healthService = (isReady: () => boolean): HealthService => {
+  const { check, watch } = Health.method;
+  const looks = new EventEmitter().setMaxListeners(0);
+  const timer = setInterval(() => looks.emit('look'), LOOK_MS).unref();
+  let isLeaving = false;
+  const now = () => (!isLeaving && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
+
+  const watched = async function* (
+    requests: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncIterable<Uint8Array> {
+    let told: Serving | undefined;
+    for await (const request of requests) {
+      const { service } = decode(HealthCheckRequestSchema, request);
+      told = NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN;
+      yield encoded(told);
+    }
+    while (!isLeaving) {
+      await once(looks, 'look', { signal });
+      if (told === Serving.SERVICE_UNKNOWN || told === now()) continue;
+      told = now();
+      yield encoded(told);
+    }
+    if (told !== Serving.NOT_SERVING) yield encoded(Serving.NOT_SERVING);
+  };
+
+  const checked = route(check, ({ service }) => {
+    if (!NAMES.has(service)) throw new RpcError('NOT_FOUND', `unknown service ${service}`);
+    return Promise.resolve(answer(now()));
+  });
+  const watching = {
+    method: watch,
+    takes: 'stream',
+    open: (requests: AsyncIterable<Uint8Array>, _call: unknown, signal: AbortSignal) => watched(requests, signal),
+  } as const;
+  return {
+    endpoints: [
+      { method: check, name: 'Health.Check', route: checked },
+      { method: watch, name: 'Health.Watch', route: undefined, stream: watching },
+    ],
+    leave: () => {
+      isLeaving = true;
+      clearInterval(timer);
+      looks.emit('look');
+    },
+  };
+};

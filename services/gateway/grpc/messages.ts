@@ -1,0 +1,173 @@
+import type { ServerHttp2Stream } from 'node:http2';
+
+import { RpcError } from '../../kernel/rpc.js';
+import type { GrpcCall } from './call.js';
+import { tooLarge, unpack } from './encoding.js';
+import { type Arriving, inflatedBytes, watchArriving } from '../incoming.js';
+import type { CallRoom, Room } from '../room.js';
+
+/** What requests are held to. */
+export type RequestLimits = {
+  readonly requests: Room;
+  readonly maxMessageBytes: number;
+};
+
+/** A request on its way. */
+export type Incoming = {
+  readonly call: GrpcCall;
+  readonly limits: RequestLimits;
+  /** Only one message may come, and it is held until the call has ended. */
+  readonly isUnary: boolean;
+  /** Answers what is wrong with the request while nobody waits for more of it. */
+  readonly refuse: (why: RpcError) => void;
+};
+
+/** A flag and a length stand before each message: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+export const HEAD_BYTES = 5;
+
+/** A message that has begun. */
+type Message = {
+  readonly bytes: Buffer;
+  readonly isPacked: boolean;
+  filled: number;
+  readonly room?: CallRoom;
+  readonly arriving?: Arriving;
+};
+
+const forget = ({ room, arriving }: Message): void => {
+  arriving?.end();
+  room?.leave();
+};
+
+/**
+ * Begins a message whose head has come.
+ *
+ * One that does not come whole in one piece, or comes compressed, waits until there is room for all of it. One that has
+ * come whole is in memory anyway.
+ */
+const begin = async ({ call, limits, refuse }: Incoming, head: Buffer, rest: number): Promise<Message> => {
+  const size = head.readUInt32BE(1);
+  const { requests, maxMessageBytes } = limits;
+  if (size > maxMessageBytes) throw tooLarge(`${size} vs ${maxMessageBytes}`);
+  const isPacked = head[0] === 1;
+  if (size <= rest && !isPacked) return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0 };
+  const room = requests.open(call.socket);
+  call.stream.once('close', room.leave);
+  if (call.stream.destroyed) room.leave();
+  await room.make(isPacked ? inflatedBytes(size, maxMessageBytes) : size);
+  const arriving = watchArriving(requests.limits.patienceMs, refuse);
+  return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0, room, arriving };
+};
+
+const fill = (message: Message, chunk: Buffer, at: number): number => {
+  const count = chunk.copy(message.bytes, message.filled, at);
+  message.filled += count;
+  message.arriving?.came();
+  return at + count;
+};
+
+const finish = ({ bytes, isPacked, arriving }: Message, { call, limits }: Incoming): Buffer | Promise<Buffer> => {
+  arriving?.end();
+  return isPacked ? unpack(bytes, call.encoding, limits.maxMessageBytes) : bytes;
+};
+
+const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {
+  if (first !== undefined) yield first;
+  try {
+    // Without this option the end of the requests would end the answers too.
+    yield* stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } catch {
+    throw new RpcError('CANCELLED', 'the caller has gone');
+  }
+};
+
+const noWholeMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
+
+/** What a call has sent that is no whole message. */
+type Receiving = { readonly head: Buffer; headBytes: number; message: Message | undefined };
+
+const takeHead = (receiving: Receiving, chunk: Buffer, at: number): number => {
+  const count = Math.min(HEAD_BYTES - receiving.headBytes, chunk.length - at);
+  chunk.copy(receiving.head, receiving.headBytes, at, at + count);
+  receiving.headBytes += count;
+  return at + count;
+};
+
+/** The messages that end in a piece. */
+const messagesIn = async function* (incoming: Incoming, receiving: Receiving, chunk: Buffer): AsyncIterable<Buffer> {
+  for (let at = 0; at < chunk.length;) {
+    if (receiving.message === undefined) {
+      at = takeHead(receiving, chunk, at);
+      if (receiving.headBytes < HEAD_BYTES) return;
+      receiving.message = await begin(incoming, receiving.head, chunk.length - at);
+    }
+    const { message } = receiving;
+    at = fill(message, chunk, at);
+    if (message.filled < message.bytes.length) return;
+    receiving.message = undefined;
+    receiving.headBytes = 0;
+    yield await finish(message, incoming);
+    if (!incoming.isUnary) message.room?.leave();
+  }
+};
+
+/**
+ * The messages of a request as they come, received no faster than they are taken.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when one does not end or is not compressed as was said, RESOURCE_EXHAUSTED when
+ * it is too large or finds no room, CANCELLED when the caller goes.
+ */
+export const messagesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
+  const receiving: Receiving = { head: Buffer.alloc(HEAD_BYTES), headBytes: 0, message: undefined };
+  try {
+    for await (const chunk of chunksOf(incoming.call.stream, first)) yield* messagesIn(incoming, receiving, chunk);
+    if (receiving.headBytes > 0) throw noWholeMessage();
+  } finally {
+    if (receiving.message !== undefined) forget(receiving.message);
+  }
+};
+
+const anotherMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'more than one message in the request');
+
+const onlyOf = async (messages: AsyncIterable<Buffer>): Promise<Buffer> => {
+  let only: Buffer | undefined;
+  for await (const message of messages) {
+    if (only !== undefined) throw anotherMessage();
+    only = message;
+  }
+  if (only === undefined) throw noWholeMessage();
+  return only;
+};
+
+/** The message of a piece that is one message and nothing else, in memory of its own. */
+const wholeIn = (chunk: Buffer): Buffer | undefined =>
+  chunk[0] === 0 && chunk.length >= HEAD_BYTES && chunk.readUInt32BE(1) === chunk.length - HEAD_BYTES
+    ? Buffer.from(chunk.subarray(HEAD_BYTES))
+    : undefined;
+
+/**
+ * The one message of a request, when the caller has ended it; never when the caller goes before. Nearly all of them
+ * come in one piece and are taken from it; the others are put together.
+ *
+ * @throws {RpcError} as {@link messagesOf}, and INVALID_ARGUMENT when it is not one message.
+ */
+export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const { stream } = incoming.call;
+    let whole: Buffer | undefined;
+    const end = (): void => {
+      if (whole === undefined) reject(noWholeMessage());
+      else resolve(whole);
+    };
+    const take = (chunk: Buffer): void => {
+      if (whole !== undefined) {
+        reject(anotherMessage());
+        return;
+      }
+      whole = wholeIn(chunk);
+      if (whole !== undefined) return;
+      stream.off('data', take).off('end', end).pause();
+      onlyOf(messagesOf(incoming, chunk)).then(resolve, reject);
+    };
+    stream.on('data', take).on('end', end);
+  });

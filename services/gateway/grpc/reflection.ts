@@ -1,0 +1,98 @@
+import { create, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
+
+import { Health } from '../../../proto/gen/grpc/health/v1/health_pb.js';
+import {
+  ServerReflection,
+  ServerReflectionRequestSchema,
+  ServerReflectionResponseSchema,
+} from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
+import { decode } from '../decode.js';
+import { type ReflectedFile, type ReflectedFiles, reflectedFiles } from '../reflection-files.js';
+import { type Endpoint, services } from '../routes.js';
+import { OWN_PACKAGE, PACKAGES } from '../rpc-status.js';
+import { statuses } from '../status.js';
+
+type Request = MessageShape<typeof ServerReflectionRequestSchema>;
+type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
+
+const REFLECTION = 'grpc.reflection.v1';
+const OLD_REFLECTION = 'grpc.reflection.v1alpha';
+
+/** The paths of reflection, under the name that tools know and the one that older ones do. */
+export const REFLECTION_PATHS = [REFLECTION, OLD_REFLECTION].map(
+  (name) => `/${name}.ServerReflection/ServerReflectionInfo`,
+);
+
+const refusal = (code: 'NOT_FOUND' | 'INVALID_ARGUMENT', errorMessage: string): Answer => ({
+  case: 'errorResponse',
+  value: { errorCode: statuses[code].number, errorMessage },
+});
+
+/** A file and all that it stands on, without those that this caller has. */
+const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<string>): readonly Uint8Array[] => {
+  sent.add(file.name);
+  const further = file.dependencies.flatMap((name) => {
+    const dependency = sent.has(name) ? undefined : files.byName(name);
+    return dependency ? withDependencies(files, dependency, sent) : [];
+  });
+  return [file.bytes, ...further];
+};
+
+const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sent: Set<string>): Answer => {
+  const told = (file: ReflectedFile | undefined, what: string): Answer =>
+    file
+      ? {
+          case: 'fileDescriptorResponse',
+          value: { fileDescriptorProto: [...withDependencies(files, file, sent)] },
+        }
+      : refusal('NOT_FOUND', `${what} is not known`);
+  switch (asked.case) {
+    case 'fileByFilename':
+      return told(files.byName(asked.value), `file ${asked.value}`);
+    case 'fileContainingSymbol':
+      return told(files.bySymbol(asked.value), `symbol ${asked.value}`);
+    case 'fileContainingExtension': {
+      const { containingType, extensionNumber } = asked.value;
+      return told(files.byExtension(containingType, extensionNumber), `extension ${extensionNumber}`);
+    }
+    case 'allExtensionNumbersOfType': {
+      const extensionNumber = files.extensionsOf(asked.value);
+      if (!extensionNumber) return refusal('NOT_FOUND', `type ${asked.value} is not known`);
+      const value = { baseTypeName: asked.value, extensionNumber: [...extensionNumber] };
+      return { case: 'allExtensionNumbersResponse', value };
+    }
+    case 'listServices':
+      return { case: 'listServicesResponse', value: { service: files.services.map((name) => ({ name })) } };
+    case undefined:
+      return refusal('INVALID_ARGUMENT', 'missing message_request');
+  }
+};
+
+const answers = async function* (
+  files: ReflectedFiles,
+  requests: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const sent = new Set<string>();
+  for await (const bytes of requests) {
+    const originalRequest = decode(ServerReflectionRequestSchema, bytes);
+    const messageResponse = answerOf(files, originalRequest, sent);
+    const answer = { validHost: originalRequest.host, originalRequest, messageResponse };
+    yield toBinary(ServerReflectionResponseSchema, create(ServerReflectionResponseSchema, answer));
+  }
+};
+
+/** `grpc.reflection.v1.ServerReflection`: tells tools of every service, under all the names that it answers to. */
+export const reflection = (): Endpoint => {
+  const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));
+  const files = reflectedFiles(
+    [...services, Health, ServerReflection],
+    [...aliases, { of: REFLECTION, as: OLD_REFLECTION }],
+  );
+  const method = ServerReflection.method.serverReflectionInfo;
+  return {
+    method,
+    name: 'ServerReflection.ServerReflectionInfo',
+    route: undefined,
+    stream: { method, takes: 'stream', open: (requests) => answers(files, requests) },
+  };
+};

@@ -1,0 +1,152 @@
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import { comments } from '../../../proto/gen/comments.js';
+import { content, operationOf, pathFields } from './operations.js';
+import { gatherSchemas, type Schema, type Schemas } from './schemas.js';
+import type { Binding } from '../rest/bindings.js';
+import type { RouteTable } from '../routes.js';
+import { statuses } from '../status.js';
+
+const statusTable = Object.entries(statuses).map(([code, { number, http }]) => `| ${code} | ${number} | ${http} |`);
+
+const DESCRIPTION = `Every RPC of the interface over HTTP. The same calls are served over gRPC.
+
+JSON answers are spelled in snake_case for \`Accept: application/json\`, exactly so, and in lowerCamelCase for anything
+else; requests may use either. With \`application/octet-stream\` as \`Content-Type\` or \`Accept\`, messages are protobuf
+bytes. A request under \`Content-Type: application/json\` is refused for names that its message does not have.
+
+Outputs and inputs that an event carried inline are in the answers of Get, not in lists; no URI is made up for them. A
+filter on \`duration\` finds only what has one.
+
+A failure is a \`google.rpc.Status\`, whose details are named under \`platformidl\`:
+
+| status | code | HTTP |
+| --- | --- | --- |
+${statusTable.join('\n')}`;
+
+const SECURITY = `Where authentication is on, an access token. A server that was started with \`insecure\` asks for none.`;
+
+const parameters: Readonly<Record<string, Schema>> = {
+  minPosition: {
+    name: 'flightlog-min-position',
+    in: 'header',
+    description: 'A position that an earlier answer gave: the read sees at least that, or is UNAVAILABLE.',
+    schema: { type: 'string' },
+  },
+  idempotencyKey: {
+    name: 'idempotency-key',
+    in: 'header',
+    description: 'The same key for the same request gives the first answer again.',
+    schema: { type: 'string' },
+  },
+  requestId: {
+    name: 'x-request-id',
+    in: 'header',
+    description: 'What logs call the request.',
+    schema: { type: 'string' },
+  },
+};
+
+const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}');
+
+const namesIn = (template: string): string[] =>
+  [...template.matchAll(/\{([^}=]*)[^}]*\}/g)].map(([, name = '']) => name);
+
+/** Names without dots, which many generators and testers of clients take for something else. */
+const spelled = (template: string): string => template.replace(/\{[^}]*\}/g, (name) => name.replaceAll('.', '_'));
+
+/** Paths that differ in the names of their parameters alone are one path here; the shortest names stand for all. */
+const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> => {
+  const templates = new Map<string, string>();
+  for (const { template } of bindings) {
+    const known = templates.get(shapeOf(template));
+    if (known === undefined || template.length < known.length) templates.set(shapeOf(template), spelled(template));
+  }
+  return templates;
+};
+
+const probe = (summary: string): Schema => ({
+  get: {
+    summary,
+    operationId: summary.replace(/\W+/g, '_'),
+    tags: ['Probes'],
+    responses: { 200: { description: 'Yes.' } },
+  },
+});
+
+const readiness: Schema = {
+  get: {
+    summary: 'Is the server ready for calls',
+    operationId: 'readyz',
+    tags: ['Probes'],
+    responses: { 200: { description: 'Yes.' }, 503: { description: 'No; `checks` says what is down.' } },
+  },
+};
+
+const pathsOf = (bindings: readonly Binding[], schemas: Schemas): Record<string, Record<string, Schema>> => {
+  const templates = templatesOf(bindings);
+  const paths: Record<string, Record<string, Schema>> = {};
+  const used = new Map<string, number>();
+  for (const binding of bindings) {
+    const { method } = binding.endpoint;
+    const template = templates.get(shapeOf(binding.template)) ?? spelled(binding.template);
+    const count = (used.get(binding.endpoint.name) ?? 0) + 1;
+    used.set(binding.endpoint.name, count);
+    const operationId = `${method.parent.name}_${method.name}${count === 1 ? '' : `_${count}`}`;
+    const operations = (paths[template] ??= {});
+    operations[binding.verb.toLowerCase()] ??= operationOf(binding, { names: namesIn(template), operationId, schemas });
+  }
+  return paths;
+};
+
+const tagsOf = (routes: RouteTable, bindings: readonly Binding[]): Schema[] => {
+  const shown = new Set(bindings.map(({ endpoint }) => endpoint.method.parent));
+  const services = new Set(routes.map(({ method }) => method.parent).filter((service) => shown.has(service)));
+  const tags = [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? typeName }));
+  return [...tags, { name: 'Probes', description: 'What load balancers ask.' }];
+};
+
+/** An OpenAPI 3.1 document of all HTTP bindings, made of the descriptors and the comments of the proto files. */
+export const openApi = (routes: RouteTable, bindings: readonly Binding[], version: string): Schema => {
+  const schemas = gatherSchemas();
+  const error = schemas.ofMessage(StatusSchema);
+  const paths = pathsOf(
+    bindings.filter((binding) => pathFields(binding).every((path) => path.length > 0)),
+    schemas,
+  );
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'flightlog',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: tagsOf(routes, bindings),
+    security: [{}, { bearer: [] }],
+    paths: { ...paths, '/healthcheck': probe('healthcheck'), '/healthz': probe('healthz'), '/readyz': readiness },
+    components: {
+      schemas: schemas.all(),
+      parameters,
+      headers: {
+        position: { description: 'The position in the log that the answer stands on.', schema: { type: 'string' } },
+        ignored: {
+          description: 'Names of query parameters that the operation does not have and that changed nothing.',
+          schema: { type: 'string' },
+        },
+        unread: {
+          description:
+            'Fields that are unset because what they hold could not be read, and why: `full_inputs=FAULT, …`.',
+          schema: { type: 'string' },
+        },
+      },
+      responses: {
+        Error: {
+          description: 'The call has failed.',
+          content: content(error),
+        },
+      },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: SECURITY } },
+    },
+  };
+};

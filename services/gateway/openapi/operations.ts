@@ -1,0 +1,118 @@
+import type { DescField, DescMessage } from '@bufbuild/protobuf';
+
+import { comments } from '../../../proto/gen/comments.js';
+import type { Schema, Schemas } from './schemas.js';
+import type { Binding } from '../rest/bindings.js';
+
+const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
+
+// Messages in messages whose fields a query can name; further in, the interface asks for nothing.
+const MAX_QUERY_DEPTH = 3;
+
+const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
+
+const commentOf = (path: readonly DescField[]): string | undefined => {
+  const field = path.at(-1);
+  return field && comments[`${field.parent.typeName}.${field.name}`];
+};
+
+const described = (text: string | undefined): Schema => (text === undefined ? {} : { description: text });
+
+const isText = ({ typeName }: DescMessage): boolean =>
+  /^google\.protobuf\.(Timestamp|Duration|FieldMask|\w+Value)$/.test(typeName);
+
+const queryParameter = (path: readonly DescField[], schemas: Schemas): Schema | undefined => {
+  const field = path.at(-1);
+  if (!field || (field.message && !isText(field.message))) return undefined;
+  const value = schemas.ofValue(field);
+  const parameter = { name: nameOf(path), in: 'query', ...described(commentOf(path)) };
+  if (field.fieldKind === 'list') return { ...parameter, schema: { type: 'array', items: value }, explode: true };
+  if (field.fieldKind === 'map')
+    return { ...parameter, style: 'deepObject', schema: { type: 'object', additionalProperties: value } };
+  return { ...parameter, schema: value };
+};
+
+const queryParameters = (
+  message: DescMessage,
+  { path, bound, schemas }: { path: readonly DescField[]; bound: ReadonlySet<string>; schemas: Schemas },
+): Schema[] =>
+  message.fields.flatMap((field): Schema[] => {
+    const at = [...path, field];
+    if (bound.has(nameOf(at))) return [];
+    const inner = field.fieldKind === 'message' && !isText(field.message) ? field.message : undefined;
+    if (inner) return at.length < MAX_QUERY_DEPTH ? queryParameters(inner, { path: at, bound, schemas }) : [];
+    const parameter = queryParameter(at, schemas);
+    return parameter ? [parameter] : [];
+  });
+
+/** The fields that a path has places for, in their order. */
+export const pathFields = ({ segments }: Binding): readonly (readonly DescField[])[] =>
+  segments.filter((segment): segment is readonly DescField[] => typeof segment !== 'string');
+
+const pathParameters = (binding: Binding, names: readonly string[], schemas: Schemas): Schema[] =>
+  pathFields(binding).map((path, at) => {
+    const field = path.at(-1);
+    const schema = field ? schemas.ofValue(field) : {};
+    const name = names[at] ?? nameOf(path);
+    const own = name === nameOf(path) ? undefined : `\`${nameOf(path)}\` of the request.`;
+    const text = [commentOf(path), own].filter((each) => each !== undefined).join(' ');
+    return { name, in: 'path', required: true, schema, ...described(text === '' ? undefined : text) };
+  });
+
+/** What a body may be, one way or the other. */
+export const content = (schema: Schema): Schema => ({
+  'application/json': { schema },
+  'application/octet-stream': { schema: BINARY },
+});
+
+const firstSentence = (text: string): string => text.split(/(?<=\.)\s/, 1)[0]?.replace(/\.$/, '') ?? '';
+
+const textsOf = ({ endpoint }: Binding): Schema => {
+  const { method, route } = endpoint;
+  const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
+  const isServed = route ? '' : 'Answers UNIMPLEMENTED in this release.';
+  return {
+    summary: comment === '' ? method.name : firstSentence(comment),
+    description: [comment, `\`${method.parent.typeName}/${method.name}\` over gRPC.`, isServed]
+      .filter(Boolean)
+      .join('\n\n'),
+  };
+};
+
+const headersOf = ({ verb }: Binding): readonly Schema[] =>
+  [verb === 'GET' ? 'minPosition' : 'idempotencyKey', 'requestId'].map((name) => ({
+    $ref: `#/components/parameters/${name}`,
+  }));
+
+/**
+ * One binding as an operation.
+ *
+ * @param names what the parameters of the path are called there; paths that differ in these names alone are one.
+ */
+export const operationOf = (
+  binding: Binding,
+  { names, operationId, schemas }: { names: readonly string[]; operationId: string; schemas: Schemas },
+): Schema => {
+  const { method } = binding.endpoint;
+  const bound = new Set(pathFields(binding).map(nameOf));
+  const query = binding.hasBody ? [] : queryParameters(method.input, { path: [], bound, schemas });
+  return {
+    operationId,
+    tags: [method.parent.name],
+    ...textsOf(binding),
+    parameters: [...pathParameters(binding, names, schemas), ...query, ...headersOf(binding)],
+    ...(binding.hasBody && { requestBody: { content: content(schemas.ofMessage(method.input)) } }),
+    responses: {
+      200: {
+        description: comments[method.output.typeName] ?? 'Done.',
+        headers: {
+          'flightlog-position': { $ref: '#/components/headers/position' },
+          'flightlog-unread': { $ref: '#/components/headers/unread' },
+          'flightlog-ignored': { $ref: '#/components/headers/ignored' },
+        },
+        content: content(schemas.ofMessage(method.output)),
+      },
+      default: { $ref: '#/components/responses/Error' },
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+
+import { comments } from '../../../proto/gen/comments.js';
+import { OWN_PACKAGE } from '../rpc-status.js';
+
+/** A JSON Schema, as OpenAPI 3.1 has them: https://json-schema.org/draft/2020-12 */
+export type Schema = Readonly<Record<string, unknown>>;
+
+const WHOLE = { type: ['string', 'integer'], pattern: '^-?[0-9]+$' };
+const NUMBER = { type: ['number', 'string'] };
+const INT32 = { type: 'integer', format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+const UINT32 = { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1 };
+
+const SCALARS: Readonly<Record<ScalarType, Schema>> = {
+  [ScalarType.DOUBLE]: { ...NUMBER, format: 'double' },
+  [ScalarType.FLOAT]: { ...NUMBER, format: 'float' },
+  [ScalarType.INT64]: { ...WHOLE, format: 'int64' },
+  [ScalarType.SINT64]: { ...WHOLE, format: 'int64' },
+  [ScalarType.SFIXED64]: { ...WHOLE, format: 'int64' },
+  [ScalarType.UINT64]: { ...WHOLE, format: 'uint64' },
+  [ScalarType.FIXED64]: { ...WHOLE, format: 'uint64' },
+  [ScalarType.INT32]: INT32,
+  [ScalarType.SINT32]: INT32,
+  [ScalarType.SFIXED32]: INT32,
+  [ScalarType.UINT32]: UINT32,
+  [ScalarType.FIXED32]: UINT32,
+  [ScalarType.BOOL]: { type: 'boolean' },
+  [ScalarType.STRING]: { type: 'string' },
+  [ScalarType.BYTES]: { type: 'string', contentEncoding: 'base64' },
+};
+
+/** The messages whose JSON is not made of their fields: https://protobuf.dev/programming-guides/json/ */
+const WELL_KNOWN: Readonly<Record<string, Schema>> = {
+  Timestamp: { type: 'string', format: 'date-time' },
+  Duration: { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$', examples: ['1.5s'] },
+  FieldMask: { type: 'string' },
+  Struct: { type: 'object' },
+  Value: {},
+  ListValue: { type: 'array' },
+  Empty: { type: 'object' },
+  Any: { type: 'object', properties: { '@type': { type: 'string' } } },
+};
+
+const wellKnown = ({ typeName, fields }: DescMessage): Schema | undefined => {
+  const name = /^google\.protobuf\.(\w+)$/.exec(typeName)?.[1];
+  if (name === undefined) return undefined;
+  const known = WELL_KNOWN[name];
+  if (known) return known;
+  const wrapped = name.endsWith('Value') ? fields[0]?.scalar : undefined;
+  return wrapped === undefined ? { type: 'object' } : SCALARS[wrapped];
+};
+
+const schemaName = (typeName: string): string =>
+  typeName.startsWith(`${OWN_PACKAGE}.`) ? typeName.slice(OWN_PACKAGE.length + 1) : typeName;
+
+const described = (schema: Schema, ...texts: readonly (string | undefined)[]): Schema => {
+  const description = texts.filter((text) => text !== undefined && text !== '').join('\n\n');
+  return description === '' ? schema : { ...schema, description };
+};
+
+const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+const enumSchema = (type: DescEnum): Schema => {
+  const values = type.values.map(({ name, number }) => {
+    const comment = comments[`${type.typeName}.${name}`];
+    return `- \`${name}\` (${number})${comment === undefined ? '' : `: ${comment}`}`;
+  });
+  return described(
+    { type: 'string', enum: type.values.map(({ name }) => name) },
+    comments[type.typeName],
+    values.join('\n'),
+  );
+};
+
+/** The schemas of messages and enums, gathered as they are asked for. */
+export interface Schemas {
+  /** A reference to the schema of a message, which is gathered with all that it holds. */
+  ofMessage(message: DescMessage): Schema;
+  /** The schema of one value of a field, without what is said of it. */
+  ofValue(field: DescField): Schema;
+  /** What was gathered, by name. */
+  readonly all: () => Readonly<Record<string, Schema>>;
+}
+
+const oneofText = (field: DescField): string | undefined => {
+  const others = field.oneof?.fields.filter((other) => other !== field) ?? [];
+  return others.length === 0
+    ? undefined
+    : `At most one of this and ${others.map(({ name }) => `\`${name}\``).join(', ')}.`;
+};
+
+/** Starts gathering. Fields have the names of the interface; requests may spell them in lowerCamelCase as well. */
+export const gatherSchemas = (): Schemas => {
+  const gathered = new Map<string, Schema>();
+
+  const named = (typeName: string, schema: () => Schema): Schema => {
+    const name = schemaName(typeName);
+    if (!gathered.has(name)) {
+      gathered.set(name, {}); // before its fields: types may contain themselves
+      gathered.set(name, schema());
+    }
+    return reference(name);
+  };
+
+  const messageSchema = (message: DescMessage): Schema => {
+    const properties = message.fields.map((field) => [field.name, fieldSchema(field)] as const);
+    return described({ type: 'object', properties: Object.fromEntries(properties) }, comments[message.typeName]);
+  };
+  const ofMessage = (message: DescMessage): Schema =>
+    wellKnown(message) ?? named(message.typeName, () => messageSchema(message));
+
+  const ofValue = (field: DescField): Schema => {
+    if (field.message) return ofMessage(field.message);
+    const { enum: type } = field;
+    if (type) return named(type.typeName, () => enumSchema(type));
+    return SCALARS[field.scalar];
+  };
+
+  const shapeOf = (field: DescField): Schema => {
+    const value = ofValue(field);
+    if (field.fieldKind === 'list') return { type: 'array', items: value };
+    if (field.fieldKind === 'map') return { type: 'object', additionalProperties: value };
+    return field.message ? { anyOf: [value, { type: 'null' }] } : value;
+  };
+  const fieldSchema = (field: DescField): Schema =>
+    described(shapeOf(field), comments[`${field.parent.typeName}.${field.name}`], oneofText(field));
+
+  return {
+    ofMessage,
+    ofValue,
+    all: () => Object.fromEntries([...gathered].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+};

@@ -1,0 +1,100 @@
+import { type DescField, type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
+
+import { http } from '../../../proto/gen/google/api/annotations_pb.js';
+import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
+import type { Endpoint, RouteTable } from '../routes.js';
+
+/** A part of a path: a word, or the request field that stands there. */
+type Segment = string | readonly DescField[];
+
+/** One way to call an RPC over HTTP. */
+export type Binding = {
+  readonly endpoint: Endpoint;
+  /** In capitals. */
+  readonly verb: string;
+  /** As the interface writes it: `/api/v1/tasks/{id.project}/…`. */
+  readonly template: string;
+  readonly segments: readonly Segment[];
+  /** True when the body is the whole request; else the query says what the path does not. */
+  readonly hasBody: boolean;
+};
+
+/** A value that the path gives to a field of the request. */
+export type PathValue = { readonly field: readonly DescField[]; readonly value: string };
+
+/** Which binding a request meets. */
+export type Match = { readonly binding: Binding; readonly values: readonly PathValue[] };
+
+/** The bindings of an interface, by path. */
+export interface Bindings {
+  /** All bindings of the path, whatever their verb: the one that was declared last comes first. */
+  find(path: string): readonly Match[];
+}
+
+/**
+ * Resolves a field path of a message type: dotted, each part in the spelling of the interface or of JSON.
+ *
+ * @returns `undefined` when a part is no field, or not one that has fields of its own.
+ */
+export const fieldPath = (message: DescMessage, path: string): readonly DescField[] | undefined => {
+  const fields: DescField[] = [];
+  let within: DescMessage | undefined = message;
+  for (const part of path.split('.')) {
+    const field: DescField | undefined = within?.fields.find(
+      ({ name, jsonName }) => name === part || jsonName === part,
+    );
+    if (!field) return undefined;
+    fields.push(field);
+    within = field.fieldKind === 'message' ? field.message : undefined;
+  }
+  return fields;
+};
+
+const segment = (method: DescMethod, text: string): Segment => {
+  const name = /^\{([\w.]+)(?:=\*)?\}$/.exec(text)?.[1];
+  if (name === undefined && !/[{}*:]/.test(text)) return text;
+  const field = name === undefined ? undefined : fieldPath(method.input, name);
+  if (!field) throw new Error(`the HTTP binding of ${method.parent.name}.${method.name} has no field for ${text}`);
+  return field;
+};
+
+const bindingsOf = (endpoint: Endpoint, rule: HttpRule): Binding[] => {
+  const { case: verb, value: template } = rule.pattern;
+  const { method, name } = endpoint;
+  if (verb === undefined || verb === 'custom') throw new Error(`the HTTP binding of ${name} has no path`);
+  if (rule.body !== '' && rule.body !== '*') throw new Error(`the HTTP binding of ${name} has a body of one field`);
+  const segments = template.split('/').map((text) => segment(method, text));
+  const binding = { endpoint, verb: verb.toUpperCase(), template, segments, hasBody: rule.body === '*' };
+  return [binding, ...rule.additionalBindings.flatMap((further) => bindingsOf(endpoint, further))];
+};
+
+/** Reads all HTTP bindings of an interface out of its descriptors, in the order in which they are declared. */
+export const readBindings = (routes: RouteTable): readonly Binding[] =>
+  routes.flatMap((endpoint) =>
+    hasOption(endpoint.method, http) ? bindingsOf(endpoint, getOption(endpoint.method, http)) : [],
+  );
+
+const match = (binding: Binding, parts: readonly string[]): Match | undefined => {
+  const values: PathValue[] = [];
+  for (const [i, expected] of binding.segments.entries()) {
+    const value = parts[i] ?? '';
+    if (typeof expected !== 'string') values.push({ field: expected, value });
+    else if (expected !== value) return undefined;
+  }
+  return { binding, values };
+};
+
+/** Makes a table of bindings that paths are looked up in. The path is decoded as a whole before it comes here. */
+export const bindingTable = (bindings: readonly Binding[]): Bindings => {
+  const byLength = new Map<number, Binding[]>();
+  for (const binding of [...bindings].reverse()) {
+    const { length } = binding.segments;
+    byLength.set(length, [...(byLength.get(length) ?? []), binding]);
+  }
+  return {
+    find: (path) => {
+      const parts = path.split('/');
+      return (byLength.get(parts.length) ?? []).flatMap((binding) => match(binding, parts) ?? []);
+    },
+  };
+};

@@ -1,0 +1,64 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+
+import { RpcError } from '../../kernel/rpc.js';
+import { answerDialect, requestDialect } from './dialects.js';
+import { failureOf } from '../status.js';
+
+/** The most that the headers of a request may have in all, in bytes. */
+export const MAX_HEADER_BYTES = 64 * 1024;
+
+/** For so long the rest of a broken request is read and thrown away, in milliseconds: who is cut off reads no answer. */
+const LINGER_MS = 1_000;
+
+type Broken = { readonly http: number; readonly failure: RpcError };
+
+const BAD_REQUEST = 400;
+
+const brokenBy = (code: string | undefined): Broken => {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        http: 431,
+        failure: new RpcError('RESOURCE_EXHAUSTED', `headers larger than max (${MAX_HEADER_BYTES} bytes)`),
+      };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { http: 413, failure: new RpcError('RESOURCE_EXHAUSTED', 'extensions of chunks larger than max') };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return {
+        http: 408,
+        failure: new RpcError('DEADLINE_EXCEEDED', 'the rest of the request has not come in time'),
+      };
+    default:
+      return { http: BAD_REQUEST, failure: new RpcError('INVALID_ARGUMENT', 'malformed HTTP') };
+  }
+};
+
+const answerTo = ({ http, failure }: Broken): Buffer => {
+  const dialect = answerDialect(undefined, requestDialect(undefined));
+  const body = Buffer.from(dialect.writeFailure(failureOf(failure)));
+  const head = [
+    `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}`,
+    `content-type: ${dialect.mediaType}`,
+    `content-length: ${body.length}`,
+    'connection: close',
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+};
+
+/** Answers what never became a request, in the form of every other error, and closes the connection. */
+export const answerBroken = (): ((error: Error, socket: Socket) => void) => {
+  const answered = new WeakSet<Socket>();
+  return (error, socket) => {
+    if (answered.has(socket)) return; // what is thrown away is no request either
+    answered.add(socket);
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+    if (code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(answerTo(brokenBy(code)));
+    const late = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(late));
+  };
+};

@@ -1,0 +1,45 @@
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+
+import type { Cors } from '../exchange.js';
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH'];
+
+const ACCEPTED = [
+  'accept',
+  'authorization',
+  'content-encoding',
+  'content-md5',
+  'content-type',
+  'flightlog-min-position',
+  'flyte-authorization',
+  'grpc-timeout',
+  'idempotency-key',
+  'x-request-id',
+];
+
+const NOTES = ['flightlog-position', 'flightlog-unread'];
+
+const EXPOSED = [
+  ...NOTES,
+  ...NOTES.map((name) => `grpc-metadata-${name}`),
+  'flightlog-ignored',
+  'grpc-metadata-content-type',
+  'retry-after',
+];
+
+const MAX_AGE_S = 600;
+
+/** Lets pages of other origins call, on every path. A page that is not named is told nothing, and its browser refuses. */
+export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
+  if (!allowed || allowed.origins.length === 0) return;
+  const isOpen = allowed.origins.includes('*');
+  void app.register(cors, {
+    origin: isOpen ? '*' : [...allowed.origins],
+    credentials: !isOpen, // a browser refuses both together
+    methods: METHODS,
+    allowedHeaders: [...ACCEPTED, ...allowed.headers],
+    exposedHeaders: EXPOSED,
+    maxAge: MAX_AGE_S,
+  });
+};

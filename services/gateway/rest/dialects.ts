@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+
+import { StatusSchema } from '../../../proto/gen/google/rpc/status_pb.js';
+import { type Answer, RpcError } from '../../kernel/rpc.js';
+import { decode } from '../decode.js';
+import { encodeAnswer } from '../exchange.js';
+import { readJson, withoutShortcut, writeJson } from './json.js';
+import type { Endpoint } from '../routes.js';
+import { OWN_PACKAGE, rpcStatus } from '../rpc-status.js';
+import type { Failure } from '../status.js';
+
+/** One way to write requests and answers over HTTP. */
+export type Dialect = {
+  readonly mediaType: string;
+  readonly isText: boolean;
+  /** @throws {RpcError} INVALID_ARGUMENT naming the place that cannot be read. */
+  readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
+  readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
+  readonly writeFailure: (failure: Failure) => Uint8Array | string;
+};
+
+// An answer holds what requests have brought, some levels further in.
+const ANSWER_DEPTH = 200;
+
+const textOf = (body: Buffer): string => {
+  if (!isUtf8(body)) throw new RpcError('INVALID_ARGUMENT', 'malformed JSON: the body is not valid UTF-8');
+  return body.toString();
+};
+
+const json = (strict: boolean, spelling: 'name' | 'jsonName'): Dialect => ({
+  mediaType: 'application/json',
+  isText: true,
+  read: ({ method }, body) => readJson(method.input, withoutShortcut(method, textOf(body)), strict),
+  write: (type, answer) => {
+    const message = answer instanceof Uint8Array ? fromBinary(type, answer, { recursionLimit: ANSWER_DEPTH }) : answer;
+    return writeJson(type, message, spelling);
+  },
+  writeFailure: (failure) => writeJson(StatusSchema, rpcStatus(failure, OWN_PACKAGE), spelling),
+});
+
+/** Protobuf JSON in snake_case; a name that a request does not have is refused. */
+export const STRICT_JSON = json(true, 'name');
+
+/** Protobuf JSON in lowerCamelCase; a name that a request does not have is ignored. */
+export const LENIENT_JSON = json(false, 'jsonName');
+
+/** The messages themselves, as bytes, under either of the names that clients have for them. */
+const binary = (mediaType: string): Dialect => ({
+  mediaType,
+  isText: false,
+  read: ({ method }, body) => decode(method.input, body),
+  write: encodeAnswer,
+  writeFailure: (failure) => toBinary(StatusSchema, rpcStatus(failure, OWN_PACKAGE)),
+});
+
+const byMediaType = new Map(
+  [STRICT_JSON, binary('application/octet-stream'), binary('application/x-protobuf')].map((dialect) => [
+    dialect.mediaType,
+    dialect,
+  ]),
+);
+
+const exact = (mediaType = ''): Dialect | undefined => byMediaType.get(mediaType);
+
+/** The dialect of a request body: by the media type alone, whatever its parameters. */
+export const requestDialect = (contentType: string | undefined): Dialect =>
+  exact(contentType?.split(';', 1)[0]?.trim().toLowerCase()) ?? LENIENT_JSON;
+
+/** The dialect of an answer: by the whole value of `Accept`, which is no list here; else that of the request. */
+export const answerDialect = (accept: string | undefined, request: Dialect): Dialect => exact(accept) ?? request;

@@ -1,0 +1,110 @@
+import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
+
+import { invalid } from '../../kernel/rpc.js';
+import { fieldPath, type Match, type PathValue } from './bindings.js';
+import { valueJson } from './values.js';
+
+const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
+
+/** The object that holds the last field of a path; made on the way where it is not there. */
+const holder = (root: JsonObject, path: readonly DescField[]): JsonObject => {
+  let within = root;
+  for (const { name } of path.slice(0, -1)) within = (within[name] ??= {}) as JsonObject;
+  return within;
+};
+
+const put = (root: JsonObject, path: readonly DescField[], value: JsonValue): void => {
+  const last = path.at(-1);
+  if (!last) return;
+  const within = holder(root, path);
+  if (within[last.name] !== undefined) throw invalid(nameOf(path), 'given more than once');
+  within[last.name] = value;
+};
+
+const putQuery = (root: JsonObject, path: readonly DescField[], key: string | undefined, texts: string[]): void => {
+  const field = path.at(-1);
+  const [first] = texts;
+  if (!field || first === undefined) return;
+  if (field.fieldKind === 'map') {
+    if (key === undefined) throw invalid(nameOf(path), `a map is given as ${field.name}[key]=value`);
+    if (texts.length > 1) throw invalid(nameOf(path), `${key} is given more than once`);
+    const within = holder(root, path);
+    ((within[field.name] ??= Object.create(null) as JsonObject) as JsonObject)[key] = valueJson(field, first);
+  } else if (field.fieldKind === 'list') {
+    put(
+      root,
+      path,
+      texts.map((text) => valueJson(field, text)),
+    );
+  } else {
+    if (texts.length > 1) throw invalid(nameOf(path), 'given more than once');
+    put(root, path, valueJson(field, first));
+  }
+};
+
+/** The field that a parameter is for, with the key where it is an entry of a map. */
+const parameterOf = (
+  type: DescMessage,
+  parameter: string,
+): { readonly fields: readonly DescField[] | undefined; readonly key: string | undefined } => {
+  const [, path = parameter, key] = /^([^[]+)\[(.*)\]$/s.exec(parameter) ?? [];
+  return { fields: fieldPath(type, path), key };
+};
+
+const boundBy = (given: readonly PathValue[]): ReadonlySet<string> => new Set(given.map(({ field }) => nameOf(field)));
+
+/**
+ * What the query says of a request, in the JSON mapping. Names that the request does not have are ignored, and so are
+ * fields that the path has given; {@link ignoredIn} names them.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const queryJson = (type: DescMessage, query: URLSearchParams, given: readonly PathValue[]): JsonObject => {
+  const root: JsonObject = {};
+  const bound = boundBy(given);
+  for (const name of new Set(query.keys())) {
+    const { fields, key } = parameterOf(type, name);
+    if (fields && !bound.has(nameOf(fields))) putQuery(root, fields, key, query.getAll(name));
+  }
+  return root;
+};
+
+/** The parameters of a query that change nothing: unknown ones, those that the path gives, all beside a body. */
+export const ignoredIn = (query: URLSearchParams, { binding, values }: Match): readonly string[] => {
+  if (query.size === 0) return [];
+  const { input } = binding.endpoint.method;
+  const bound = boundBy(values);
+  return [...new Set(query.keys())].filter((name) => {
+    const { fields } = parameterOf(input, name);
+    return binding.hasBody || fields === undefined || bound.has(nameOf(fields));
+  });
+};
+
+const MAX_IGNORED_CHARACTERS = 1_000;
+
+/** Names as one header can carry them: what a URL would escape is escaped; names beyond the limit are counted. */
+export const ignoredText = (names: readonly string[]): string => {
+  const shown: string[] = [];
+  let left = MAX_IGNORED_CHARACTERS;
+  for (const name of names) {
+    const text = encodeURIComponent(name);
+    left -= text.length + 2;
+    if (left < 0) return [...shown, `and ${names.length - shown.length} more`].join(', ');
+    shown.push(text);
+  }
+  return shown.join(', ');
+};
+
+/**
+ * What the path says of a request, in the JSON mapping.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const pathJson = (values: readonly PathValue[]): JsonObject => {
+  const root: JsonObject = {};
+  for (const { field, value } of values) {
+    const last = field.at(-1);
+    if (last) put(root, field, valueJson(last, value));
+  }
+  return root;
+};

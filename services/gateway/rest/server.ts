@@ -1,0 +1,121 @@
+import type { Server } from 'node:http';
+
+import {
+  fastify,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+
+import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from '../exchange.js';
+import { logFailure } from '../log.js';
+import { answerRequest, requestFault, sendFailure } from './answer.js';
+import { answerBroken, MAX_HEADER_BYTES } from './broken.js';
+import { allowOrigins } from './cors.js';
+import { boundBodies } from './incoming.js';
+import { takeCompressedBodies } from './encoding.js';
+import { bindingTable, readBindings } from './bindings.js';
+import { routed, serveLinks } from './links.js';
+import { pages } from './pages.js';
+
+// A connection that has not sent the whole of its request by then is closed.
+const REQUEST_MS = 300_000;
+const CHECKS_IN_HANDSHAKE = 4;
+// As the media type of RFC 9110: what is not one is treated as if it were not there.
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
+
+const DISCARDED_MESSAGES = 4;
+
+/**
+ * Reads what the caller of a refused request is still sending, and throws it away: a connection that is closed under it
+ * would break before it has read the answer. Only who sends much more than any message may have is cut off.
+ */
+const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
+  void reply.removeHeader('connection');
+  let left = DISCARDED_MESSAGES * maxMessageBytes;
+  request.raw.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.raw.destroy();
+  });
+};
+
+const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
+    if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
+    done();
+  });
+};
+
+/** While the server closes, who was answered is let go of: a connection that is kept would be waited for. */
+const letGoWhenClosing = (app: FastifyInstance): void => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (!app.server.listening) reply.header('connection', 'close');
+    done();
+  });
+};
+
+const open = (hosting: Hosting): FastifyInstance => {
+  const { handshakeMs = HANDSHAKE_MS, tls } = hosting;
+  const server = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: handshakeMs,
+    connectionsCheckingInterval: handshakeMs / CHECKS_IN_HANDSHAKE,
+  };
+  const app = fastify({
+    bodyLimit: hosting.maxMessageBytes,
+    requestTimeout: REQUEST_MS,
+    ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerBroken(),
+    // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
+    rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
+  } as FastifyHttpOptions<Server>);
+  app.server.maxConnections = hosting.maxConnections;
+  takeBodiesAsTheyAre(app);
+  boundBodies(app, hosting);
+  takeCompressedBodies(app);
+  letGoWhenClosing(app);
+  allowOrigins(app, hosting.cors);
+  const declared = readBindings(hosting.routes);
+  const bindings = bindingTable(declared);
+  const answerPage = pages(hosting, declared);
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    if (answerPage(request, reply)) return reply;
+    await answerRequest(request, reply, { bindings, hosting });
+    return reply;
+  };
+  if (hosting.files) serveLinks(app, hosting.files);
+  app.all('/', answer);
+  app.setNotFoundHandler(answer);
+  app.setErrorHandler((error, request, reply) => {
+    const thrown = requestFault(error, hosting.maxMessageBytes);
+    logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
+    letItFinish(request, reply, hosting.maxMessageBytes);
+    sendFailure(request, reply, thrown);
+  });
+  return app;
+};
+
+const close = async (app: FastifyInstance, drainMs: number): Promise<void> => {
+  const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
+  await app.close();
+  clearTimeout(timer);
+};
+
+/**
+ * Serves every RPC that has an HTTP binding over REST: JSON in both spellings, or the messages as bytes. The bindings
+ * are read out of the descriptors at start.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
+  const app = open(hosting);
+  await app.listen({ host: hosting.host, port: hosting.port });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address ? address.port : hosting.port;
+  return { port, close: ({ drainMs }) => close(app, drainMs) };
+};

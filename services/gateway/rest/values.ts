@@ -1,0 +1,103 @@
+import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from '@bufbuild/protobuf';
+
+import { invalid } from '../../kernel/rpc.js';
+
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(['1', 't', 'T', 'true', 'True', 'TRUE'].map((text) => [text, true])),
+  ...Object.fromEntries(['0', 'f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, false])),
+};
+
+const SECOND = 1_000_000_000n;
+
+const NANOSECONDS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: SECOND,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+
+/** `1h30m`, `-1.5s`: numbers with units, as existing clients write durations in a query. */
+const durationJson = (name: string, text: string): string => {
+  const match = /^([-+]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
+  if (!match) throw invalid(name, `${JSON.stringify(text)} is not a duration such as 1h30m or 1.5s`);
+  let nanoseconds = 0n;
+  for (const [, whole, fraction, unit] of (match[2] ?? '').matchAll(/(\d+)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g)) {
+    const scale = NANOSECONDS[unit ?? ''] ?? 0n;
+    const digits = (fraction ?? '').slice(0, 18);
+    nanoseconds += BigInt(whole ?? 0) * scale + (BigInt(digits || 0) * scale) / 10n ** BigInt(digits.length);
+  }
+  const seconds = nanoseconds / SECOND;
+  return `${match[1] === '-' ? '-' : ''}${seconds}.${(nanoseconds % SECOND).toString().padStart(9, '0')}s`;
+};
+
+const enumJson = (name: string, type: DescEnum, text: string): JsonValue => {
+  const value = type.values.find((candidate) => candidate.name === text || String(candidate.number) === text);
+  if (!value) throw invalid(name, `${JSON.stringify(text)} is not one of ${type.name}`);
+  return value.number;
+};
+
+const integerJson = (name: string, text: string): string => {
+  if (!/^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/.test(text))
+    throw invalid(name, `${JSON.stringify(text)} is not a whole number`);
+  const digits = text.replace(/^[-+]/, '');
+  return `${text.startsWith('-') ? '-' : ''}${BigInt(digits)}`;
+};
+
+const scalarJson = (name: string, scalar: ScalarType, text: string): JsonValue => {
+  switch (scalar) {
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return text;
+    case ScalarType.BOOL: {
+      const value = BOOLEANS[text];
+      if (value === undefined) throw invalid(name, `${JSON.stringify(text)} is neither true nor false`);
+      return value;
+    }
+    default:
+      return integerJson(name, text);
+  }
+};
+
+const parsedJson = (name: string, text: string): JsonValue => {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw invalid(name, 'not JSON');
+  }
+};
+
+const asIs = (_name: string, text: string): JsonValue => text;
+
+/** The messages that have a text of their own. */
+const WELL_KNOWN: Readonly<Record<string, (name: string, text: string) => JsonValue>> = {
+  'google.protobuf.Timestamp': asIs,
+  'google.protobuf.FieldMask': asIs,
+  'google.protobuf.Duration': durationJson,
+  'google.protobuf.Struct': parsedJson,
+  'google.protobuf.Value': parsedJson,
+};
+
+const messageJson = (name: string, type: DescMessage, text: string): JsonValue => {
+  const wellKnown = WELL_KNOWN[type.typeName];
+  if (wellKnown) return wellKnown(name, text);
+  const wrapped = /^google\.protobuf\.\w+Value$/.test(type.typeName) ? type.fields[0]?.scalar : undefined;
+  if (wrapped === undefined) throw invalid(name, 'a message cannot be given as text; name its fields');
+  return scalarJson(name, wrapped, text);
+};
+
+/**
+ * A value of a path or a query as the JSON mapping writes it for its field; of a list or map, one element.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const valueJson = (field: DescField, text: string): JsonValue => {
+  if (field.enum) return enumJson(field.name, field.enum, text);
+  if (field.message) return messageJson(field.name, field.message, text);
+  return scalarJson(field.name, field.scalar, text);
+};

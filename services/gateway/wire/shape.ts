@@ -1,0 +1,92 @@
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+
+import { type InRange, rangeOf } from '../../kernel/time-range.js';
+
+/** How a value stands on the wire. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const LENGTH = 2;
+export const GROUP_START = 3;
+export const GROUP_END = 4;
+export const FIXED32 = 5;
+
+/** What stands between the length and the end of a length-delimited field; `number` has no such form, `packed` may. */
+type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';
+
+/** What the wire may hold under one field number. */
+export type FieldShape = {
+  readonly name: string;
+  /** The wire type of one value. */
+  readonly wireType: number;
+  readonly inside: Inside;
+  /** The fields of a message or map entry. */
+  readonly shape: Shape;
+  /** Of a time or duration. */
+  readonly inRange?: InRange;
+};
+
+/** The fields of a message by number; a number that is not there is unknown, and skipped. */
+export type Shape = Map<number, FieldShape>;
+
+const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
+  [ScalarType.DOUBLE]: FIXED64,
+  [ScalarType.FIXED64]: FIXED64,
+  [ScalarType.SFIXED64]: FIXED64,
+  [ScalarType.FLOAT]: FIXED32,
+  [ScalarType.FIXED32]: FIXED32,
+  [ScalarType.SFIXED32]: FIXED32,
+  [ScalarType.STRING]: LENGTH,
+  [ScalarType.BYTES]: LENGTH,
+};
+
+const NONE: Shape = new Map();
+const shapes = new WeakMap<DescMessage, Shape>();
+
+const numberShape = (name: string, wireType: number, isList: boolean): FieldShape => ({
+  name,
+  wireType,
+  inside: isList ? 'packed' : 'number',
+  shape: NONE,
+});
+
+const scalarShape = (name: string, scalar: ScalarType, isList: boolean): FieldShape => {
+  const wireType = FIXED[scalar] ?? VARINT;
+  if (wireType !== LENGTH) return numberShape(name, wireType, isList);
+  return { name, wireType, inside: scalar === ScalarType.STRING ? 'text' : 'bytes', shape: NONE };
+};
+
+const messageShape = (name: string, message: DescMessage): FieldShape => ({
+  name,
+  wireType: LENGTH,
+  inside: 'message',
+  shape: shapeOf(message),
+});
+
+type ValueOf = { readonly scalar?: ScalarType | undefined; readonly message?: DescMessage | undefined };
+
+const valueShape = (name: string, { scalar, message }: ValueOf, isList = false): FieldShape => {
+  if (message) return messageShape(name, message);
+  return scalar === undefined ? numberShape(name, VARINT, isList) : scalarShape(name, scalar, isList);
+};
+
+const fieldShape = (field: DescField): FieldShape => {
+  const inRange = rangeOf(field);
+  if (inRange && field.fieldKind !== 'map' && field.message)
+    return { ...messageShape(field.name, field.message), inside: 'time', inRange };
+  if (field.fieldKind !== 'map') return valueShape(field.name, field, field.fieldKind === 'list');
+  const entry: Shape = new Map([
+    [1, scalarShape('key', field.mapKey, false)],
+    [2, valueShape('value', field)],
+  ]);
+  return { name: field.name, wireType: LENGTH, inside: 'entry', shape: entry };
+};
+
+/** The shape of a message type, made once and kept. */
+export const shapeOf = (message: DescMessage): Shape => {
+  const known = shapes.get(message);
+  if (known) return known;
+  const shape: Shape = new Map();
+  shapes.set(message, shape); // before its fields: types may contain themselves
+  for (const field of message.fields) shape.set(field.number, fieldShape(field));
+  return shape;
+};

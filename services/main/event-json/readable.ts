@@ -1,0 +1,225 @@
+import {
+  createRegistry,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { file_platformidl_eventlog_attributes } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
+import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
+import {
+  file_platformidl_eventlog_execution,
+  OpenEntitiesSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { file_platformidl_eventlog_launch_plan } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_launch_plan_slots } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
+import { file_platformidl_eventlog_log_format } from '../../../proto/gen/platformidl/eventlog/log_format_pb.js';
+import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { file_platformidl_eventlog_project } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
+import { file_platformidl_eventlog_task } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
+import { file_platformidl_eventlog_workflow } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import { entityOf, flatFields, REPORT_TYPES } from '../../execution/events.js';
+import { CorruptEvent, CorruptPayload, UnknownEvent } from '../../kernel/fault.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { copyOf, type JsonBytes, openJson } from '../../kernel/encoding/json-bytes.js';
+import type { Content, PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
+import { type Opens, type WireJson, wireJson } from './wire-json.js';
+
+/** The messages that events are stored as. */
+export const eventRegistry = createRegistry(
+  file_platformidl_eventlog_attributes,
+  file_platformidl_eventlog_execution,
+  file_platformidl_eventlog_launch_plan,
+  file_platformidl_eventlog_launch_plan_slots,
+  file_platformidl_eventlog_log_format,
+  file_platformidl_eventlog_named_entity,
+  file_platformidl_eventlog_project,
+  file_platformidl_eventlog_task,
+  file_platformidl_eventlog_workflow,
+);
+
+/** What the engine's message is, by the event. */
+export const REPORTED: Readonly<Record<string, DescMessage>> = {
+  WorkflowPhaseReported: WorkflowExecutionEventSchema,
+  NodePhaseReported: NodeExecutionEventSchema,
+  TaskPhaseReported: TaskExecutionEventSchema,
+};
+
+/** What the bytes in a field of events are, by its name in JSON. */
+export const CONTENTS: Readonly<Record<string, DescMessage>> = {
+  closed: OpenEntitiesSchema,
+  inputs: LiteralMapSchema,
+  userInputs: LiteralMapSchema,
+  spec: LaunchPlanSpecSchema,
+  value: LiteralSchema,
+};
+
+/** What `compiled` is, by the event. */
+export const COMPILED: Readonly<Record<string, DescMessage>> = {
+  TaskRegistered: CompiledTaskSchema,
+  WorkflowRegistered: CompiledWorkflowClosureSchema,
+};
+
+/** Which message the bytes of a content are. */
+export const contentIn: Opens = ({ jsonName, parent }) => {
+  if (jsonName === 'compiled') return COMPILED[parent.name];
+  return jsonName === 'message' ? REPORTED[parent.name] : CONTENTS[jsonName];
+};
+
+/** Fields of events that stand among the flat ones in JSON. */
+const FLAT: Readonly<Partial<Record<string, ReadonlySet<string>>>> = {
+  WorkflowPhaseReported: new Set(['phase']),
+  NodePhaseReported: new Set(['node', 'phase']),
+  TaskPhaseReported: new Set(['node', 'attempt', 'phase']),
+  ExecutionExpired: new Set(['phase']),
+};
+
+const isNotFlat = ({ jsonName, parent }: DescField): boolean => FLAT[parent.name]?.has(jsonName) !== true;
+
+const schemaOf = (type: string): DescMessage => {
+  const schema = eventRegistry.getMessage(`platformidl.eventlog.${type}`);
+  if (schema === undefined) throw new UnknownEvent(`event type ${type} is unknown`);
+  return schema;
+};
+
+/** In JSON, an event of an older type has the fields of the one that has taken its place. */
+const writtenAs = ({ type, data }: RecordedEvent): string => {
+  const entity = entityOf(type, data);
+  return entity === undefined ? type : REPORT_TYPES[entity];
+};
+
+const writers = new Map<string, WireJson>();
+
+const writerOf = (event: RecordedEvent): WireJson => {
+  const type = writtenAs(event);
+  const writer = writers.get(type) ?? wireJson(schemaOf(type), eventRegistry, contentIn, isNotFlat);
+  writers.set(type, writer);
+  return writer;
+};
+
+const headOf = (event: RecordedEvent): string => {
+  let head = '';
+  for (const [name, value] of Object.entries(flatFields(event))) head += `"${name}":${JSON.stringify(value)},`;
+  return head;
+};
+
+type Fetch = (ref: PayloadRef) => Promise<Uint8Array | undefined>;
+
+/** As encoders usually write it; bytes that are no such message stay as they are. */
+const canonical = (schema: DescMessage | undefined, value: Uint8Array): Uint8Array => {
+  try {
+    return schema ? toBinary(schema, fromBinary(schema, value)) : value;
+  } catch {
+    return value;
+  }
+};
+
+/** What lies beside the event takes its place in it; what cannot be had stays a reference. */
+const bringIn = async (schema: DescMessage, message: Message, fetch: Fetch): Promise<void> => {
+  const fields = message as unknown as Readonly<Record<string, unknown>>;
+  for (const { message: type, localName } of schema.fields) {
+    const part = type?.typeName === ContentSchema.typeName ? (fields[localName] as Content | undefined) : undefined;
+    if (part?.content.case !== 'ref') continue;
+    const value = await fetch(part.content.value);
+    if (value !== undefined) part.content = { case: 'inline', value };
+  }
+};
+
+const withCanonicalContents = (as: DescMessage, data: Uint8Array): Uint8Array => {
+  const message = fromBinary(as, data);
+  const fields = message as unknown as Readonly<Record<string, unknown>>;
+  for (const field of as.fields) {
+    const part = field.message?.typeName === ContentSchema.typeName ? (fields[field.localName] as Content) : undefined;
+    if (part?.content.case !== 'inline') continue;
+    part.content = { case: 'inline', value: canonical(contentIn(field, data), part.content.value) };
+  }
+  return toBinary(as, message);
+};
+
+const decoded = ({ type, data }: RecordedEvent): readonly [DescMessage, Message] => {
+  const schema = schemaOf(type);
+  try {
+    return [schema, fromBinary(schema, data)];
+  } catch (error) {
+    throw new CorruptEvent(`${type} cannot be decoded`, error);
+  }
+};
+
+/** Gives events to others. */
+export type Presenting = {
+  /** Writes it at the end of what is given; where that is not done at once, resolves when it is. */
+  readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
+  readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
+};
+
+/**
+ * The JSON of events, the same for every consumer: the flat fields of {@link flatFields} first, then the stored message
+ * in the JSON mapping of protobuf, with the messages that it carries opened, those beside the log included. Enums are
+ * names; numbers, booleans and enums are present also where they are zero.
+ */
+const presenting = (fetch: Fetch): Presenting => {
+  const whole = async (event: RecordedEvent): Promise<Uint8Array> => {
+    const [schema, message] = decoded(event);
+    await bringIn(schema, message, fetch);
+    return toBinary(schema, message);
+  };
+  /** What is encoded in an unusual way, or lies beside the log. */
+  const slowly = async (event: RecordedEvent, json: JsonBytes): Promise<void> => {
+    const data = withCanonicalContents(schemaOf(writtenAs(event)), await whole(event));
+    if (!writerOf(event)(data, json, { head: headOf(event), isLenient: true }))
+      throw new CorruptEvent(`${event.type} has no form in JSON`);
+  };
+  return {
+    json: (event, json) => {
+      const { length } = json;
+      if (writerOf(event)(event.data, json, { head: headOf(event) })) return undefined;
+      json.length = length;
+      return slowly(event, json);
+    },
+    message: whole,
+  };
+};
+
+/** An object that is damaged stays a reference, as one that is gone does; one that cannot be had now is waited for. */
+const intact =
+  (payloads: PayloadStore): Fetch =>
+  (ref) =>
+    payloads.get(ref).catch((error: unknown) => {
+      if (error instanceof CorruptPayload) return undefined;
+      throw error;
+    });
+
+/**
+ * Gives events to programs: whole, or not at all.
+ *
+ * @throws {UnknownEvent} of a type that this release does not know.
+ * @throws {CorruptEvent} when the data is not what the type says.
+ * @throws {StoreUnavailable} when what lies beside the log cannot be had now.
+ */
+export const presentingWhole = (payloads: PayloadStore): Presenting => presenting(intact(payloads));
+
+/**
+ * Gives the JSON of events to people, whatever it takes: what lies beside the log and cannot be had stays a reference,
+ * and data that this release cannot read is shown as it is, in base64.
+ */
+export const readable = (payloads: PayloadStore): ((event: RecordedEvent) => Promise<Buffer>) => {
+  const { json: write } = presenting((ref) => payloads.get(ref).catch(() => undefined));
+  return async (event) => {
+    const json = openJson();
+    try {
+      await write(event, json);
+      return copyOf(json);
+    } catch {
+      return Buffer.from(JSON.stringify(Buffer.from(event.data).toString('base64')));
+    }
+  };
+};

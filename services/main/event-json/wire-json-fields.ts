@@ -1,0 +1,143 @@
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { WireType } from '@bufbuild/protobuf/wire';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import { writeByte } from '../../kernel/encoding/json-bytes.js';
+import { endOf, enumShape, type Passage, scalarShape, unusual, type ValueShape } from './wire-json-values.js';
+
+export const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+export const OPEN = 0x7b;
+export const CLOSE = 0x7d;
+
+/**
+ * Writes everything of a field that stands at the reader, up to the end of its message; answers whether it is another
+ * value than the zero of its type.
+ */
+type WriteField = (passage: Passage, end: number) => boolean;
+
+/** How a field is written. */
+export type FieldShape = { readonly wireType: WireType; readonly write: WriteField };
+
+/** How messages of a type are written. */
+export type Compile = (schema: DescMessage) => ValueShape;
+
+const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: unusual };
+
+/** What a field is that is left to the library. */
+export const NO_FIELD: FieldShape = NEVER;
+
+/** Moves past a tag, when it is what comes next. */
+export const isNext = ({ reader, bytes }: Passage, tag: readonly number[], end: number): boolean => {
+  if (reader.pos >= end) return false;
+  for (let at = 0; at < tag.length; at += 1) if (bytes[reader.pos + at] !== tag[at]) return false;
+  reader.pos += tag.length;
+  return true;
+};
+
+/** A tag as it stands on the wire. */
+export const tagOf = (number: number, wireType: WireType): readonly number[] => {
+  const bytes: number[] = [];
+  let rest = number * 8 + wireType;
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  return [...bytes, rest];
+};
+
+/** The elements one after another, each with its tag. */
+const list = ({ number }: DescField, { wireType, write }: ValueShape): WriteField => {
+  const tag = tagOf(number, wireType);
+  return (passage, end) => {
+    writeByte(passage.json, OPEN_LIST);
+    write(passage);
+    while (isNext(passage, tag, end)) {
+      writeByte(passage.json, COMMA);
+      write(passage);
+    }
+    writeByte(passage.json, CLOSE_LIST);
+    return true;
+  };
+};
+
+/** The elements together, without tags; there may be none. */
+const packedList =
+  ({ write }: ValueShape): WriteField =>
+  (passage) => {
+    const { reader, json } = passage;
+    const end = endOf(passage);
+    const isEmpty = reader.pos === end;
+    writeByte(json, OPEN_LIST);
+    while (reader.pos < end) {
+      write(passage);
+      writeByte(json, COMMA);
+    }
+    if (reader.pos !== end) unusual();
+    json.length -= 1; // the last comma
+    writeByte(json, CLOSE_LIST);
+    return !isEmpty;
+  };
+
+const KEY_TAG = tagOf(1, WireType.LengthDelimited);
+const { write: writeKey } = scalarShape(ScalarType.STRING);
+
+/** One entry of a map, of a key and a value; answers the key, as JSON. */
+const entry = ({ wireType, write }: ValueShape): ((passage: Passage) => string) => {
+  const valueTag = tagOf(2, wireType);
+  return (passage) => {
+    const { json, reader } = passage;
+    const end = endOf(passage);
+    const start = json.length;
+    if (!isNext(passage, KEY_TAG, end)) unusual();
+    writeKey(passage);
+    const key = json.bytes.toString('latin1', start, json.length);
+    writeByte(json, COLON);
+    if (!isNext(passage, valueTag, end)) unusual();
+    write(passage);
+    return reader.pos === end ? key : unusual();
+  };
+};
+
+/** Of several entries of one key the last counts, which is for who has read them all. */
+const map = ({ number }: DescField, value: ValueShape): WriteField => {
+  const tag = tagOf(number, WireType.LengthDelimited);
+  const writeEntry = entry(value);
+  return (passage, end) => {
+    const { json } = passage;
+    writeByte(json, OPEN);
+    const keys = new Set([writeEntry(passage)]);
+    for (let count = 2; isNext(passage, tag, end); count += 1) {
+      writeByte(json, COMMA);
+      if (keys.add(writeEntry(passage)).size !== count) unusual();
+    }
+    writeByte(json, CLOSE);
+    return true;
+  };
+};
+
+/** The enum of one value, which is null in JSON. */
+const NULL = 'google.protobuf.NullValue';
+
+const valueShape = (field: DescField, compile: Compile): ValueShape => {
+  if (field.message) return compile(field.message);
+  if (field.enum) return field.enum.open && field.enum.typeName !== NULL ? enumShape(field.enum) : NEVER;
+  return scalarShape(field.scalar);
+};
+
+const isPacked = (field: DescField): boolean => field.fieldKind === 'list' && field.packed;
+
+/** The field of a message; how a message in it is written is asked for. */
+export const fieldShape = (field: DescField, compile: Compile): FieldShape => {
+  const shape = valueShape(field, compile);
+  if (isPacked(field)) return { wireType: WireType.LengthDelimited, write: packedList(shape) };
+  if (field.fieldKind === 'list') return { wireType: shape.wireType, write: list(field, shape) };
+  if (field.fieldKind !== 'map') return shape;
+  return field.mapKey === ScalarType.STRING
+    ? { wireType: WireType.LengthDelimited, write: map(field, shape) }
+    : NO_FIELD;
+};
+
+/** Whether a field stands in JSON only when it holds another value than the zero of its type. */
+export const isImplicit = (field: DescField): boolean => {
+  if (field.fieldKind === 'list') return isPacked(field);
+  return field.fieldKind !== 'map' && field.oneof === undefined && field.presence === FeatureSet_FieldPresence.IMPLICIT;
+};

@@ -1,0 +1,232 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type Registry,
+  ScalarType,
+  toJson,
+} from '@bufbuild/protobuf';
+import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
+import { type JsonBytes, writeAscii, writePlainText, writeText } from '../../kernel/encoding/json-bytes.js';
+
+/** An encoding that is not written here: the library knows what it means. */
+class Unusual extends Error {}
+
+const UNUSUAL = new Unusual('an unusual encoding');
+
+/** Thrown once for each message: an error of its own would cost more than what it ends. */
+export const unusual = (): never => {
+  throw UNUSUAL;
+};
+
+/** A message on its way to JSON: the reader moves over the bytes. */
+export type Passage = {
+  readonly reader: BinaryReader;
+  readonly bytes: Uint8Array;
+  readonly json: JsonBytes;
+  /** How many messages there are around the one in hand. */
+  depth: number;
+  /** Content that cannot be opened is written as it is. */
+  readonly isLenient: boolean;
+};
+
+/** Writes the value at the reader; answers whether it is another one than the zero of its type. */
+export type ValueWriter = (passage: Passage) => boolean;
+
+/** More messages in one another than an event and what it carries have: the library reads 100 of each. */
+export const MAX_DEPTH = 250;
+
+/** The end of what has its length at the reader, which moves to its beginning. */
+export const endOf = ({ reader }: Passage): number => {
+  const length = reader.uint32();
+  const end = reader.pos + length;
+  return end > reader.len ? unusual() : end;
+};
+
+const text: ValueWriter = (passage) => {
+  const { reader, bytes, json } = passage;
+  const end = endOf(passage);
+  const start = reader.pos;
+  reader.pos = end;
+  if (!writePlainText(json, bytes, start, end))
+    writeText(json, JSON.stringify(getTextEncoding().decodeUtf8(bytes.subarray(start, end), true)));
+  return end > start;
+};
+
+const base64: ValueWriter = ({ reader, json }) => {
+  const value = reader.bytes();
+  const { buffer, byteOffset, length } = value;
+  writeAscii(json, `"${Buffer.from(buffer, byteOffset, length).toString('base64')}"`);
+  return length > 0;
+};
+
+const boolean: ValueWriter = ({ reader, json }) => {
+  const value = reader.bool();
+  writeAscii(json, value ? 'true' : 'false');
+  return value;
+};
+
+const whole =
+  (read: (reader: BinaryReader) => number): ValueWriter =>
+  ({ reader, json }) => {
+    const value = read(reader);
+    writeAscii(json, String(value));
+    return value !== 0;
+  };
+
+/** JSON has no whole numbers of 64 bits: they are texts. */
+const long =
+  (read: (reader: BinaryReader) => bigint | string): ValueWriter =>
+  ({ reader, json }) => {
+    const value = String(read(reader));
+    writeAscii(json, `"${value}"`);
+    return value !== '0';
+  };
+
+const real =
+  (read: (reader: BinaryReader) => number): ValueWriter =>
+  ({ reader, json }) => {
+    const value = read(reader);
+    writeAscii(json, Number.isFinite(value) ? JSON.stringify(value) : `"${value}"`);
+    return !Object.is(value, 0);
+  };
+
+const { Varint, Bit32, Bit64, LengthDelimited } = WireType;
+
+/** How a value stands on the wire, and what writes it. */
+export type ValueShape = { readonly wireType: WireType; readonly write: ValueWriter };
+
+const SCALARS: Readonly<Record<ScalarType, ValueShape>> = {
+  [ScalarType.STRING]: { wireType: LengthDelimited, write: text },
+  [ScalarType.BYTES]: { wireType: LengthDelimited, write: base64 },
+  [ScalarType.BOOL]: { wireType: Varint, write: boolean },
+  [ScalarType.INT32]: { wireType: Varint, write: whole((reader) => reader.int32()) },
+  [ScalarType.UINT32]: { wireType: Varint, write: whole((reader) => reader.uint32()) },
+  [ScalarType.SINT32]: { wireType: Varint, write: whole((reader) => reader.sint32()) },
+  [ScalarType.FIXED32]: { wireType: Bit32, write: whole((reader) => reader.fixed32()) },
+  [ScalarType.SFIXED32]: { wireType: Bit32, write: whole((reader) => reader.sfixed32()) },
+  [ScalarType.INT64]: { wireType: Varint, write: long((reader) => reader.int64()) },
+  [ScalarType.UINT64]: { wireType: Varint, write: long((reader) => reader.uint64()) },
+  [ScalarType.SINT64]: { wireType: Varint, write: long((reader) => reader.sint64()) },
+  [ScalarType.FIXED64]: { wireType: Bit64, write: long((reader) => reader.fixed64()) },
+  [ScalarType.SFIXED64]: { wireType: Bit64, write: long((reader) => reader.sfixed64()) },
+  [ScalarType.FLOAT]: { wireType: Bit32, write: real((reader) => reader.float()) },
+  [ScalarType.DOUBLE]: { wireType: Bit64, write: real((reader) => reader.double()) },
+};
+
+/** A value that is no message. */
+export const scalarShape = (scalar: ScalarType): ValueShape => SCALARS[scalar];
+
+/** A value of an enum: its name or, where it has none, its number. */
+export const enumShape = ({ value: names }: DescEnum): ValueShape => {
+  const texts = new Map(
+    Object.entries(names).map(([number, { jsonName }]) => [Number(number), JSON.stringify(jsonName)]),
+  );
+  return {
+    wireType: Varint,
+    write: ({ reader, json }) => {
+      const number = reader.int32();
+      writeAscii(json, texts.get(number) ?? String(number));
+      return number !== 0;
+    },
+  };
+};
+
+const ZEROS: Readonly<Record<ScalarType, string | undefined>> = {
+  [ScalarType.STRING]: undefined,
+  [ScalarType.BYTES]: undefined,
+  [ScalarType.BOOL]: 'false',
+  [ScalarType.INT32]: '0',
+  [ScalarType.UINT32]: '0',
+  [ScalarType.SINT32]: '0',
+  [ScalarType.FIXED32]: '0',
+  [ScalarType.SFIXED32]: '0',
+  [ScalarType.INT64]: '"0"',
+  [ScalarType.UINT64]: '"0"',
+  [ScalarType.SINT64]: '"0"',
+  [ScalarType.FIXED64]: '"0"',
+  [ScalarType.SFIXED64]: '"0"',
+  [ScalarType.FLOAT]: '0',
+  [ScalarType.DOUBLE]: '0',
+};
+
+/** What is written of a field that is not there, because zero says something: of numbers, booleans and enums. */
+export const zeroOf = (field: DescField): string | undefined => {
+  if (field.fieldKind === 'enum') return JSON.stringify(field.enum.value[0]?.name ?? 0);
+  return field.fieldKind === 'scalar' ? ZEROS[field.scalar] : undefined;
+};
+
+/** 5 bytes of a varint have 35 bits; up to here, 32 of them are used. */
+const LAST_OF_32_BITS = 0x0f;
+
+const secondsAt = ({ reader, bytes }: Passage): number => {
+  const start = reader.pos;
+  const low = reader.uint32();
+  const size = reader.pos - start;
+  if (size < 5 || (size === 5 && (bytes[start + 4] ?? 0) <= LAST_OF_32_BITS)) return low;
+  reader.pos = start;
+  return Number(reader.int64());
+};
+
+/** 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
+const FIRST_SECOND = -62_135_596_800;
+const LAST_SECOND = 253_402_300_799;
+const NANOS = 1_000_000_000;
+
+const DAY = 86_400;
+const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+const twoDigits = (number: number): string => TWO_DIGITS[number] ?? '';
+
+const dateOf = (day: number): string => new Date(day * DAY * 1_000).toISOString().slice(0, -14);
+
+/** Points in time that follow one another are mostly of one day. */
+let lastDay = { day: 0, date: dateOf(0) };
+
+const textOf = (seconds: number): string => {
+  const day = Math.floor(seconds / DAY);
+  if (lastDay.day !== day) lastDay = { day, date: dateOf(day) };
+  const rest = seconds - day * DAY;
+  const minutes = Math.floor(rest / 60);
+  return `${lastDay.date}T${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}:${twoDigits(rest % 60)}`;
+};
+
+const fraction = (nanos: number): string => {
+  if (nanos === 0) return '';
+  const digits = String(nanos + NANOS).slice(1);
+  if (digits.endsWith('000000')) return `.${digits.slice(0, 3)}`;
+  return digits.endsWith('000') ? `.${digits.slice(0, 6)}` : `.${digits}`;
+};
+
+const SECONDS_TAG = 8;
+const NANOS_TAG = 16;
+
+const time: ValueWriter = (passage) => {
+  const { reader, json } = passage;
+  const end = endOf(passage);
+  let [seconds, nanos] = [0, 0];
+  if (reader.pos < end && passage.bytes[reader.pos] === SECONDS_TAG) {
+    reader.pos += 1;
+    seconds = secondsAt(passage);
+  }
+  if (reader.pos < end && passage.bytes[reader.pos] === NANOS_TAG) {
+    reader.pos += 1;
+    nanos = reader.int32();
+  }
+  if (reader.pos !== end || seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS) unusual();
+  writeAscii(json, `"${textOf(seconds)}${fraction(nanos)}Z"`);
+  return true;
+};
+
+/** A point in time. */
+export const TIME: ValueShape = { wireType: LengthDelimited, write: time };
+
+/** Any message, by way of the library. */
+export const libraryShape = (schema: DescMessage, registry: Registry): ValueShape => ({
+  wireType: LengthDelimited,
+  write: ({ reader, json, depth }) => {
+    const message = fromBinary(schema, reader.bytes(), { recursionLimit: MAX_DEPTH - depth });
+    writeText(json, JSON.stringify(toJson(schema, message, { registry })));
+    return true;
+  },
+});

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import type { MongoLocation } from '../../../projections/store/mongo/location.js';
+import type { Connection } from '../../reactors/export-to-kafka/client.js';
+import { eventstoreAddress } from '../../store/eventstore/address.js';
+import { http2Greeting, kafkaGreeting, mongoGreeting } from './greetings.js';
+import { isNoGrpc } from './grpc-answer.js';
+import { type Finding, lookAt, type Place } from './what-answers.js';
+
+const readable = (file: string | null | undefined): Buffer | undefined => {
+  if (file === null || file === undefined) return undefined;
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined; // whoever connects says so
+  }
+};
+
+const withAuthorities = (authorities: string | Buffer | undefined) =>
+  authorities === undefined ? {} : { authorities };
+
+/** Who is found where the event store should be; `undefined` where somebody speaks its protocol. */
+export const foundAtEventstore = async (url: string): Promise<Finding | undefined> => {
+  const address = eventstoreAddress(url);
+  if (typeof address === 'string') return undefined;
+  const { hosts, tls, authority } = address;
+  const places = hosts.map((host): Place => {
+    const authorities = withAuthorities(readable(authority));
+    return { ...host, ...(tls && { tls: authorities }) };
+  });
+  const found = await lookAt(places, {
+    greeting: http2Greeting,
+    others: [kafkaGreeting, mongoGreeting],
+    advice: {
+      spoken: 'take tls=false out of the address',
+      'not spoken': 'add ?tls=false to the address',
+      'not trusted': 'name its authority with ?tlsCAFile=FILE',
+    },
+  });
+  if (found || !(await Promise.all(places.map(isNoGrpc))).every(Boolean)) return found;
+  const shown = places.map(({ host, port }) => `${host}:${port}`).join(', ');
+  return { text: `${shown} speaks HTTP/2, but not gRPC`, isFinal: true };
+};
+
+const MONGO_PORT = 27_017;
+const IS_ON = /^true$/iu;
+
+const mongoPlaces = ({ url }: MongoLocation): readonly Place[] => {
+  const [, hosts = '', query = ''] = /^mongodb:\/\/(?:[^@/]*@)?([^@/?]+)[^?]*(?:\?(.*))?$/u.exec(url) ?? [];
+  const parameters = new URLSearchParams(query);
+  const on = (...names: readonly string[]): boolean => names.some((name) => IS_ON.test(parameters.get(name) ?? ''));
+  const tls = {
+    ...withAuthorities(readable(parameters.get('tlsCAFile'))),
+    isTrusting: on('tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'),
+  };
+  return hosts.split(',').flatMap((each): Place[] => {
+    const [host = '', port = String(MONGO_PORT)] = each.split(':');
+    return host === '' ? [] : [{ host, port: Number(port), ...(on('tls', 'ssl') && { tls }) }];
+  });
+};
+
+/** Who is found where the read store should be; `undefined` where somebody speaks its protocol, or a name has to be
+ * looked up first. */
+export const foundAtReadStore = (location: MongoLocation): Promise<Finding | undefined> =>
+  lookAt(mongoPlaces(location), {
+    greeting: mongoGreeting,
+    others: [http2Greeting, kafkaGreeting],
+    advice: {
+      spoken: 'add tls=true to the address',
+      'not spoken': 'take tls=true out of the address',
+      'not trusted': 'name its authority with tlsCAFile=FILE',
+    },
+  });
+
+/** Who is found where the brokers should be; `undefined` where one answers. */
+export const foundAtBrokers = ({ brokers, tls }: Connection): Promise<Finding | undefined> => {
+  const places = brokers.map((broker): Place => {
+    const [, host = '', port = ''] = /^(.*):(\d+)$/u.exec(broker) ?? [];
+    return { host, port: Number(port), ...(tls && { tls: withAuthorities(tls.authorities) }) };
+  });
+  return lookAt(places, {
+    greeting: kafkaGreeting,
+    others: [http2Greeting, mongoGreeting],
+    advice: {
+      spoken: 'set kafka.tls',
+      'not spoken': 'leave kafka.tls out',
+      'not trusted': 'name its authority with kafka.tls_ca',
+    },
+  });
+};

@@ -1,0 +1,153 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** Where somebody should be who answers. */
+export type Place = {
+  readonly host: string;
+  readonly port: number;
+  /** Absent where TLS is not spoken. */
+  readonly tls?: {
+    /** In PEM; those of the platform where absent. */
+    readonly authorities?: string | Buffer;
+    /** Whether the certificate is not looked at. */
+    readonly isTrusting?: boolean;
+  };
+};
+
+/** How one protocol is told from others: what is said first, and whether the answer is one. */
+export type Greeting = {
+  readonly protocol: string;
+  /** What it is called in a TLS handshake, where it is. */
+  readonly alpn?: string;
+  readonly bytes: Buffer;
+  readonly isAnswer: (answer: Buffer) => boolean;
+};
+
+/** Who was found at a place. What is `absent` may come; what is `wrong` says so to whoever comes. */
+export type Answer = {
+  readonly is: 'right' | 'absent' | 'wrong';
+  readonly what: string;
+  /** What is wrong about TLS, if that is it. */
+  readonly tls?: 'spoken' | 'not spoken' | 'not trusted';
+};
+
+const PATIENCE_MS = 2_000;
+const SHOWN_BYTES = 24;
+
+const NOT_TRUSTED =
+  /^(?:CERT_|ERR_TLS_CERT_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)|HOSTNAME_MISMATCH)/u;
+const NO_TLS = /wrong version number|packet length too long|unexpected message/u;
+
+const TLS_ALERT = Buffer.from([0x15, 0x03]);
+const HTTP2_SETTINGS = 4;
+
+const ofError = ({ code = '', message }: NodeJS.ErrnoException): Answer => {
+  if (NOT_TRUSTED.test(code))
+    return { is: 'wrong', what: `has a certificate that is not trusted here (${message})`, tls: 'not trusted' };
+  if (NO_TLS.test(message)) return { is: 'wrong', what: 'does not speak TLS', tls: 'not spoken' };
+  if (code === 'ECONNRESET') return { is: 'absent', what: 'ends connections without an answer' };
+  return { is: 'absent', what: `cannot be reached (${code === '' ? message : code})` };
+};
+
+const isText = (bytes: Buffer): boolean => bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
+
+const beginning = (bytes: Buffer): string | undefined => {
+  const line = bytes.toString('latin1').split(/[\r\n]/u, 1)[0] ?? '';
+  const shown = Buffer.from(line.slice(0, SHOWN_BYTES), 'latin1');
+  return shown.length > 0 && isText(shown) ? shown.toString() : undefined;
+};
+
+const isSettings = (bytes: Buffer): boolean => bytes.length >= 9 && bytes[3] === HTTP2_SETTINGS && bytes[0] === 0;
+
+const ofBytes = (bytes: Buffer, { isAnswer }: Greeting): Answer => {
+  if (isAnswer(bytes)) return { is: 'right', what: 'answers' };
+  if (bytes.subarray(0, 2).equals(TLS_ALERT)) return { is: 'wrong', what: 'speaks TLS', tls: 'spoken' };
+  const said = beginning(bytes);
+  if (said?.startsWith('HTTP/1.') === true) return { is: 'wrong', what: 'speaks HTTP/1.1' };
+  if (isSettings(bytes)) return { is: 'wrong', what: 'speaks HTTP/2' };
+  const how = said === undefined ? '' : `, which begins with ${JSON.stringify(said)}`;
+  return { is: 'wrong', what: `speaks another protocol${how}` };
+};
+
+const opened = ({ host, port, tls }: Place, { alpn }: Greeting): Socket => {
+  if (!tls) return connect({ host, port });
+  const { authorities, isTrusting = false } = tls;
+  return connectTls({
+    host,
+    port,
+    rejectUnauthorized: !isTrusting,
+    ...(authorities !== undefined && { ca: authorities }),
+    ...(alpn !== undefined && { ALPNProtocols: [alpn] }),
+  });
+};
+
+/** Says the greeting at a place, and answers who is there. */
+const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
+  new Promise((resolve) => {
+    const socket = opened(place, greeting);
+    const found = (answer: Answer): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    let isConnected = false;
+    const silent = (): void => {
+      const what = isConnected ? 'takes connections and says nothing' : 'cannot be reached (it does not answer)';
+      found({ is: 'absent', what });
+    };
+    const timer = setTimeout(silent, PATIENCE_MS);
+    socket.once('connect', () => (isConnected = true));
+    socket.once(place.tls ? 'secureConnect' : 'connect', () => socket.write(greeting.bytes));
+    socket.once('data', (bytes) => found(ofBytes(bytes, greeting)));
+    socket.on('error', (error) => found(ofError(error)));
+    socket.once('close', () => found({ is: 'absent', what: 'ends connections without an answer' }));
+  });
+
+/** Somebody who ends the connection, or waits for more, may be waiting for other words. */
+const isThere = ({ is, what }: Answer): boolean => is === 'absent' && !what.startsWith('cannot be reached');
+
+const asOther = async (place: Place, greeting: Greeting, others: readonly Greeting[]): Promise<Answer | undefined> => {
+  const { tls, ...plain } = place;
+  const otherwise: Place = tls ? plain : { ...plain, tls: { isTrusting: true } };
+  const [turned, ...known] = await Promise.all([
+    whatAnswers(otherwise, greeting),
+    ...others.map((other) => whatAnswers(plain, other)),
+  ]);
+  if (turned.is === 'right')
+    return tls
+      ? { is: 'wrong', what: 'does not speak TLS', tls: 'not spoken' }
+      : { is: 'wrong', what: 'speaks TLS', tls: 'spoken' };
+  const at = known.findIndex(({ is }) => is === 'right');
+  return at < 0 ? undefined : { is: 'wrong', what: `speaks ${others[at]?.protocol}` };
+};
+
+/** What was found where nobody answers as they should. */
+export type Finding = {
+  readonly text: string;
+  /** Whether waiting does not help: everybody is somebody else. */
+  readonly isFinal: boolean;
+};
+
+/** What is looked for: its protocol, those that it is taken for, and what to do about TLS, by what is wrong with it. */
+export type Wanted = {
+  readonly greeting: Greeting;
+  readonly others: readonly Greeting[];
+  readonly advice: Readonly<Record<NonNullable<Answer['tls']>, string>>;
+};
+
+/** Looks who is at places of which one has to answer; `undefined` where one does. */
+export const lookAt = async (
+  places: readonly Place[],
+  { greeting, others, advice }: Wanted,
+): Promise<Finding | undefined> => {
+  const answers = await Promise.all(
+    places.map(async (place) => {
+      const answer = await whatAnswers(place, greeting);
+      return isThere(answer) ? ((await asOther(place, greeting, others)) ?? answer) : answer;
+    }),
+  );
+  if (answers.length === 0 || answers.some(({ is }) => is === 'right')) return undefined;
+  const told = places.map(({ host, port }, at) => `${host}:${port} ${answers[at]?.what}`);
+  const advised = new Set(answers.flatMap(({ tls }) => (tls ? [advice[tls]] : [])));
+  return { text: [told.join(', '), ...advised].join(': '), isFinal: answers.every(({ is }) => is === 'wrong') };
+};

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
+import { asStored, type Present } from '../../streams/eventstore/recorded.js';
+import { type EventstoreTls, serveEventstore } from '../../streams/eventstore/server.js';
+import { noRules } from '../../streams/eventstore/stream-rules.js';
+import { relayedAppends } from './append-relay.js';
+import { openLogger } from '../logger.js';
+import { type LogSource, openLog } from '../log-source.js';
+import { codecs } from '../models.js';
+import { namedLog } from '../named-log.js';
+import { openPayloads, type PayloadSource } from '../payloads.js';
+import { readable } from '../event-json/readable.js';
+import type { Configuration } from '../../config/configuration.js';
+
+/** What the thread that serves the EventStoreDB protocol is started with. */
+export type EventstoreThreadData = PayloadSource & {
+  readonly source: LogSource;
+  readonly host: string;
+  readonly port: number;
+  readonly mode: 'read' | 'write';
+  readonly format: 'json' | 'stored';
+  readonly tls: EventstoreTls | undefined;
+  readonly logLevel: Configuration['log_level'];
+  /** Appends go by here to the thread that has the store. */
+  readonly appends: MessagePort;
+};
+
+const DRAIN_MS = 2_000;
+
+const given = workerData as EventstoreThreadData;
+const { directory, location, source, host, port } = given;
+const log = namedLog(await openLog(source));
+const payloads = await openPayloads({ directory, location });
+
+const json = readable(payloads);
+
+/** Analysts read JSON; what a guest has written is given back as it came. */
+const asJson: Present = async (event) => {
+  if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return asStored(event);
+  return { data: await json(event), isJson: true };
+};
+
+/** What comes from another thread are bytes, and no buffers. */
+const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
+  cert: Buffer.from(cert),
+  key: Buffer.from(key),
+  ...(clientCa && { clientCa: Buffer.from(clientCa) }),
+});
+
+const server = await serveEventstore({
+  host,
+  port,
+  reading: { log, rules: noRules, present: given.format === 'json' ? asJson : asStored, now: Date.now },
+  writing: {
+    store: { ...log, append: relayedAppends(given.appends) },
+    access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,
+    rules: noRules,
+    now: Date.now,
+    newId: () => randomBytes(16),
+  },
+  tls: given.tls && asBuffers(given.tls),
+  logger: openLogger(given.logLevel),
+});
+parentPort?.postMessage(server.port);
+
+parentPort?.once('message', () => {
+  void (async () => {
+    await server.close({ drainMs: DRAIN_MS });
+    await log.close();
+    await payloads.close();
+    process.exit(0);
+  })();
+});

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Connection } from '../../reactors/export-to-kafka/client.js';
+import { ExportRefused } from '../../reactors/export-to-kafka/failure.js';
+import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
+import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
+import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
+import { foundAtBrokers } from '../probes/found-places.js';
+import type { LogSource } from '../log-source.js';
+import { openLog } from '../log-source.js';
+import { codecs } from '../models.js';
+import { messagesApart } from './messages-apart.js';
+import type { PayloadSource } from '../payloads.js';
+
+/** What the thread that publishes the log is started with. */
+export type ExportThreadData = PayloadSource & {
+  readonly source: LogSource;
+  readonly connection: Connection;
+  readonly topics: TopicSettings;
+  readonly format: ExportFormat;
+  readonly parts: number;
+};
+
+/** What it says: how far behind it is, what was tried again, and that it cannot begin. */
+export type ExportThreadMessage =
+  | { readonly lagMs: number }
+  | { readonly failure: string; readonly times: number }
+  | { readonly takenOver: number }
+  | { readonly said: { readonly level: string; readonly message: string } }
+  | { readonly refused: string };
+
+const STANDBY_MS = 10_000;
+const REPORT_MS = 1_000;
+
+const { directory, location, source, connection, topics, format, parts } = workerData as ExportThreadData;
+const say = (message: ExportThreadMessage): void => parentPort?.postMessage(message);
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const log = await openLog(source);
+const egress = exportToKafka({
+  connection,
+  log,
+  topics,
+  parts,
+  messages: messagesApart({ directory, location, source, format }),
+  categories: [...codecs.keys()],
+  worker: `${hostname()}/${process.pid}/${randomUUID()}`,
+  standbyMs: STANDBY_MS,
+  onFailure: (error, times) => say({ failure: textOf(error), times }),
+  onTakenOver: (takenOver) => say({ takenOver }),
+  explain: async (failure) => {
+    const found = await foundAtBrokers(connection);
+    const cause = { cause: failure };
+    if (found?.isFinal !== true) return found && new Error(found.text, cause);
+    return new ExportRefused(`Kafka at ${connection.brokers.join(',')} cannot be used: ${found.text}`, cause);
+  },
+  trace: (said) => say({ said }),
+});
+const reports = setInterval(() => say({ lagMs: egress.lagMs() }), REPORT_MS);
+
+parentPort?.once('message', () => {
+  void (async () => {
+    clearInterval(reports);
+    await egress.close();
+    await log.close();
+    process.exit(0);
+  })();
+});
+
+try {
+  await egress.ended;
+} catch (error) {
+  if (!(error instanceof ExportRefused)) throw error;
+  say({ refused: error.message });
+}

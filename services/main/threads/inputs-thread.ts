@@ -1,0 +1,14 @@
+import { launchInputs, type LaunchInputs } from '../../compiler/launch-inputs.js';
+import { literalMapProblem } from '../../compiler/literal-map.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import type { ExpectedInputs } from '../../execution/ports.js';
+import { decode } from '../../gateway/decode.js';
+import type { Large } from './large-work.js';
+import { answerAll } from './thread-caller.js';
+
+// Checks and completes large inputs.
+answerAll(({ request, ...against }: Large<ExpectedInputs>): LaunchInputs => {
+  const inputs = decode(LiteralMapSchema, request);
+  const problem = literalMapProblem('inputs', inputs);
+  return problem === undefined ? launchInputs(inputs, against) : { problem };
+});

@@ -1,0 +1,35 @@
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { cutInputs } from '../../execution/wire/cut-inputs.js';
+import type { ExpectedInputs, LargeLaunches, LaunchInputs } from '../../execution/ports.js';
+import { decode } from '../../gateway/decode.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { largeWork, reading } from './large-work.js';
+
+/** Literals are small messages: a map of this size takes tens of milliseconds, and one of 60 MB half a minute. */
+const LARGE = 256 * 1024;
+
+/** What is recorded beside the inputs is one append, which has no room for more. */
+const MAX_REST = 1_000_000;
+
+const parted = reading(ExecutionCreateRequestSchema, cutInputs);
+
+const read: LargeLaunches['read'] = (bytes) => {
+  const { rest, inputs } = parted(bytes);
+  if (rest.length > MAX_REST)
+    throw new RpcError('RESOURCE_EXHAUSTED', `message larger than max: above ${MAX_REST} bytes without the inputs`);
+  return { request: decode(ExecutionCreateRequestSchema, rest), inputs };
+};
+
+/** Has large inputs checked and completed on a thread of their own. */
+export const largeLaunches = (): LargeLaunches & { close(): Promise<void> } => {
+  const thread = largeWork<ExpectedInputs, LaunchInputs>({
+    thread: './inputs-thread.js',
+    waiting: 'launches with large inputs wait',
+  });
+  return {
+    aboveBytes: LARGE,
+    read,
+    inputs: (given, against) => thread.ask(given, against),
+    close: () => thread.close(),
+  };
+};

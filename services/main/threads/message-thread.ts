@@ -1,0 +1,64 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
+import { messagesHere, type Wanted } from '../../reactors/export-to-kafka/message-source.js';
+import { packed, type PackedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
+import { type LogSource, openLog } from '../log-source.js';
+import { openPayloads, type PayloadSource } from '../payloads.js';
+import { presentingWhole } from '../event-json/readable.js';
+
+/** What the thread that makes messages of the log is started with. */
+export type MessageThreadData = PayloadSource & {
+  readonly source: LogSource;
+  readonly format: ExportFormat;
+  readonly wanted: Wanted;
+};
+
+/** What it says: the messages of everything up to a position, or why there are no more. */
+export type MessageThreadMessage =
+  { readonly page: PackedMessages; readonly position: bigint } | { readonly failure: Error };
+
+/** What it is told: that a page has been taken, or to end. */
+export type MessageThreadCommand = 'taken' | 'close';
+
+/** What waits to be taken is no more than this, or one page. */
+const BYTES_AHEAD = 2_000_000;
+/** A page counts as so much at least. */
+const PAGE_BYTES = 50_000;
+
+const { directory, location, source, format, wanted } = workerData as MessageThreadData;
+const say = (message: MessageThreadMessage, handedOver: readonly ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(message, [...handedOver]);
+
+const waiting: number[] = [];
+let goOn: () => void = () => undefined;
+let isClosing = false;
+let close = (): Promise<void> => Promise.resolve();
+
+parentPort?.on('message', (command: MessageThreadCommand) => {
+  if (command === 'taken') waiting.shift();
+  else isClosing = true;
+  goOn();
+  if (command === 'close') void close().then(() => process.exit(0));
+});
+
+const isFull = (): boolean => waiting.reduce((sum, each) => sum + each, 0) > BYTES_AHEAD;
+
+const log = await openLog(source);
+const payloads = await openPayloads({ directory, location });
+const subscription = messagesHere({ log, format, presenting: presentingWhole(payloads) }).follow(
+  wanted,
+  async (messages, position) => {
+    const page = packed(messages);
+    waiting.push(Math.max(PAGE_BYTES, page.values.length));
+    say({ page, position }, [page.values.buffer]);
+    while (isFull() && !isClosing) await new Promise<void>((resolve) => (goOn = resolve));
+  },
+);
+close = async () => {
+  await subscription.close();
+  await log.close();
+  await payloads.close();
+};
+subscription.ended.catch((failure: unknown) =>
+  say({ failure: failure instanceof Error ? failure : new Error(String(failure)) }),
+);

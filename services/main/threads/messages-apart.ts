@@ -1,0 +1,48 @@
+import { Worker } from 'node:worker_threads';
+import type { MessageSource, OnMessages } from '../../reactors/export-to-kafka/message-source.js';
+import { unpacked } from '../../reactors/export-to-kafka/packed-messages.js';
+import type { MessageThreadCommand, MessageThreadData, MessageThreadMessage } from './message-thread.js';
+
+/** Takes what the thread says, one after another, and says when it has; rejects with what goes wrong on either side. */
+const takeFrom = (worker: Worker, onMessages: OnMessages): Promise<never> =>
+  new Promise((_, reject) => {
+    let taking = Promise.resolve();
+    worker.on('message', (said: MessageThreadMessage) => {
+      if ('failure' in said) {
+        reject(said.failure);
+        return;
+      }
+      taking = taking
+        .then(() => onMessages(unpacked(said.page), said.position))
+        .then(() => worker.postMessage('taken' satisfies MessageThreadCommand));
+      taking.catch(reject);
+    });
+    worker.once('error', reject);
+  });
+
+/**
+ * Reads the log and makes the messages on a thread of its own for each that follows, so that this one has nothing to do
+ * but to send them.
+ */
+export const messagesApart = (given: Omit<MessageThreadData, 'wanted'>): MessageSource => ({
+  follow: (wanted, onMessages) => {
+    const worker = new Worker(new URL('./message-thread.js', import.meta.url), {
+      workerData: { ...given, wanted } satisfies MessageThreadData,
+    });
+    let isClosing = false;
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    const wasClosed = exited.then(() => {
+      if (!isClosing) throw new Error('the thread that makes messages has ended');
+    });
+    const ended = Promise.race([takeFrom(worker, onMessages), wasClosed]);
+    ended.catch(() => undefined); // whoever watches it later hears of it all the same
+    return {
+      ended,
+      close: async () => {
+        isClosing = true;
+        worker.postMessage('close' satisfies MessageThreadCommand);
+        await exited;
+      },
+    };
+  },
+});

@@ -1,0 +1,50 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type RebuildProgress, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import type { Partition } from '../../../projections/runtime/partitions.js';
+import { growingSqliteViews } from '../../../projections/store/sqlite/fresh-views.js';
+import { Fault } from '../../kernel/fault.js';
+import { type LogSource, openLog } from '../log-source.js';
+import { codecs, models } from '../models.js';
+import { openPayloads, type PayloadSource } from '../payloads.js';
+
+/** What a thread that builds a share of the views is started with. */
+export type RebuildThreadData = PayloadSource & {
+  readonly source: LogSource;
+  readonly partitions: readonly Partition[];
+  readonly verifiedStreams: number;
+};
+
+/** The steps of a share, in order. */
+export type RebuildStep = 'build' | 'verify';
+
+/** What it says of a step: how far it is, what came out, or why it failed. */
+export type RebuildThreadMessage =
+  | { readonly progress: RebuildProgress }
+  | { readonly done: number }
+  | { readonly fault: string }
+  | { readonly failure: string; readonly cause?: string };
+
+const { directory, location, source, partitions, verifiedStreams } = workerData as RebuildThreadData;
+const say = (message: RebuildThreadMessage): void => parentPort?.postMessage(message);
+
+const failureOf = (error: unknown): RebuildThreadMessage => {
+  if (error instanceof Fault) return { fault: error.message };
+  if (!(error instanceof Error) || error.name !== 'Error') throw error;
+  return { failure: error.message, ...(error.cause instanceof Error && { cause: error.cause.message }) };
+};
+
+const log = await openLog(source);
+const payloads = await openPayloads({ directory, location });
+const store = growingSqliteViews({ directory });
+await store.prepare(models.map(({ collection }) => collection));
+const builder = shareBuilder({ log, payloads, models, codecs, store, partitions, verifiedStreams });
+
+const take = async (step: RebuildStep): Promise<void> => {
+  try {
+    say({ done: await builder[step]((progress) => say({ progress })) });
+  } catch (error) {
+    say(failureOf(error));
+  }
+};
+
+parentPort?.on('message', (step: RebuildStep) => void take(step));

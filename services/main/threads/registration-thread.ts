@@ -1,0 +1,44 @@
+import { workerData } from 'node:worker_threads';
+import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
+import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
+import { decode } from '../../gateway/decode.js';
+import { metadataOf } from '../../kernel/event.js';
+import { launchPlanAggregate } from '../../launch-plan/decider.js';
+import { registrationOf as launchPlanFrom } from '../../launch-plan/registration/request.js';
+import { type DefinitionsOptions, registeredDefinitions } from '../../reference/definitions.js';
+import { registrationOf as taskFrom } from '../../task/registration/task.js';
+import { registrationOf as workflowFrom } from '../../workflow/registration/request.js';
+import type { LargeRegistration, RegistrationThreadData } from './large-registrations.js';
+import type { Large } from './large-work.js';
+import { openLog } from '../log-source.js';
+import { openPayloads } from '../payloads.js';
+import { answerAll } from './thread-caller.js';
+
+// Compiles what is large; what it is made of is read over connections of its own.
+const { directory, location, source, taskTypes, workflowLimits } = workerData as RegistrationThreadData;
+const log = await openLog(source);
+const { decider, codec } = launchPlanAggregate;
+
+const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, look) => {
+  let state = decider.initial();
+  for await (const page of log.readStream(stream)) {
+    for (const event of page)
+      state = decider.evolve(state, codec.decode(event.type, event.data, metadataOf(event).schema));
+  }
+  return look({ state });
+};
+
+const payloads = await openPayloads({ directory, location });
+const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
+
+answerAll(({ id, request, ...asked }: Large<LargeRegistration>) => {
+  switch (asked.kind) {
+    case 'task':
+      return taskFrom(id, decode(TaskCreateRequestSchema, request), { taskTypes, limits: asked.limits });
+    case 'workflow':
+      return workflowFrom(id, decode(WorkflowCreateRequestSchema, request), definitions, workflowLimits);
+    case 'launch-plan':
+      return launchPlanFrom(id, decode(LaunchPlanCreateRequestSchema, request), asked.workflow);
+  }
+});

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
+
+/** Has a share of the views built on a thread of its own. */
+export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
+  const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });
+  const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+  failed.catch(() => undefined); // the step that waits, or the next one, hears of it
+
+  const step = (name: RebuildStep, onProgress: OnRebuildProgress): Promise<number> =>
+    new Promise((resolve, reject) => {
+      failed.catch(reject);
+      const settle = (message: RebuildThreadMessage): void => {
+        if ('progress' in message) {
+          onProgress(message.progress);
+          return;
+        }
+        worker.off('message', settle);
+        if ('done' in message) resolve(message.done);
+        else if ('fault' in message) reject(new StoreUnavailable(message.fault));
+        else reject(new Error(message.failure, message.cause === undefined ? {} : { cause: new Error(message.cause) }));
+      };
+      worker.on('message', settle).postMessage(name);
+    });
+
+  return {
+    build: (onProgress) => step('build', onProgress),
+    verify: (onProgress) => step('verify', onProgress),
+    close: async () => {
+      const ended = once(worker, 'exit');
+      await worker.terminate();
+      await ended;
+    },
+  };
+};

@@ -1,0 +1,22 @@
+import { workerData } from 'node:worker_threads';
+import { unseenEvents, type Wanted } from '../../../projections/runtime/unseen.js';
+import { openLog } from '../log-source.js';
+import { codecs, models } from '../models.js';
+import { openPayloads } from '../payloads.js';
+import { openReadStore } from '../read-stores.js';
+import { answerAll } from './thread-caller.js';
+import type { ViewsThreadData } from './views-thread.js';
+
+// Folds what the views have not seen, over connections of its own.
+const { directory, location, source } = workerData as ViewsThreadData;
+const events = unseenEvents({
+  log: await openLog(source),
+  readStore: await openReadStore(workerData as ViewsThreadData, 'alone'),
+  payloads: await openPayloads({ directory, location }),
+  models,
+  codecs,
+  now: Date.now,
+  limitMs: 10_000,
+});
+
+answerAll((wanted: Wanted) => events.fold(wanted));

@@ -1,0 +1,96 @@
+import { setTimeout } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Progress } from '../../../projections/runtime/partition-run.js';
+import { claimsName, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { runProjections } from '../../../projections/runtime/runner.js';
+import { shareWork } from '../../kernel/shared-work.js';
+import { openCoordination, workerName } from '../coordination.js';
+import { type LogSource, openLog } from '../log-source.js';
+import { codecs, models } from '../models.js';
+import { openPayloads, type PayloadSource } from '../payloads.js';
+import { openViews, type ReadStoreSource, viewsKey } from '../read-stores.js';
+import { systemTimers } from '../system-timers.js';
+import { forSetting } from '../../config/operator-errors.js';
+
+/** What threads that work with the views are started with. */
+export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
+
+/** What the thread that keeps them is started with: whether it shares them with other processes besides. */
+export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
+
+/**
+ * What it says: how far it has come, what its share is, why the views start over, that a write was refused, or why they
+ * cannot be written now.
+ */
+export type ViewsThreadMessage =
+  | Progress
+  | { readonly partitions: readonly string[] }
+  | { readonly unshared: string }
+  | { readonly startOver: string }
+  | { readonly refused: true }
+  | { readonly unavailable: string; readonly times: number };
+
+/** Longer would save little more, and be felt by who reads what was just written. */
+const BREATH_MS = 25;
+
+/** Between two attempts to write views that cannot be written. */
+const MAX_PAUSE_MS = 2_000;
+
+const { directory, location, source, isShared } = workerData as ProjectingThreadData;
+const say = (message: ViewsThreadMessage): void => parentPort?.postMessage(message);
+
+const log = await openLog(source);
+const payloads = await openPayloads({ directory, location });
+const readStore = await forSetting(viewsKey((workerData as ProjectingThreadData).views), () =>
+  openViews(workerData as ProjectingThreadData, {
+    logId: log.logId,
+    onUnknown: ({ message }, times) => say({ unavailable: message, times }),
+  }),
+);
+const projections = await runProjections({
+  log,
+  readStore,
+  models,
+  codecs,
+  payloads,
+  ...(isShared && { partitions: [] }),
+  now: Date.now,
+  breathe: () => setTimeout(BREATH_MS),
+  onProgress: say,
+  onStartOver: (startOver) => say({ startOver }),
+  onRefused: () => say({ refused: true }),
+  onUnavailable: async ({ message }, times) => {
+    say({ unavailable: message, times });
+    await setTimeout(Math.min(100 * 2 ** times, MAX_PAUSE_MS));
+  },
+});
+
+const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, claims: true });
+// Partitions are taken as they come free, and left to others that are theirs.
+const sharing =
+  coordination.claims &&
+  shareWork({
+    claims: coordination.claims,
+    group: claimsName({ models }, readStore.build),
+    parts: PARTITIONS.map(String),
+    worker: workerName(),
+    timers: systemTimers,
+    onAssigned: async (partitions) => {
+      await projections.assign(partitions.map(Number));
+      say({ partitions });
+    },
+    onFailure: (error) => say({ unshared: error instanceof Error ? error.message : String(error) }),
+  });
+
+parentPort?.once('message', () => {
+  void (async () => {
+    await projections.close();
+    await sharing?.close();
+    await coordination.close();
+    await readStore.close();
+    await log.close();
+    await payloads.close();
+    process.exit(0);
+  })();
+});
+await projections.ended;

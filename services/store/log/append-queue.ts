@@ -1,0 +1,128 @@
+import type { Worker } from 'node:worker_threads';
+import type { Appended } from '../../kernel/ports/event-store.js';
+import { DataDirectoryUnusable, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import { packAppends, type Append } from './append-batch.js';
+import type { Answer, FaultMessage, FromWriter } from './writer-messages.js';
+
+/** An append and who waits for its answer. */
+export type WaitingAppend = {
+  readonly append: Append;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (reason: Error) => void;
+};
+
+/** The serving thread's end of the way to the writer. */
+export type AppendQueue = {
+  /** Resolves when the writer has opened the log; rejects with why it could not. */
+  readonly ready: Promise<void>;
+  /** Resolves when the writer has been closed; rejects when it has ended by itself: nothing can be recorded then. */
+  readonly ended: Promise<void>;
+  add(waiting: WaitingAppend): void;
+  /** Resolves when everything before it is answered and the writer has ended. */
+  close(): Promise<void>;
+};
+
+const FAULTS = {
+  'data-directory-unusable': DataDirectoryUnusable,
+  'outcome-unknown': OutcomeUnknown,
+  'store-unavailable': StoreUnavailable,
+} as const;
+
+const faultOf = ({ code, message, cause }: FaultMessage): Error => {
+  const Fault = code in FAULTS ? FAULTS[code as keyof typeof FAULTS] : StoreUnavailable;
+  return new Fault(message, cause === undefined ? undefined : new Error(cause));
+};
+
+/** Answers the appends of one transaction, in their order. */
+const settle = (waiting: readonly WaitingAppend[], answer: Answer): void => {
+  if (answer.type === 'failed') {
+    waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
+    return;
+  }
+  const { places, conflicts } = answer;
+  for (const [i, text] of conflicts) waiting[i]?.reject(new RevisionConflict(text));
+  // Those refused above are settled: resolving them does nothing.
+  waiting.forEach(({ resolve }, i) =>
+    resolve({ revision: BigInt(places[2 * i] ?? 0), position: BigInt(places[2 * i + 1] ?? 0) }),
+  );
+};
+
+/** Resolves when the writer's thread is over, with what it died of where it died of something. */
+const endOf = (writer: Worker): Promise<unknown> =>
+  new Promise((resolve) => {
+    let cause: unknown;
+    writer.on('error', (error) => (cause = error));
+    writer.once('exit', () => resolve(cause));
+  });
+
+/**
+ * Sends appends to the writer, one message at a time: those of one turn of the event loop together, and all that come
+ * while a commit is on its way with the next. Under load the commits so get larger, and fewer. Hands out the answers,
+ * which come in the order of the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
+ */
+export const appendQueue = (writer: Worker): AppendQueue => {
+  let turn: WaitingAppend[] = [];
+  let sent: WaitingAppend[] = [];
+  let end: Error | undefined;
+
+  const send = (): void => {
+    if (turn.length === 0) return;
+    const packed = packAppends(turn.map(({ append }) => append));
+    writer.postMessage(packed, [packed.buffer]);
+    sent = sent.concat(turn);
+    turn = [];
+  };
+
+  const flush = (): void => (sent.length === 0 ? send() : undefined);
+
+  const answered = (answer: Answer): void => {
+    const count = answer.type === 'failed' ? answer.count : answer.places.length / 2;
+    const waiting = sent.slice(0, count);
+    sent = sent.slice(count);
+    flush();
+    settle(waiting, answer);
+  };
+
+  const fail = (cause: unknown): void => {
+    end ??= new StoreUnavailable('the log is closed', cause);
+    const unknown = new OutcomeUnknown('the writer of the log has ended before its answer', cause);
+    for (const { reject } of sent) reject(unknown);
+    for (const { reject } of turn) reject(end);
+    sent = [];
+    turn = [];
+  };
+
+  const ready = new Promise<void>((resolve, reject) => {
+    writer.once('message', (first: FromWriter) => {
+      if (first.type === 'ready') resolve();
+      else if (first.type === 'failed') reject(faultOf(first.fault));
+      writer.on('message', answered);
+    });
+    writer.once('error', reject);
+  });
+  const ended = endOf(writer).then((cause) => {
+    const wasTold = end !== undefined;
+    fail(cause);
+    if (!wasTold) throw new StoreUnavailable('the writer of the log has ended', cause);
+  });
+  ended.catch(() => undefined); // who does not watch it hears of it at the next append
+
+  return {
+    ready,
+    ended,
+    add: (waiting) => {
+      if (end) {
+        waiting.reject(end);
+        return;
+      }
+      if (turn.length === 0 && sent.length === 0) setImmediate(flush);
+      turn.push(waiting);
+    },
+    close: () => {
+      send();
+      if (!end) writer.postMessage('close');
+      end ??= new StoreUnavailable('the log is closed');
+      return ended.catch(() => undefined);
+    },
+  };
+};

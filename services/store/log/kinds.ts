@@ -1,0 +1,40 @@
+import { type Database } from './schema.js';
+
+/** A category and a type together, with a number. Hot ones make up the bulk of a log and are found by a walk. */
+export type Kind = { readonly id: number; readonly category: string; readonly type: string; readonly isHot: boolean };
+
+type KindRow = [id: number, category: string, type: string, isHot: number];
+
+/** The kinds of a log, by number and by name; grows as the log does. */
+export type Kinds = {
+  /** Takes in the kinds that have come since. */
+  refresh(): void;
+  byId(id: number): Kind | undefined;
+  named(category: string, type: string): Kind | undefined;
+  all(): Iterable<Kind>;
+};
+
+/** Reads the kinds over one connection. */
+export const kindsOf = (db: Database): Kinds => {
+  const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
+    returnArrays: true,
+  });
+  const byId = new Map<number, Kind>();
+  const byCategory = new Map<string, Map<string, Kind>>();
+  let last = 0;
+
+  const add = ([id, category, type, isHot]: KindRow): void => {
+    const kind: Kind = { id, category, type, isHot: isHot === 1 };
+    byId.set(id, kind);
+    const types = byCategory.get(category) ?? new Map<string, Kind>();
+    byCategory.set(category, types.set(type, kind));
+    last = id;
+  };
+
+  return {
+    refresh: () => (newer.all(last) as unknown as KindRow[]).forEach(add),
+    byId: (id) => byId.get(id),
+    named: (category, type) => byCategory.get(category)?.get(type),
+    all: () => byId.values(),
+  };
+};

@@ -1,0 +1,49 @@
+import type { NewEvent } from '../../kernel/event.js';
+import type { Append, Placed } from './append-batch.js';
+import { type Database } from './schema.js';
+import type { StreamHead } from './stream-heads.js';
+
+/** With «any», the ids of so many events at the end of a stream are known. */
+const KNOWN_IDS = 4_096;
+
+type IdRow = [id: Uint8Array, position: number];
+
+/**
+ * Finds where an earlier sending of the same append stands: `undefined` when there was none, `null` when the ids stand
+ * there in part or in another way, which makes it a conflict.
+ */
+export type PlaceOfIds = (append: Append, stream: StreamHead) => Placed | null | undefined;
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+const keyOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
+
+/** Reads ids back over the writer's connection, what its transaction has inserted included. */
+export const placesOfIds = (db: Database): PlaceOfIds => {
+  const idsFrom = db.prepare(
+    'SELECT id, position FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
+    { returnArrays: true },
+  );
+  const idsAt = (stream: StreamHead, from: number, limit: number): IdRow[] =>
+    idsFrom.all(stream.id, from, limit) as IdRow[];
+
+  const standsAt = (events: readonly NewEvent[], stream: StreamHead, from: number): Placed | null => {
+    const rows = idsAt(stream, from, events.length);
+    const last = rows.at(-1);
+    const isSame = rows.length === events.length && rows.every(([id], i) => sameBytes(id, events[i]?.id ?? id));
+    return last && isSame ? { revision: from + rows.length - 1, position: last[1] } : null;
+  };
+
+  const standsAnywhere = (events: readonly NewEvent[], stream: StreamHead): Placed | null | undefined => {
+    const wanted = new Set(events.map((event) => keyOf(event.id)));
+    const start = Math.max(0, stream.revision + 1 - KNOWN_IDS);
+    const found = idsAt(stream, start, KNOWN_IDS).findIndex(([id]) => wanted.has(keyOf(id)));
+    return found < 0 ? undefined : standsAt(events, stream, start + found);
+  };
+
+  return ({ expected, events }, stream) => {
+    if (expected === 'any') return standsAnywhere(events, stream);
+    const from = expected === 'no-stream' ? 0 : Number(expected) + 1;
+    return stream.revision < from ? undefined : standsAt(events, stream, from);
+  };
+};

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { DataDirectoryUnusable } from '../../kernel/fault.js';
+
+/** A connection to a file of SQLite. */
+export type Database = InstanceType<typeof DatabaseSync>;
+
+/** A prepared statement. */
+export type Statement = ReturnType<Database['prepare']>;
+
+/** The file of the log in a data directory, absolute. */
+export const logPath = (directory: string): string => join(resolve(directory), 'log.db');
+
+const SCHEMA_VERSION = 1;
+
+/** In the header of the file: `flog`. */
+const APPLICATION_ID = 0x666c6f67;
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * `position` is dense from 1. A `kind` is a category and a type together, so that a filter by either is a set of kinds;
+ * `rare_kind` is the kind again, but only where it is not hot, so that filters on rare kinds walk a small index.
+ */
+const SCHEMA = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE kinds (
+    id INTEGER PRIMARY KEY, category TEXT NOT NULL, type TEXT NOT NULL, is_hot INTEGER NOT NULL, UNIQUE (category, type)
+  );
+  CREATE TABLE streams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    rare_kind INTEGER,
+    id BLOB NOT NULL,
+    metadata TEXT NOT NULL,
+    data BLOB NOT NULL,
+    UNIQUE (stream, revision)
+  );
+  CREATE INDEX rare_events ON events (rare_kind) WHERE rare_kind IS NOT NULL;
+`;
+
+const numberOf = (db: Database, pragma: string): number =>
+  Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() as object)[0]);
+
+const isEmpty = (db: Database): boolean => numberOf(db, 'schema_version') === 0;
+
+/** What is known of a log once it is open. */
+export type LogFacts = { readonly logId: string; readonly head: number };
+
+const metaOf = (db: Database, key: string): string | undefined =>
+  (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
+
+const checked = (db: Database, path: string): LogFacts => {
+  const refuse = (reason: string): never => {
+    throw new DataDirectoryUnusable(`log ${path} cannot be used: ${reason}`);
+  };
+  if (numberOf(db, 'application_id') !== APPLICATION_ID) refuse('it is not a log of flightlog');
+  const version = Number(metaOf(db, 'schema-version'));
+  if (version > SCHEMA_VERSION)
+    refuse(`a newer release has written it (schema version ${version}; this release knows ${SCHEMA_VERSION})`);
+  const logId = metaOf(db, 'log-id') ?? refuse('it is damaged: it has no identity');
+  // Reads the last event whole: a file that was cut off shows it here.
+  const last = db.prepare('SELECT * FROM events ORDER BY position DESC LIMIT 1').get() as
+    { position: number } | undefined;
+  return { logId, head: last?.position ?? 0 };
+};
+
+const create = (db: Database): void => {
+  db.exec('BEGIN IMMEDIATE');
+  db.exec(SCHEMA);
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  const insert = db.prepare('INSERT INTO meta VALUES (?, ?)');
+  insert.run('schema-version', String(SCHEMA_VERSION));
+  insert.run('log-id', randomUUID());
+  db.exec('COMMIT');
+};
+
+/** How often the writer asks the disk; `OFF` is for a test that shows what would be lost. */
+export type Synchronous = 'FULL' | 'OFF';
+
+// 4,000 pages are 16 MB of write-ahead log: with 1,000 the checkpoint makes one commit in a hundred ten times slower.
+const settings = (synchronous: Synchronous): string => `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = ${synchronous};
+  PRAGMA wal_autocheckpoint = 4000;
+  PRAGMA journal_size_limit = 33554432;
+  PRAGMA cache_size = -32768;
+`;
+
+const opened = <Result>(db: Database, use: () => Result): Result => {
+  try {
+    return use();
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/** Opens the log for its one writer, and makes it where there is none. A log that cannot be used is left as it is. */
+export const openForWriting = (path: string, synchronous: Synchronous): LogFacts & { readonly db: Database } => {
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  return opened(db, () => {
+    const isNew = isEmpty(db);
+    if (!isNew) checked(db, path);
+    db.exec(settings(synchronous));
+    if (isNew) create(db);
+    return { ...checked(db, path), db };
+  });
+};
+
+/** Opens the log for a reader, beside its writer or without one. */
+export const openForReading = (path: string): LogFacts & { readonly db: Database } => {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  return opened(db, () => ({ ...checked(db, path), db }));
+};

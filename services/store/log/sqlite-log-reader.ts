@@ -1,0 +1,82 @@
+import type { EventFilter, EventLog, LogPage, Subscription } from '../../kernel/ports/event-store.js';
+import { headFor, headInMemory, headOfFile, type LogHeads } from './head.js';
+import { logPages, numberOf, pagesBefore, streamPages } from './pages.js';
+import { logRows, PAGE_ROWS, type LogRows } from './rows.js';
+import { logPath, openForReading } from './schema.js';
+import { openFault, readFault } from './sqlite-fault.js';
+import { subscribeTo } from './subscription.js';
+
+/** What a reader on another thread is given, to be woken by the writer of its process. Can be sent to any thread. */
+export type LogReaderSource = { readonly head: SharedArrayBuffer };
+
+/** Where the log is; without a source it may be written by another process. */
+export type LogReaderOptions = { readonly directory: string; readonly source?: LogReaderSource };
+
+const throwing = <Result>(fault: (error: unknown) => Error, work: () => Result): Result => {
+  try {
+    return work();
+  } catch (error) {
+    throw fault(error);
+  }
+};
+
+/** Turns what the binding throws into the fault of the port. */
+const faulty = (rows: LogRows, path: string): LogRows => {
+  const fault = (error: unknown): Error => readFault(path, error);
+  return {
+    head: () => throwing(fault, () => rows.head()),
+    streamPage: (...asked) => throwing(fault, () => rows.streamPage(...asked)),
+    logPage: (...asked) => throwing(fault, () => rows.logPage(...asked)),
+    wantsHot: (filter) => throwing(fault, () => rows.wantsHot(filter)),
+    pageBefore: (...asked) => throwing(fault, () => rows.pageBefore(...asked)),
+  };
+};
+
+/** Where the log cannot be read, the read that follows meets the same, and fails where it is seen. */
+const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
+  try {
+    return rows.wantsHot(filter);
+  } catch {
+    return true;
+  }
+};
+
+const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
+  const path = logPath(directory);
+  const { db, logId } = throwing(
+    (error) => openFault(path, error),
+    () => openForReading(path),
+  );
+  const rows = faulty(logRows(db), path);
+  const head: LogHeads = source ? headInMemory(source.head) : headOfFile(path, () => rows.head());
+  const subscriptions = new Set<Subscription>();
+
+  return {
+    logId,
+    readStream: (stream, options) => streamPages(rows, stream, options),
+    readLog: (options) => logPages(rows, head.position(), options),
+    readLogBackwards: (options) => pagesBefore(rows, head.position(), options),
+    head: () => Promise.resolve(BigInt(head.position())),
+    subscribe: ({ after, filter }, onPage) => {
+      const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);
+      const followed = filter ? headFor(head, () => wantsHot(rows, filter)) : head;
+      const subscription = subscribeTo(followed, page, numberOf(after), onPage);
+      const forget = (): boolean => subscriptions.delete(subscription);
+      subscriptions.add(subscription);
+      subscription.ended.then(forget, forget);
+      return subscription;
+    },
+    close: async () => {
+      await Promise.all([...subscriptions].map((subscription) => subscription.close()));
+      if (db.isOpen) db.close();
+    },
+  };
+};
+
+/**
+ * Opens the log of a data directory to be read, from any thread or process.
+ *
+ * @throws {DataDirectoryUnusable} when there is no log, or one that cannot be read.
+ */
+export const sqliteLogReader = (options: LogReaderOptions): Promise<EventLog> =>
+  new Promise((resolve) => resolve(readerOf(options)));

@@ -1,0 +1,138 @@
+import type { NewEvent } from '../../kernel/event.js';
+import { categoryOf } from '../../kernel/stream.js';
+import type { Append, Placed } from './append-batch.js';
+import { failPoint } from '../fail-point.js';
+import { kindsOf, type Kind, type Kinds } from './kinds.js';
+import { type Database } from './schema.js';
+import { placesOfIds } from './recorded-ids.js';
+import { CommitFailed, isDiskFull } from './sqlite-fault.js';
+import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
+
+/** An append that was refused, in words: its stream is not where it expected it. */
+export type Conflict = { readonly conflict: string };
+
+/** The one writer of a log. */
+export type LogWriter = {
+  /** Positions of the last committed event, and of the last one that is not hot or the first of its kind. */
+  head(): { readonly position: number; readonly rare: number };
+  /**
+   * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
+   *
+   * @throws {CommitFailed} when the COMMIT failed: the appends may be found after the next start.
+   * @throws the error of the binding when the transaction failed earlier, or the disk was full: nothing is recorded.
+   */
+  commit(appends: readonly Append[]): (Placed | Conflict)[];
+};
+
+type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number; rare: number };
+
+/** What follows a transaction in memory, and is read anew after one that failed. */
+const memory = (db: Database): Memory => {
+  const kinds = kindsOf(db);
+  kinds.refresh();
+  const { head } = db.prepare('SELECT coalesce(max(position), 0) AS head FROM events').get() as { head: number };
+  return { kinds, heads: streamHeads(db), position: head, rare: head };
+};
+
+const expectationOf = ({ expected }: Append): string =>
+  expected === 'no-stream' ? 'is expected not to exist' : `is expected at revision ${expected}`;
+
+const conflictOf = (append: Append, revision: number): Conflict => ({
+  conflict: `stream ${append.stream} ${expectationOf(append)} and ${revision < 0 ? 'has no event' : `is at ${revision}`}`,
+});
+
+const isExpected = ({ expected }: Append, revision: number): boolean => {
+  if (expected === 'any') return true;
+  return expected === 'no-stream' ? revision === -1 : Number(expected) === revision;
+};
+
+/** Ends the transaction of a connection, or throws what is known of it. */
+const commitOf = (db: Database): (() => void) => {
+  /** Whether a COMMIT has failed since the last that did not: its frames may be whole in the write-ahead log. */
+  let hasLeftOver = false;
+  return () => {
+    try {
+      db.exec('COMMIT');
+      hasLeftOver = false;
+    } catch (error) {
+      if (isDiskFull(error) && !hasLeftOver) throw error; // its last frame is not whole
+      hasLeftOver = true;
+      throw new CommitFailed(error);
+    }
+  };
+};
+
+/**
+ * A transaction, and once more after its COMMIT has failed: that settles what may be left in the write-ahead log,
+ * because its events are found by their ids, or written over.
+ */
+const settled = <Result>(transaction: () => Result): Result => {
+  try {
+    return transaction();
+  } catch (failed) {
+    if (!(failed instanceof CommitFailed)) throw failed;
+    try {
+      return transaction();
+    } catch {
+      throw failed;
+    }
+  }
+};
+
+/** Writes the log over its connection; `hotTypes` are those that a walk finds sooner than an index. */
+export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
+  const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
+  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const placeOf = placesOfIds(db);
+  let committed = { position: head, rare: head };
+  const commit = commitOf(db);
+  let now: Memory | undefined;
+
+  const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
+    const isHot = hotTypes.includes(type);
+    const id = Number(insertKind.run(category, type, isHot ? 1 : 0).lastInsertRowid);
+    kinds.refresh();
+    return { id, category, type, isHot };
+  };
+
+  const insert = (to: Memory, stream: StreamHead, category: string, event: NewEvent): void => {
+    const known = to.kinds.named(category, event.type);
+    const { id: kind, isHot } = known ?? addKind(to, category, event.type);
+    to.position += 1;
+    if (!known || !isHot) to.rare = to.position;
+    stream.revision += 1;
+    const { id, metadata, data } = event;
+    insertEvent.run(to.position, stream.id, stream.revision, kind, isHot ? null : kind, id, metadata, data);
+  };
+
+  const place = (to: Memory, append: Append): Placed | Conflict => {
+    const known = to.heads.find(append.stream);
+    const earlier = known && placeOf(append, known);
+    if (earlier) return earlier;
+    const revision = known?.revision ?? -1;
+    if (earlier === null || !isExpected(append, revision)) return conflictOf(append, revision);
+    const stream = known ?? to.heads.create(append.stream);
+    const category = categoryOf(append.stream);
+    for (const event of append.events) insert(to, stream, category, event);
+    return { revision: stream.revision, position: to.position };
+  };
+
+  const transact = (appends: readonly Append[]): (Placed | Conflict)[] => {
+    try {
+      const to = (now ??= memory(db));
+      db.exec('BEGIN IMMEDIATE');
+      const placed = appends.map((append) => place(to, append));
+      failPoint('before-commit');
+      commit();
+      committed = { position: to.position, rare: to.rare };
+      failPoint('after-commit');
+      return placed;
+    } catch (error) {
+      now = undefined;
+      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite itself has done it when a COMMIT failed
+      throw error;
+    }
+  };
+
+  return { head: () => committed, commit: (appends) => settled(() => transact(appends)) };
+};

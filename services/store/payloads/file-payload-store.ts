@@ -1,0 +1,94 @@
+import { readdir, readFile, stat, utimes } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
+import { asidePrefix } from './aside-name.js';
+import { contentHash, genuine } from './content-hash.js';
+import { durableFiles } from '../durable-files.js';
+import { failPoint } from '../fail-point.js';
+import { payloadPath } from './object-name.js';
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const orMissing = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+};
+
+/** Turns what the file system throws into the fault of the port. */
+const faulty = async <Result>(what: string, path: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreUnavailable(`payload ${path} cannot be ${what}: ${reason}`, error);
+  }
+};
+
+/** Renews the time of a file that is there and whole; answers whether one is. */
+const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
+  const there = await orMissing(stat(path));
+  if (there?.size !== sizeBytes) return false;
+  const now = new Date();
+  await orMissing(utimes(path, now, now));
+  // Who tidies takes a file away before looking at its time: one that is still here has the new one.
+  return (await orMissing(stat(path))) !== undefined;
+};
+
+const readAside = async (path: string): Promise<Uint8Array | undefined> => {
+  const names = (await orMissing(readdir(dirname(path)))) ?? [];
+  const aside = names.find((name) => name.startsWith(asidePrefix(basename(path))));
+  return aside === undefined ? undefined : orMissing(readFile(join(dirname(path), aside)));
+};
+
+/** The bytes of a file, also of one that who tidies has set aside or is putting back. */
+const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
+  (await orMissing(readFile(path))) ?? (await readAside(path)) ?? orMissing(readFile(path));
+
+/**
+ * Keeps payloads as files, `payloads/<scope>/<aa>/<sha256>` below the data directory. All work is done on the thread
+ * pool; any number of processes may write and read.
+ */
+export const filePayloadStore = ({ directory }: { readonly directory: string }): PayloadStore => {
+  const root = join(resolve(directory), 'payloads');
+  const files = durableFiles(root);
+  const running = new Map<string, Promise<void>>();
+
+  const pathOf = (scope: string, sha256: string): string => join(root, payloadPath(scope, sha256));
+
+  const store = async (path: string, bytes: Uint8Array): Promise<void> => {
+    if (!(await renewed(path, bytes.length))) return files.write(path, bytes);
+    // An earlier process may have been stopped between the file and its folder.
+    await files.folder(dirname(path));
+    await files.sync(dirname(path));
+  };
+
+  /** The same content at the same time is written once. */
+  const stored = (path: string, bytes: Uint8Array): Promise<void> => {
+    const work =
+      running.get(path) ?? faulty('stored', path, () => store(path, bytes)).finally(() => running.delete(path));
+    running.set(path, work);
+    return work;
+  };
+
+  return {
+    put: async (scope, bytes): Promise<PayloadRef> => {
+      const sha256 = await contentHash(bytes);
+      await stored(pathOf(scope, sha256), bytes);
+      failPoint('after-payload');
+      return { scope, sha256, sizeBytes: BigInt(bytes.length), keyId: '' };
+    },
+    get: async ({ scope, sha256 }) => {
+      const path = pathOf(scope, sha256);
+      const bytes = await faulty('read', path, () => readWhole(path));
+      return bytes && genuine(path, sha256, bytes);
+    },
+    close: async () => {
+      await Promise.allSettled(running.values());
+    },
+  };
+};

@@ -1,0 +1,90 @@
+import {
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  type ListObjectsV2CommandOutput,
+  paginateListObjectsV2,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
+import { asideName, objectNamed } from './aside-name.js';
+import { failPoint } from '../fail-point.js';
+import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { PAYLOADS } from './s3-payload-store.js';
+
+type Listed = NonNullable<ListObjectsV2CommandOutput['Contents']>[number];
+
+const objectOf = (base: string, { Key = '', Size = 0, LastModified }: Listed): PayloadObject | undefined => {
+  const name = Key.slice(base.length);
+  const named = objectNamed(name);
+  // One without a time is as good as new.
+  const touchedAtMs = named?.asideAtMs ?? LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  if (!named) return undefined;
+  return { path: named.path, ...(named.asideAtMs !== undefined && { aside: name }), sizeBytes: Size, touchedAtMs };
+};
+
+/** The source of a copy, as the header has it. */
+const sourceOf = (bucket: string, key: string): string => [bucket, ...key.split('/')].map(encodeURIComponent).join('/');
+
+/**
+ * The payloads of a bucket. An object store deletes without looking, and so could delete what was put a moment before:
+ * an object is copied aside first, under a name of its own, and that copy goes only when it has been there for as long
+ * as the age. Until then readers find it.
+ */
+export const s3PayloadObjects = (
+  location: S3Location,
+  { client = s3Client(location), now = Date.now }: { readonly client?: S3Client; readonly now?: () => number } = {},
+): PayloadObjects => {
+  const { bucket: Bucket } = location;
+  const base = `${location.prefix}${PAYLOADS}`;
+
+  const asked = <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> =>
+    fromS3(`payload ${base}${path} cannot be tidied`, work);
+
+  const copy = async (from: string, to: string): Promise<boolean> => {
+    const CopySource = sourceOf(Bucket, `${base}${from}`);
+    const copied = await asked(from, () =>
+      client.send(new CopyObjectCommand({ Bucket, CopySource, Key: `${base}${to}` })),
+    );
+    return copied !== undefined;
+  };
+
+  const remove = (path: string): Promise<unknown> =>
+    asked(path, () => client.send(new DeleteObjectCommand({ Bucket, Key: `${base}${path}` })));
+
+  const wasPutSince = async (path: string, cutoffMs: number): Promise<boolean> => {
+    const found = await asked(path, () => client.send(new HeadObjectCommand({ Bucket, Key: `${base}${path}` })));
+    return (found?.LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER) >= cutoffMs;
+  };
+
+  const drop: PayloadObjects['drop'] = async ({ path, aside, touchedAtMs }, cutoffMs) => {
+    if (aside !== undefined) {
+      if (touchedAtMs >= cutoffMs) return 'kept';
+      await remove(aside);
+      return 'removed';
+    }
+    if ((await wasPutSince(path, cutoffMs)) || !(await copy(path, asideName(path, now())))) return 'kept';
+    failPoint('payload-aside');
+    await remove(path);
+    return 'set-aside';
+  };
+
+  return {
+    async *list() {
+      const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: base })[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await asked('', () => pages.next());
+        if (next === undefined || next.done === true) return;
+        yield (next.value.Contents ?? []).map((each) => objectOf(base, each)).filter((each) => each !== undefined);
+      }
+    },
+    drop,
+    restore: async ({ path, aside }) => {
+      if (aside !== undefined && (await copy(aside, path))) await remove(aside);
+    },
+    close: () => {
+      client.destroy();
+      return Promise.resolve();
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import type { PayloadStore } from '../../kernel/ports/payload-store.js';
+import { asidePrefix } from './aside-name.js';
+import { contentHash, genuine } from './content-hash.js';
+import { failPoint } from '../fail-point.js';
+import { payloadPath } from './object-name.js';
+import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
+
+/** A payload store that can say, before it is used, whether it can be. */
+export type S3PayloadStore = PayloadStore & {
+  /** @throws {StoreUnavailable} saying which bucket cannot be used, and why. */
+  check(): Promise<void>;
+};
+
+/** Below the prefix of the location. */
+export const PAYLOADS = 'payloads/';
+
+/**
+ * Keeps payloads as objects of a bucket, `<prefix>payloads/<scope>/<aa>/<sha256>`. Any number of processes may write:
+ * an object is whole or not there, and the same name has the same content.
+ */
+export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client(location)): S3PayloadStore => {
+  const { bucket: Bucket, prefix } = location;
+  const keyOf = (scope: string, sha256: string): string => `${prefix}${PAYLOADS}${payloadPath(scope, sha256)}`;
+
+  const read = (Key: string): Promise<Uint8Array | undefined> =>
+    fromS3(`payload ${Key} cannot be read`, async () => {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+      return Body?.transformToByteArray();
+    });
+
+  /** Who tidies may have set it aside, or be about to put it back. */
+  const readAside = async (key: string): Promise<Uint8Array | undefined> => {
+    const list = new ListObjectsV2Command({ Bucket, Prefix: asidePrefix(key), MaxKeys: 1 });
+    const aside = (await fromS3(`payload ${key} cannot be looked for`, () => client.send(list)))?.Contents?.[0]?.Key;
+    return aside === undefined ? undefined : ((await read(aside)) ?? read(key));
+  };
+
+  return {
+    check: () => assertBucket(client, location),
+    put: async (scope, bytes) => {
+      const sha256 = await contentHash(bytes);
+      const Key = keyOf(scope, sha256);
+      await fromS3(`payload ${Key} cannot be stored`, () =>
+        client.send(new PutObjectCommand({ Bucket, Key, Body: bytes })),
+      );
+      failPoint('after-payload');
+      return { scope, sha256, sizeBytes: BigInt(bytes.length), keyId: '' };
+    },
+    get: async ({ scope, sha256 }) => {
+      const Key = keyOf(scope, sha256);
+      const bytes = (await read(Key)) ?? (await readAside(Key));
+      return bytes && genuine(Key, sha256, bytes);
+    },
+    close: () => {
+      client.destroy();
+      return Promise.resolve();
+    },
+  };
+};

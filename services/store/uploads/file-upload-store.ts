@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import {
+  type LinkedFiles,
+  type LinkRefusal,
+  type PutClaims,
+  uploadAt,
+  type UploadKey,
+  uploadPath,
+  type UploadStore,
+} from '../../kernel/ports/uploads.js';
+import { type DurableFiles, durableFiles } from '../durable-files.js';
+import { failPoint } from '../fail-point.js';
+import { fileLinks } from './file-links.js';
+import { type LinkClaims, linkKey } from './link-tokens.js';
+
+/** What a store of uploads needs to know. */
+export type FileUploads = {
+  readonly directory: string;
+  /** The largest file that is taken. */
+  readonly maxBytes: number;
+  /** The address that clients reach this server at, without a slash at its end. */
+  readonly publicUrl: () => string;
+  readonly now: () => number;
+};
+
+/** The content of an upload is not what it has to be. */
+class Unfit extends Error {
+  readonly why: LinkRefusal;
+
+  constructor(why: LinkRefusal) {
+    super(why);
+    this.why = why;
+  }
+}
+
+const NOT_A_FILE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
+const IN_THE_WAY = new Set(['ENOTDIR', 'EISDIR', 'EEXIST']);
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
+
+const unavailable = (path: string, error: unknown): StoreUnavailable =>
+  new StoreUnavailable(`upload ${path}: ${error instanceof Error ? error.message : String(error)}`, error);
+
+/** Does something with a file; `undefined` when it is not there. */
+const ifThere = async <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (NOT_A_FILE.has(codeOf(error))) return undefined;
+    throw unavailable(path, error);
+  }
+};
+
+/** Tells a client that has gone from a disk that fails. */
+const whole = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch {
+    throw new Unfit('content-cut-off');
+  }
+};
+
+/** Passes bytes on and hashes them; what is too large ends it, and so does an end that is not the right one. */
+const checked = async function* (
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  fits: (md5: string) => boolean,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('md5');
+  let size = 0;
+  for await (const chunk of whole(body)) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Unfit('content-too-large');
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (!fits(hash.digest('base64'))) throw new Unfit('content-differs');
+};
+
+const md5Of = async (path: string): Promise<string> => {
+  const hash = createHash('md5');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest('base64');
+};
+
+/** Stores a file that has to have every MD5 that is named; the same content again is as good as stored. */
+const storing =
+  (files: DurableFiles, maxBytes: number) =>
+  async (file: string, body: AsyncIterable<Uint8Array>, wanted: readonly (string | undefined)[]): Promise<void> => {
+    let md5 = '';
+    const fits = (found: string): boolean => {
+      md5 = found;
+      return wanted.every((each) => each === undefined || each === found);
+    };
+    if (await files.create(file, checked(body, maxBytes, fits))) return;
+    if ((await md5Of(file)) !== md5) throw new Unfit('upload-exists');
+  };
+
+const SCHEME = 'file://';
+const FOLDER = '/files/';
+
+/** A file keeps its name when its data directory is moved or restored elsewhere: what counts is the place below `files/`. */
+const keyOfFile = (nativeUrl: string): UploadKey | undefined => {
+  if (!nativeUrl.startsWith(SCHEME)) return undefined;
+  for (let at = nativeUrl.indexOf(FOLDER); at >= 0; at = nativeUrl.indexOf(FOLDER, at + 1)) {
+    const key = uploadAt(nativeUrl.slice(at + FOLDER.length));
+    if (key) return key;
+  }
+  return undefined;
+};
+
+/**
+ * Keeps uploads as files, `files/…` below the data directory, and serves the links to them itself. A file that is there
+ * is never changed.
+ *
+ * @throws {DataDirectoryUnusable} when there is no key to sign links with, and none can be made.
+ */
+export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUploads): UploadStore & LinkedFiles => {
+  const root = join(resolve(directory), 'files');
+  const base = `file://${root}/`;
+  const store = storing(durableFiles(root), maxBytes);
+  const links = fileLinks({ key: linkKey(directory), publicUrl, now });
+  const fileOf = (key: UploadKey): string => join(root, uploadPath(key));
+
+  const put = async (link: URL, body: AsyncIterable<Uint8Array>, said: PutClaims): Promise<LinkRefusal | undefined> => {
+    const claims = await links.read(link, 'put');
+    if (!claims) return 'link-invalid';
+    if ((said.sizeBytes ?? 0) > maxBytes) return 'content-too-large';
+    const file = fileOf(claims.key);
+    try {
+      await store(file, body, [claims.md5, said.md5]);
+    } catch (error) {
+      if (error instanceof Unfit) return error.why;
+      if (IN_THE_WAY.has(codeOf(error))) return 'upload-exists';
+      throw unavailable(file, error);
+    }
+    failPoint('after-upload');
+    return undefined;
+  };
+
+  return {
+    nativeUrl: (key) => `${base}${uploadPath(key)}`,
+    keyOf: keyOfFile,
+    find: (key) =>
+      ifThere(fileOf(key), async () => {
+        if (!(await stat(fileOf(key))).isFile()) return undefined;
+        return {
+          isTooLarge: false,
+          hasMd5: async (md5) => (await md5Of(fileOf(key))) === Buffer.from(md5).toString('base64'),
+        };
+      }),
+    linkToPut: async (key, { md5, expiresInSeconds }) => {
+      const base64 = md5 && Buffer.from(md5).toString('base64');
+      const claims: LinkClaims = { does: 'put', place: uploadPath(key), ...(base64 !== undefined && { md5: base64 }) };
+      const url = await links.make(claims, expiresInSeconds);
+      return { url, headers: base64 === undefined ? {} : { 'Content-MD5': base64 } };
+    },
+    linkToGet: (key, expiresInSeconds) => links.make({ does: 'get', place: uploadPath(key) }, expiresInSeconds),
+    put,
+    get: async (link) => {
+      const claims = await links.read(link, 'get');
+      if (!claims) return 'link-invalid';
+      const file = fileOf(claims.key);
+      const found = await ifThere(file, async () => {
+        const handle = await open(file, 'r');
+        const { size } = await handle.stat();
+        return { name: basename(file), sizeBytes: size, content: handle.createReadStream() };
+      });
+      return found ?? 'upload-unknown';
+    },
+  };
+};

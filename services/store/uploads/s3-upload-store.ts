@@ -1,0 +1,63 @@
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { uploadAt, uploadPath, type UploadKey, type UploadStore } from '../../kernel/ports/uploads.js';
+import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { linking, presigned } from './s3-presigned.js';
+
+/** The word that clients of the interface note the MD5 under. */
+const MD5_NOTE = 'flytecontentmd5';
+
+/** Whether an object has an MD5 by what was noted with it, else by the tag that a simple PUT gives it. */
+const hasMd5 = ({ Metadata, ETag = '' }: HeadObjectCommandOutput, md5: Buffer): boolean => {
+  const noted = Metadata?.[MD5_NOTE];
+  return noted === undefined ? ETag.replaceAll('"', '') === md5.toString('hex') : noted === md5.toString('base64');
+};
+
+/**
+ * Keeps uploads as objects of a bucket, below its prefix; clients put and get them there, through links that the object
+ * store itself checks. A link cannot say how large a file may be without saying how large it is, which clients do not
+ * tell: what is too large is found out when it is looked up.
+ */
+export const s3UploadStore = (
+  { location, maxBytes }: { readonly location: S3Location; readonly maxBytes: number },
+  client: S3Client = s3Client(location),
+): UploadStore => {
+  const { bucket: Bucket, prefix } = location;
+  const linker = linking(s3Client(location));
+  const base = `s3://${Bucket}/${prefix}`;
+  const objectOf = (key: UploadKey) => ({ Bucket, Key: `${prefix}${uploadPath(key)}` });
+
+  return {
+    nativeUrl: (key) => `${base}${uploadPath(key)}`,
+    keyOf: (nativeUrl) => (nativeUrl.startsWith(base) ? uploadAt(nativeUrl.slice(base.length)) : undefined),
+    find: async (key) => {
+      const object = objectOf(key);
+      const ask = () => client.send(new HeadObjectCommand(object));
+      const found = await fromS3(`upload ${object.Key} cannot be looked up`, ask);
+      return (
+        found && {
+          isTooLarge: (found.ContentLength ?? 0) > maxBytes,
+          hasMd5: (md5) => Promise.resolve(hasMd5(found, Buffer.from(md5))),
+        }
+      );
+    },
+    linkToPut: async (key, { md5, notesMd5, expiresInSeconds }) => {
+      const base64 = md5 && Buffer.from(md5).toString('base64');
+      const command = new PutObjectCommand({
+        ...objectOf(key),
+        ...(base64 !== undefined && { ContentMD5: base64 }),
+        ...(base64 !== undefined && notesMd5 && { Metadata: { [MD5_NOTE]: base64 } }),
+      });
+      const headers = base64 === undefined ? {} : { 'Content-MD5': base64 };
+      const note = notesMd5 && base64 !== undefined ? { [`x-amz-meta-${MD5_NOTE}`]: base64 } : {};
+      return { url: await presigned(linker, linker.send(command), expiresInSeconds), headers: { ...headers, ...note } };
+    },
+    linkToGet: (key, expiresInSeconds) =>
+      presigned(linker, linker.send(new GetObjectCommand(objectOf(key))), expiresInSeconds),
+  };
+};
