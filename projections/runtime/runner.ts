@@ -1,4 +1,5 @@
 import { CheckpointMoved } from '../../services/kernel/fault.js';
+import { endsBefore } from '../../services/kernel/log-end.js';
 import {
   type PartitionRun,
   type PartitionRunOptions,
@@ -8,7 +9,7 @@ import {
   type Serially,
 } from './partition-run.js';
 import { BEYOND, type Partition, PARTITIONS, reachedBy } from './partitions.js';
-import type { ParkedStream } from './read-store.js';
+import type { Checkpoint, ParkedStream } from './read-store.js';
 
 /** What a runner works with. */
 export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
@@ -16,6 +17,8 @@ export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> &
   readonly partitions?: readonly Partition[];
   /** Called when what the store has is of another log, and the views start over. */
   readonly onStartOver?: (why: string) => void;
+  /** Called at the start when the log ends before what the views have seen of it: they wait for it. */
+  readonly onWait?: (why: string) => void;
   /** Called when a write was refused, since somebody else has moved a checkpoint. */
   readonly onRefused?: () => void;
 };
@@ -36,11 +39,19 @@ export interface RunningProjections {
   close(): Promise<void>;
 }
 
-const whyStartOver = async ({ log, readStore, models }: RunnerOptions): Promise<string | undefined> => {
-  const checkpoints = (await reachedBy(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
-  if (checkpoints.some(({ logId }) => logId !== log.logId)) return 'the views are of another log';
-  const head = await log.head();
-  return checkpoints.some(({ position }) => position > head) ? 'the views are ahead of the log' : undefined;
+const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> =>
+  (await reachedBy(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
+
+const whyStartOver = async (options: RunnerOptions): Promise<string | undefined> =>
+  (await startsOf(options)).some(({ logId }) => logId !== options.log.logId)
+    ? 'the views are of another log'
+    : undefined;
+
+/** A log that ends before a checkpoint of its own is read from a node that lags behind: what was seen of it stays. */
+const sayWhenAhead = async (options: RunnerOptions): Promise<void> => {
+  const [head, starts] = [await options.log.head(), await startsOf(options)];
+  const ahead = starts.find(({ position }) => position > head);
+  if (ahead) options.onWait?.(endsBefore(head, ahead.position));
 };
 
 const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
@@ -70,7 +81,7 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
   await options.readStore.clear();
 };
 
-/** Whoever has moved a checkpoint has read the same log, and no more of it than there is. */
+/** Whoever has moved a checkpoint has read the same log. */
 const assertOurs = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
   const why = await whyStartOver(options);
@@ -87,6 +98,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   const { log } = options;
   await prepare(options);
   await startOver(options);
+  await sayWhenAhead(options);
   const serially = oneAtATime();
   const state = { isClosed: false, partitions: options.partitions ?? PARTITIONS };
   const isClosed = (): boolean => state.isClosed;

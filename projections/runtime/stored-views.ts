@@ -31,7 +31,7 @@ export const storedViews = ({
     state.isLooking = true;
     try {
       const reached = await reachedBy(readStore, { models });
-      progress.advance(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
+      progress.setPositions(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
     } catch {
       // A store that cannot be asked tells who waits nothing; who reads it hears why.
     } finally {

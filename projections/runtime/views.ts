@@ -12,15 +12,15 @@ export interface Views {
 /** Runs something after a while; what it answers calls it off. */
 export type Timer = (afterMs: number, run: () => void) => () => void;
 
-/** Views that are told how far they have come: all alike, or each partition. */
-export type ToldViews = Views & { advance(positions: bigint | readonly bigint[]): void };
+/** Views that are told how far they are: all alike, or each partition. Views that start over go back. */
+export type ToldViews = Views & { setPositions(positions: bigint | readonly bigint[]): void };
 
 /** A read that waits holds its request: one more is answered at once that the views are not there. */
 const MAX_WAITING = 1_000;
 
 type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: boolean) => void };
 
-/** Views that are told how far they have come, by whoever knows. */
+/** Views that are told how far they are. */
 export const progressViews = (timer: Timer): ToldViews => {
   const waiting = new Set<Waiting>();
   const current = PARTITIONS.map(() => 0n);
@@ -44,11 +44,9 @@ export const progressViews = (timer: Timer): ToldViews => {
       if (isOver() || waiting.size >= MAX_WAITING) return Promise.resolve(isOver());
       return wait(isOver, timeoutMs);
     },
-    advance: (positions) => {
-      for (const partition of PARTITIONS) {
-        const told = typeof positions === 'bigint' ? positions : (positions[partition] ?? 0n);
-        if (told > (current[partition] ?? 0n)) current[partition] = told;
-      }
+    setPositions: (positions) => {
+      for (const partition of PARTITIONS)
+        current[partition] = typeof positions === 'bigint' ? positions : (positions[partition] ?? 0n);
       for (const each of waiting) if (each.isOver()) each.settle(true);
     },
   };

@@ -1,3 +1,4 @@
+import { BEYOND } from '../../projections/runtime/partitions.js';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
 import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
@@ -38,7 +39,7 @@ const MAX_LOG_SILENCE_MS = 5_000;
 
 /** Watches a log of this process's own: whether it can be read. */
 export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
-  const lag = headLag(log, () => 2n ** 63n); // nothing is further than that: what counts is that there is an answer
+  const lag = headLag(log, () => BEYOND); // what counts is that there is an answer
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };
 };
 

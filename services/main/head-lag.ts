@@ -1,4 +1,6 @@
+import { BEYOND } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
+import { endsBefore } from '../kernel/log-end.js';
 
 /** How far behind the log this process is. */
 export type HeadLag = {
@@ -14,9 +16,10 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Measures in time, since positions count nothing: looks at the head again and again, and remembers when the one was
- * looked at that has been reached.
+ * looked at that has been reached. A head below what was reached before the look is that of a node that lags behind, and
+ * says nothing of what there is: the process is as far behind then as it was.
  *
- * @param position what has been reached of the log.
+ * @param position what has been reached of the log; `BEYOND` where nothing has to be.
  */
 export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): HeadLag => {
   let currentAt = performance.now();
@@ -31,10 +34,13 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
   };
   const look = async (): Promise<void> => {
     const at = performance.now();
+    const reached = position();
     isLooking = true;
     try {
-      wanted = { head: await log.head(), at };
-      trouble = undefined;
+      const head = await log.head();
+      const isAhead = reached > head && reached !== BEYOND;
+      trouble = isAhead ? endsBefore(head, reached) : undefined;
+      if (!isAhead) wanted = { head, at };
     } catch (error) {
       // a log that cannot be reached is one that this process falls behind
       trouble = error instanceof Error ? error.message : String(error);

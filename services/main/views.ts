@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { Progress } from '../../projections/runtime/partition-run.js';
 import { progressViews, type Views } from '../../projections/runtime/views.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
@@ -32,6 +33,20 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
   };
 };
 
+/** Says on the log what the thread has said that is no progress. */
+const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): void => {
+  if ('startOver' in message) logger.warn(`${message.startOver}: they are folded from the log again`);
+  else if ('waits' in message) logger.warn({ why: message.waits }, 'the views wait for the log');
+  else if ('refused' in message)
+    logger.debug('somebody else has moved a checkpoint of the views: what was in hand here is not written');
+  else if ('unshared' in message)
+    logger.warn({ why: message.unshared }, 'the claims of the views cannot be looked at; this process keeps its own');
+  else if ('partitions' in message)
+    logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
+  // The first time, and then less and less often.
+  else if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
+};
+
 /** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
 export const startViews = async (data: ProjectingThreadData, logger: Logger): Promise<RunningViews> => {
   const worker = new Worker(new URL('./threads/views-thread.js', import.meta.url), { workerData: data });
@@ -44,33 +59,16 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
   let parked = 0;
   let trouble: string | undefined;
   const hear = (message: ViewsThreadMessage): void => {
-    if ('startOver' in message) {
-      logger.warn(`${message.startOver}: they are folded from the log again`);
-      return;
-    }
-    if ('refused' in message) {
-      logger.debug('somebody else has moved a checkpoint of the views: what was in hand here is not written');
-      return;
-    }
-    if ('unavailable' in message) {
-      trouble = message.unavailable;
-      // The first time, and then less and less often.
-      if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
-      return;
-    }
-    if ('unshared' in message) {
-      logger.warn({ why: message.unshared }, 'the claims of the views cannot be looked at; this process keeps its own');
-      return;
-    }
-    if ('partitions' in message) {
-      logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
+    if (!('position' in message)) {
+      if ('unavailable' in message) trouble = message.unavailable;
+      say(message, logger);
       return;
     }
     if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
     trouble = undefined;
     parked = message.parked;
     lowest = message.position;
-    views.advance(message.position);
+    views.setPositions(message.position);
     sayWhenBehind(message.lagMs);
   };
   const failed = new Promise<never>((_, reject) => {

@@ -19,14 +19,15 @@ export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly sourc
 export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
 
 /**
- * What it says: how far it has come, what its share is, why the views start over, that a write was refused, or why they
- * cannot be written now.
+ * What it says: how far it has come, what its share is, why the views start over or wait for the log, that a write was
+ * refused, or why they cannot be written now.
  */
 export type ViewsThreadMessage =
   | Progress
   | { readonly partitions: readonly string[] }
   | { readonly unshared: string }
   | { readonly startOver: string }
+  | { readonly waits: string }
   | { readonly refused: true }
   | { readonly unavailable: string; readonly times: number };
 
@@ -58,6 +59,7 @@ const projections = await runProjections({
   breathe: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
+  onWait: (waits) => say({ waits }),
   onRefused: () => say({ refused: true }),
   onUnavailable: async ({ message }, times) => {
     say({ unavailable: message, times });

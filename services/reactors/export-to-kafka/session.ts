@@ -1,5 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { endsBefore } from '../../kernel/log-end.js';
 import { ExportRefused } from './failure.js';
 import type { MessageSource, Wanted } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
@@ -54,13 +56,14 @@ export const lastPosition = async (
   return positions.get(part);
 };
 
-/** The head of a log that a position is in. */
-const headBeyond = async (position: bigint, { log, topics }: SessionOptions): Promise<bigint> => {
+/**
+ * The head of a log that a position is in.
+ *
+ * @throws {StoreUnavailable} when the log ends before it: it is tried again.
+ */
+const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bigint> => {
   const head = await log.head();
-  if (position > head)
-    throw new ExportRefused(
-      `the topics ${topics.prefix}.* have the events up to position ${position}, and the log ends at ${head}: a restored log needs an identity of its own, \`flightlog log renew-id\``,
-    );
+  if (position > head) throw new StoreUnavailable(endsBefore(head, position));
   return head;
 };
 

@@ -49,7 +49,7 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
 describe('a read', () => {
   it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
     const { views, call, fresh, answered } = fixture(undefined);
-    views.advance(3n);
+    views.setPositions(3n);
     await fresh.unseen(call, stream);
     await fresh.waitForPrefix(call, 'execution-p:d:');
     expect(answered).toEqual([3n, 3n]);
@@ -59,9 +59,9 @@ describe('a read', () => {
     const { views, call, fresh, answered, timers } = fixture(5n);
     const [get, list] = [fresh.unseen(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
     await Promise.resolve();
-    views.advance(4n);
+    views.setPositions(4n);
     expect(answered).toEqual([]);
-    views.advance(6n);
+    views.setPositions(6n);
     await Promise.all([get, list]);
     expect(answered).toEqual([6n, 6n]);
     expect(timers.size).toBe(0);
@@ -70,21 +70,21 @@ describe('a read', () => {
   it('of what one stream feeds has the unseen folded when the view does not come in time', async () => {
     const { views, call, fresh, answered, pass, folded } = fixture(5n);
     const reading = fresh.unseen(call, stream);
-    views.advance(4n);
+    views.setPositions(4n);
     await pass(500);
     const unseen = await reading;
     expect(answered).toEqual([4n]);
     const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
     await unseen(collection, { key: 'k' });
     expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
-    views.advance(5n);
+    views.setPositions(5n);
     expect(await (await fresh.unseen(call, stream))(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
 
   it('of a list goes on with what is there after 500 ms', async () => {
     const { views, call, fresh, answered, pass } = fixture(5n);
-    views.advance(2n);
+    views.setPositions(2n);
     const list = fresh.waitForPrefix(call, 'execution-p:d:');
     await pass(499);
     expect(answered).toEqual([]);
@@ -101,7 +101,7 @@ describe('a read', () => {
     await Promise.all(refused);
     const later = fresh.waitForPrefix(call, 'execution-p:d:');
     await pass(1_999);
-    views.advance(9n);
+    views.setPositions(9n);
     await later;
   });
 
@@ -113,15 +113,18 @@ describe('a read', () => {
       await fresh.recorded(stream)
     )?.(collection, { key: 'k' });
     expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
-    views.advance(7n);
+    views.setPositions(7n);
     expect(await (await fresh.recorded(stream))?.(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
 });
 
-it('views never go back', () => {
-  const { views } = fixture(undefined);
-  views.advance(5n);
-  views.advance(3n);
-  expect(views.position()).toBe(5n);
+it('views that start over have not reached what they had before', async () => {
+  const { views, pass } = fixture(undefined);
+  views.setPositions(5n);
+  views.setPositions(0n);
+  expect(views.position()).toBe(0n);
+  const reached = views.reached(5n, 100);
+  await pass(100);
+  expect(await reached).toBe(false);
 });

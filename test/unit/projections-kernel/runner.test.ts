@@ -16,6 +16,7 @@ import { progressViews } from '../../../projections/runtime/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/sqlite/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { endsBefore } from '../../../services/kernel/log-end.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { until } from '../../support/until.js';
@@ -54,7 +55,7 @@ const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-writ
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
-type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable' | 'partitions'> & {
+type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable' | 'onWait' | 'partitions'> & {
   readonly models?: readonly ReadModel<unknown>[];
 };
 
@@ -68,7 +69,7 @@ const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: 
     now: () => 5_000,
     onProgress: (each) => {
       progress.push(each);
-      views.advance(each.position);
+      views.setPositions(each.position);
     },
     ...(onStartOver && { onStartOver }),
     ...more,
@@ -198,17 +199,43 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('start over when the views have seen more than the log has', async () => {
+  it('keep what they have, and wait, while the log ends before what they have seen of it', async () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
-    const to = { logId: log.logId, position: 50n };
-    await store.write({ documents: [], checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
-    const last = await append({ stream: 's' });
-    const why: string[] = [];
-    const { running, reached } = await run(store, (each) => why.push(each));
-    await reached(last);
-    expect(why).toEqual(['the views are ahead of the log']);
+    const to = { logId: log.logId, position: 3n };
+    const seen = { key: 'tally-s/a', position: 3n, fields: { sum: 7 }, answer: Buffer.from('seen') };
+    const documents = [{ collection: tallies.collection, document: seen }];
+    await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
+    await append({ stream: 'before' });
+    const startedOver: string[] = [];
+    const waits: string[] = [];
+    const { running, reached } = await run(store, (each) => startedOver.push(each), {
+      onWait: (why) => waits.push(why),
+    });
+    expect(waits).toEqual([endsBefore(1n, 3n)]);
+    await append({ stream: 'before' }, { stream: 'before' });
+    expect(await reached(await append({ stream: 'after' }))).toBe(true);
+    expect(startedOver).toEqual([]);
+    expect([await sumOf(store, 's'), await sumOf(store, 'before'), await sumOf(store, 'after')]).toEqual([
+      7,
+      undefined,
+      1,
+    ]);
     await running.close();
+    await store.close();
+  });
+
+  it('are not behind because others have written at the end of the log', async () => {
+    const store = openStore();
+    const { running, reached, progress } = await run(store);
+    await append({ stream: 's' });
+    const id = Buffer.from('another writer’s'.padEnd(16).slice(0, 16), 'latin1');
+    const foreign = { id, type: 'Theirs', data: Buffer.from('x'), metadata: 'no JSON' };
+    const { position } = await log.append(streamName('theirs', ['s']), 'any', [foreign]);
+    expect(await reached(position)).toBe(true);
+    expect(progress.at(-1)).toEqual({ position, lagMs: 0, parked: 0 });
+    await running.close();
+    await running.ended;
     await store.close();
   });
 

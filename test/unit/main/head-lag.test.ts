@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { BEYOND } from '../../../projections/runtime/partitions.js';
+import { endsBefore } from '../../../services/kernel/log-end.js';
+import { headLag } from '../../../services/main/head-lag.js';
+import { lagCheck } from '../../../services/main/checks.js';
+import { until } from '../../support/until.js';
+
+/** A log whose head a test says, and how often it was looked at. */
+const logAt = (head: bigint) => {
+  const state = { head, looks: 0 };
+  const log = {
+    head: () => {
+      state.looks += 1;
+      return Promise.resolve(state.head);
+    },
+  };
+  return { log, state };
+};
+
+it('a log that ends before what was read of it makes a process not ready, until the log has come to it', async () => {
+  const { log, state } = logAt(5n);
+  const lag = headLag(log, () => 9n);
+  try {
+    await until(
+      () => Promise.resolve(lag.trouble()),
+      (trouble) => trouble !== undefined,
+    );
+    const check = () => lagCheck('log', lag, { maxMs: 0, otherwise: 'down' });
+    expect(check()).toMatchObject({ state: 'down', why: endsBefore(5n, 9n) });
+    state.head = 9n;
+    await until(
+      () => Promise.resolve(lagCheck('log', lag, { maxMs: 5_000, otherwise: 'down' })),
+      ({ state: said }) => said === 'well' && lag.trouble() === undefined,
+    );
+  } finally {
+    lag.close();
+  }
+});
+
+it('what nobody keeps is ahead of no log', async () => {
+  const { log, state } = logAt(5n);
+  const lag = headLag(log, () => BEYOND);
+  try {
+    await until(
+      () => Promise.resolve(state.looks),
+      (looks) => looks >= 2,
+    );
+    expect(lag.trouble()).toBeUndefined();
+  } finally {
+    lag.close();
+  }
+});
