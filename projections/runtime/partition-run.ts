@@ -1,7 +1,7 @@
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog, LogPage } from '../../services/kernel/ports/event-store.js';
 import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.js';
-import type { StreamName } from '../../services/kernel/stream.js';
+import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { Partition } from './partitions.js';
 import type { PartLimits } from './parts.js';
@@ -136,7 +136,13 @@ const idle = (): Pick<PartitionRun, 'ended' | 'close'> => {
   };
 };
 
-const report = ({ now, onProgress }: PartitionRunOptions, target: Projector, last?: RecordedEvent): void => {
+/** What others have written into the log says nothing of when it was recorded. */
+const report = (
+  { now, onProgress, codecs }: PartitionRunOptions,
+  target: Projector,
+  taken: readonly RecordedEvent[] = [],
+): void => {
+  const last = taken.findLast(({ stream }) => codecs.has(categoryOf(stream)));
   const lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
   onProgress({ position: target.position(), lagMs, parked: target.parked().length });
 };
@@ -149,7 +155,7 @@ const follow = (options: PartitionRunOptions, target: Projector): Pick<Partition
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     const taken = await serially(() => take(page));
     if (!taken) return;
-    report(options, target, taken.at(-1));
+    report(options, target, taken);
     if (taken.length >= MANY) await breathe?.();
   });
   return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };
