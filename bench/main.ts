@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, Figure } from './bench.js';
 import { creates } from './create.js';
-import { eventstore } from './eventstore.js';
+import { eventstore } from './eventstore/eventstore.js';
 import { fanOut } from './fan-out.js';
 import { type Disk, openDisk } from './disk.js';
-import { ingestEventstore, ingestUnary } from './ingest-unary.js';
+import { ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
 import { memory } from './memory.js';
@@ -22,7 +22,6 @@ const BENCHES: readonly Bench[] = [
   rebuild,
   memory,
   eventstore,
-  ingestEventstore,
   projector,
   kafkaExport,
 ];

@@ -178,6 +178,8 @@ const openTarget = async (place: string): Promise<{ store: EventStore; close: ()
   };
 };
 
+const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
+
 const assertDifferent = ({ from, to }: LogCopyFlags): void => {
   if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
     throw new CannotGoOn('a log is not copied onto itself: --from and --to name the same');
@@ -204,11 +206,13 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     const copying = through('copy');
     copying(after);
     // Only the embedded log keeps the order of what it is sent together.
+    const began = performance.now();
     const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying);
+    const copySeconds = secondsSince(began);
     const events = await verify({ from, to, upTo }, through('verify'));
     bar.stop();
-    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
-    const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, seconds };
+    const took = { copySeconds, seconds: secondsSince(started) };
+    const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took };
     process.stdout.write(`${JSON.stringify(what)}\n`);
   } catch (error) {
     if (error instanceof RevisionConflict)

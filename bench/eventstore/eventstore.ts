@@ -1,0 +1,14 @@
+import type { Bench } from '../bench.js';
+import { adapter } from './adapter.js';
+import { served } from './served.js';
+import { wholeLog } from './whole-log.js';
+
+/** What it costs to have the log in an event store: events and creates, work on the whole log, and the adapter alone. */
+export const eventstore: Bench = {
+  name: 'eventstore',
+  target: 0.8,
+  run: async (options) => {
+    const { figures, log } = await served(options);
+    return [...figures, ...(await wholeLog(options, log)), ...(await adapter(options))];
+  },
+};

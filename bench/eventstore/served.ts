@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type GrpcClient, grpcClient } from '../../test/support/grpc-client.js';
+import { type LogServer, startLogServer } from '../../test/support/log-server.js';
+import { startServerProcess } from '../../test/support/server-process.js';
+import { assertAllOk, assertInLogOnce, awaitViews } from '../acknowledged.js';
+import type { BenchOptions, Figure } from '../bench.js';
+import type { LoadResult } from '../load.js';
+import { generateLoad, writeFrames } from '../processes.js';
+import { processorMs } from '../processor-time.js';
+import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '../workload.js';
+
+const SERVICE = '/flyteidl.service.AdminService';
+const EXECUTIONS = 200;
+const IN_FLIGHT = 64;
+/** Requests of one caller for each so many of all the callers together. */
+const ALONE_SHARE = 30;
+
+/** A control plane under load, and where its log is. */
+type Served = {
+  readonly address: string;
+  readonly client: GrpcClient;
+  readonly pid: number;
+  /** The process of the log server, where there is one. */
+  readonly logPid: number | undefined;
+  readonly framesFile: string;
+};
+
+/** What requests cost: the rate, and the processor's time for one, in µs. */
+type Cost = LoadResult & { readonly processorUs: number; readonly logServerUs: number };
+
+/** What one kind of log costs. */
+type Costs = { readonly events: Cost; readonly creates: LoadResult; readonly alonePerSecond: number };
+
+const loaded = async (served: Served, method: string, requests: readonly Uint8Array[]): Promise<LoadResult> => {
+  writeFrames(served.framesFile, requests);
+  const { address, framesFile } = served;
+  const order = { address, framesFile, path: `${SERVICE}/${method}`, from: 0, inFlight: IN_FLIGHT };
+  const result = await generateLoad({ ...order, count: requests.length });
+  assertAllOk(result);
+  return result;
+};
+
+const usedMs = ({ pid, logPid }: Served) => ({
+  own: processorMs(pid),
+  log: logPid === undefined ? 0 : processorMs(logPid),
+});
+
+/** Engine events; their cost counts until the views have them all. */
+const events = async (served: Served, count: number): Promise<Cost> => {
+  const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
+  const { requests, nodes } = nodeEvents(names, count + Math.floor(count / 5));
+  const warmUp = requests.length - count;
+  await loaded(served, 'CreateNodeEvent', requests.slice(0, warmUp));
+  const before = usedMs(served);
+  const load = await loaded(served, 'CreateNodeEvent', requests.slice(warmUp));
+  await awaitViews(served.client, names, nodes);
+  const after = usedMs(served);
+  const us = (ms: number): number => (ms * 1_000) / count;
+  return { ...load, processorUs: us(after.own - before.own), logServerUs: us(after.log - before.log) };
+};
+
+/** One caller and nothing else: engine events, each sent when the one before it is answered. */
+const alone = async ({ client }: Served, count: number): Promise<number> => {
+  const start = performance.now();
+  for (let at = 0; at < count; at += 1) {
+    const request = nodeEvent('bench-0', `alone-${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1));
+    const { code, message } = await client.raw(`${SERVICE}/CreateNodeEvent`, request);
+    if (code !== 'OK') throw new Error(`an event was answered ${code}: ${message}`);
+  }
+  return (count * 1_000) / (performance.now() - start);
+};
+
+const measure = async ({ disk, count, nodeArgs }: BenchOptions, name: string, log?: LogServer): Promise<Costs> => {
+  const data = join(disk.directory, name);
+  const args = log === undefined ? [] : ['--event-store', `esdb://${log.address}?tls=false`];
+  const server = await startServerProcess({ data, nodeArgs, args, env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` } });
+  const client = grpcClient(server.ready.grpc);
+  await registerHello(client);
+  for (const request of createRequests('bench', EXECUTIONS)) await client.raw(`${SERVICE}/CreateExecution`, request);
+  const served: Served = {
+    address: server.ready.grpc,
+    client,
+    pid: server.child.pid ?? 0,
+    logPid: log?.child().pid,
+    framesFile: join(disk.directory, `${name}-frames`),
+  };
+  const costs = {
+    events: await events(served, count),
+    creates: await loaded(served, 'CreateExecution', createRequests('create', Math.ceil(count / 4))),
+    alonePerSecond: await alone(served, Math.ceil(count / ALONE_SHARE)),
+  };
+  client.close();
+  await server.stop();
+  return costs;
+};
+
+const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
+  {
+    name: `eventstore, events over serve --role log, ${IN_FLIGHT} in flight`,
+    perSecond: here.events.perSecond,
+    floor: { what: 'the embedded log', perSecond: embedded.events.perSecond },
+    notes: {
+      p99Ms: here.events.p99Ms,
+      embeddedP99Ms: embedded.events.p99Ms,
+      processorUs: here.events.processorUs,
+      embeddedProcessorUs: embedded.events.processorUs,
+      logServerUs: here.events.logServerUs,
+    },
+    target: 0.5,
+  },
+  {
+    name: `eventstore, creates over serve --role log, ${IN_FLIGHT} in flight`,
+    perSecond: here.creates.perSecond,
+    floor: { what: 'the embedded log', perSecond: embedded.creates.perSecond },
+    notes: { p99Ms: here.creates.p99Ms, embeddedP99Ms: embedded.creates.p99Ms },
+    target: 0,
+  },
+  {
+    name: 'eventstore, one caller, events over serve --role log',
+    perSecond: here.alonePerSecond,
+    floor: { what: 'the embedded log', perSecond: embedded.alonePerSecond },
+    notes: { answeredMs: 1_000 / here.alonePerSecond },
+    target: 0,
+  },
+];
+
+/**
+ * The same requests to a control plane with its log in its data directory, and to one whose log is in a log server on
+ * this machine; one after the other.
+ *
+ * @returns the figures, and the data directory of the log server, which has all that was recorded.
+ */
+export const served = async (
+  options: BenchOptions,
+): Promise<{ readonly figures: readonly Figure[]; readonly log: string }> => {
+  const directory = join(options.disk.directory, 'served-log');
+  const embedded = await measure(options, 'served-embedded');
+  const log = await startLogServer(directory);
+  try {
+    const here = await measure(options, 'served-eventstore', log);
+    await log.stop();
+    const recorded = options.count + Math.floor(options.count / 5) + Math.ceil(options.count / ALONE_SHARE);
+    await assertInLogOnce(directory, recorded);
+    return { figures: figures(here, embedded), log: directory };
+  } finally {
+    await log.stop();
+  }
+};

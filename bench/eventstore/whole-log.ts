@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EventStoreDBClient, START } from '@eventstore/db-client';
+import { grpcClient } from '../../test/support/grpc-client.js';
+import { startLogServer } from '../../test/support/log-server.js';
+import { startServerProcess } from '../../test/support/server-process.js';
+import type { BenchOptions, Figure } from '../bench.js';
+import { processorMs } from '../processor-time.js';
+
+const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
+
+const urlOf = (address: string): string => `esdb://${address}?tls=false`;
+
+/** Runs a command as a user would, and answers the JSON object that it prints. */
+const run = async <Summary>(args: readonly string[], nodeArgs: readonly string[]): Promise<Summary> => {
+  const child = spawn(process.execPath, [...nodeArgs, BINARY, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  const [code] = (await once(child, 'exit')) as [number];
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
+  return JSON.parse(out) as Summary;
+};
+
+type Read = { readonly events: number; readonly perSecond: number };
+
+/** The bare client reads the whole log, and does nothing with it. */
+const bareRead = async (address: string): Promise<Read> => {
+  const client = EventStoreDBClient.connectionString(urlOf(address));
+  const start = performance.now();
+  let events = 0;
+  for await (const { event } of client.readAll({ fromPosition: START })) if (event !== undefined) events += 1;
+  const perSecond = (events * 1_000) / (performance.now() - start);
+  await client.dispose();
+  return { events, perSecond };
+};
+
+/** Waits until a process that has no views yet has all of them, and answers how long that took, in seconds. */
+const catchUp = async ({ disk, nodeArgs }: BenchOptions, address: string) => {
+  const args = ['--event-store', urlOf(address)];
+  const start = performance.now();
+  const server = await startServerProcess({ data: join(disk.directory, 'catch-up'), nodeArgs, args });
+  const client = grpcClient(server.ready.grpc);
+  while ((await fetch(`${server.ready.http}/readyz`)).status !== 200)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  const seconds = (performance.now() - start) / 1_000;
+  const usedMs = processorMs(server.child.pid ?? 0);
+  client.close();
+  await server.stop();
+  return { seconds, usedMs };
+};
+
+/**
+ * The whole of a log that is in a log server: copied there, caught up from it, and all views built from it, beside the
+ * bare client that reads it.
+ *
+ * @param from the data directory of the log.
+ */
+export const wholeLog = async (options: BenchOptions, from: string): Promise<readonly Figure[]> => {
+  const server = await startLogServer(join(options.disk.directory, 'copied-log'));
+  try {
+    const { address } = server;
+    const logMs = (): number => processorMs(server.child().pid ?? 0);
+    const before = logMs();
+    const copied = await run<{ events: number; copySeconds: number; seconds: number }>(
+      ['log', 'copy', '--from', from, '--to', urlOf(address)],
+      options.nodeArgs,
+    );
+    const copyMs = logMs() - before;
+    await bareRead(address);
+    const floor = await bareRead(address);
+    const bare = { what: 'bare client reads', perSecond: floor.perSecond };
+    const caughtUp = await catchUp(options, address);
+    const data = join(options.disk.directory, 'rebuilt');
+    const rebuilt = await run<{ events: number; buildSeconds: number; seconds: number }>(
+      ['views', 'rebuild', '--data', data, '--event-store', urlOf(address)],
+      options.nodeArgs,
+    );
+    return [
+      {
+        name: `eventstore, log copy of ${copied.events} events, verified`,
+        perSecond: copied.events / copied.seconds,
+        floor: bare,
+        notes: {
+          copiedPerSecond: copied.events / copied.copySeconds,
+          seconds: copied.seconds,
+          logServerUs: (copyMs * 1_000) / copied.events,
+        },
+        target: 0,
+      },
+      {
+        name: 'eventstore, catch-up of new views, with the start of the process',
+        perSecond: floor.events / caughtUp.seconds,
+        floor: bare,
+        notes: { seconds: caughtUp.seconds, processorUs: (caughtUp.usedMs * 1_000) / floor.events },
+        target: 0.5,
+      },
+      {
+        name: 'eventstore, rebuild of every view',
+        perSecond: rebuilt.events / rebuilt.buildSeconds,
+        floor: bare,
+        notes: { buildSeconds: rebuilt.buildSeconds, verifySeconds: rebuilt.seconds - rebuilt.buildSeconds },
+        target: 0.5,
+      },
+    ];
+  } finally {
+    await server.stop();
+  }
+};
