@@ -8,7 +8,7 @@ import { CHECKOUT, type Ended, start } from '../support/command.js';
 /** A checkout of a program of two files. */
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-first-start-'));
 const MAIN = 'services/cli/flightlog.ts';
-const WORD = 'services/main/word.ts';
+const WORD = 'services/cli/word.ts';
 
 const write = (path: string, text: string): void => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -42,7 +42,7 @@ describe('the program in a checkout', () => {
 
   it('is translated at its first start, without tests, and says so', async () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
-    expect([built('services/main/word.js.map'), built('test'), built('proto')]).toEqual([true, false, false]);
+    expect([built('services/cli/word.js.map'), built('test'), built('proto')]).toEqual([true, false, false]);
   });
 
   it('is as it was at the second', async () => {
@@ -65,7 +65,7 @@ describe('the program in a checkout', () => {
   it('keeps nothing of a source that is gone', async () => {
     rmSync(join(folder, WORD));
     const { code, stderr } = await run();
-    expect({ code, isKept: built('services/main/word.js') }).toEqual({ code: 1, isKept: false });
+    expect({ code, isKept: built('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
     expect(stderr).toContain('Cannot find module');
   });
 
@@ -73,7 +73,7 @@ describe('the program in a checkout', () => {
     write(WORD, 'export const word: = 1;\n');
     const { code, stdout, stderr } = await run();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/services\/main\/word\.ts:1:19/u);
+    expect(stderr).toMatch(/services\/cli\/word\.ts:1:19/u);
     word('mended');
     expect(await run()).toMatchObject({ code: 0, stdout: 'mended' });
   });
