@@ -28,7 +28,11 @@ type Cat = {
   readonly limit: number;
 };
 
-const lineOf = async (event: RecordedEvent, dataOf: (event: RecordedEvent) => Promise<Buffer>): Promise<string> => {
+/** One event as `log cat` prints it. */
+export const lineOf = async (
+  event: RecordedEvent,
+  dataOf: (event: RecordedEvent) => Promise<Buffer>,
+): Promise<string> => {
   const metadata = metadataOf(event);
   const line = JSON.stringify({
     position: Number(event.position),

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { ENGINE_REPORTED } from '../../../services/execution/events.js';
+import { eventSchemas, type Schema } from '../../../services/main/event-json/event-schemas.js';
+import { jsonSchemaOf } from '../../../services/reactors/export-to-kafka/cloud-event.js';
+import { CHECKOUT } from '../../support/command.js';
+import { protoComments } from '../../support/proto-comments.js';
+import { eventPage, explainedMembers } from './event-page.js';
+import { sampledTypes } from './samples/sampled-types.js';
+
+const comments = protoComments();
+const types = await sampledTypes();
+
+/** The same schema, which takes no property that it does not name. */
+const closed = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
+  return 'properties' in schema ? { ...parts, additionalProperties: false } : parts;
+};
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+for (const schema of eventSchemas(comments).values()) ajv.addSchema(closed(schema) as Schema);
+
+/** Fields that exclude another one that the sample has. */
+const EXCLUDED: readonly string[] = ['ExecutionCreated.taskId'];
+
+it('is the page that the code gives', async () => {
+  await expect(await eventPage(types, comments)).toMatchFileSnapshot(join(CHECKOUT, 'docs/events/README.md'));
+});
+
+it('explains every member that a sample has', () => {
+  for (const { cloudEvent } of types) expect(explainedMembers).toEqual(expect.arrayContaining(Object.keys(cloudEvent)));
+});
+
+describe.each(types)('the sample of $message.name', ({ message, cloudEvent, catLine: { data } }) => {
+  it('is what its schema says, and nothing else', () => {
+    const validate = ajv.getSchema(jsonSchemaOf(message.name, 1))!;
+    const isValid = validate(data);
+    expect(validate.errors ?? []).toEqual([]);
+    expect(isValid).toBe(true);
+    expect(validate({ ...data, unheardOf: 1 })).toBe(false);
+  });
+
+  it('is the same in Kafka as in `log cat`', () => {
+    expect(cloudEvent.data).toEqual(data);
+  });
+});
+
+// An older type has the fields of the one that has taken its place.
+it.each(types.filter(({ message }) => message.name !== ENGINE_REPORTED))(
+  'has every field of $message.name in the sample',
+  ({ message, catLine: { data } }) => {
+    const absent = message.fields.map(({ jsonName }) => jsonName).filter((name) => !(name in data));
+    expect(absent.filter((name) => !EXCLUDED.includes(`${message.name}.${name}`))).toEqual([]);
+  },
+);

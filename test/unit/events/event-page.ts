@@ -1,0 +1,161 @@
+import { format } from 'prettier';
+import { attributesStream } from '../../../services/attributes/events.js';
+import { EXECUTION_CATEGORY } from '../../../services/execution/events.js';
+import { categoryOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { slotsStream } from '../../../services/launch-plan-slots/events.js';
+import { launchPlanStream } from '../../../services/launch-plan/events.js';
+import { LOG_FORMAT_STREAM } from '../../../services/log-format/events.js';
+import { namedEntityStream } from '../../../services/named-entity/events.js';
+import { projectStream } from '../../../services/project/events.js';
+import type { Attributes } from '../../../services/reactors/export-to-kafka/cloud-event.js';
+import { entityOf } from '../../../services/reactors/export-to-kafka/subject.js';
+import { topicOf } from '../../../services/reactors/export-to-kafka/topics.js';
+import { taskStream } from '../../../services/task/events.js';
+import { workflowStream } from '../../../services/workflow/events.js';
+import type { ProtoComments } from '../../support/proto-comments.js';
+import type { SampledType } from './samples/sampled-types.js';
+
+const NAME = { project: 'PROJECT', domain: 'DOMAIN', name: 'NAME' } as const;
+const VERSION = { ...NAME, version: 'VERSION' } as const;
+
+/** How the streams of each category are named. */
+const STREAMS: readonly StreamName[] = [
+  streamName(EXECUTION_CATEGORY, Object.values(NAME)),
+  taskStream(VERSION),
+  workflowStream(VERSION),
+  launchPlanStream(NAME),
+  slotsStream(NAME),
+  projectStream('PROJECT'),
+  attributesStream('PROJECT'),
+  namedEntityStream({ kind: 'TYPE' as never, ...NAME }),
+  LOG_FORMAT_STREAM,
+];
+
+/** The members of a CloudEvent: all that there are, or the compiler says which is missing. */
+const MEMBERS: Readonly<
+  Record<keyof Attributes | 'specversion' | 'datacontenttype' | 'dataschema' | 'data' | 'dataref', string>
+> = {
+  specversion: '`1.0`',
+  id: 'the id of the event; it never changes',
+  source: 'the log, by its id',
+  type: 'the type of the event, with its package',
+  subject: 'what the stream is about; the key of the message too',
+  time: 'when the event was recorded, in UTC',
+  sequence: 'the revision in the stream, from 0, in 20 digits',
+  stream: 'the name of the stream',
+  position: 'the place in the log; it only grows, with gaps',
+  partitionkey: 'the same as `subject`',
+  commandid: 'the command that recorded it',
+  actor: 'the authenticated caller; absent where there is none',
+  correlationid: 'the request that it came with; absent where there is none',
+  causationid: 'the event that caused it; absent where there is none',
+  project: 'of an event of an execution',
+  domain: 'of an event of an execution',
+  execution: 'of an event of an execution: its name',
+  node: 'of an event about a node or a task: the id of the node',
+  attempt: 'of an event about a task: the attempt, from 0',
+  phase: 'of an event that brings an execution, a node or a task to a phase: its name',
+  datacontenttype: '`application/json`',
+  dataschema: 'names the JSON schema of `data`; its last part is the version of the shape',
+  data: 'the event',
+  dataref: 'in place of `data` where the event is too large for its topic or cannot be read',
+};
+
+/** The members that the page explains. */
+export const explainedMembers: readonly string[] = Object.keys(MEMBERS);
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+
+const jsonBlock = async (value: unknown): Promise<string> =>
+  `\`\`\`json\n${await format(JSON.stringify(value), { parser: 'json', printWidth: 110 })}\`\`\``;
+
+const anchorOf = (name: string): string => `[${name}](#${name.toLowerCase()})`;
+
+const section = async ({ message, cloudEvent }: SampledType, comments: ProtoComments): Promise<string> => {
+  const comment = comments.get(message.typeName);
+  return [
+    `### ${message.name}`,
+    ...(comment === undefined ? [] : [comment]),
+    `JSON schema of \`data\`: [${message.name}.v1.json](${message.name}.v1.json).`,
+    await jsonBlock(cloudEvent),
+  ].join('\n\n');
+};
+
+const categorySection = async (
+  stream: StreamName,
+  types: readonly SampledType[],
+  comments: ProtoComments,
+): Promise<string> => {
+  const category = categoryOf(stream);
+  const own = types.filter((each) => each.category === category);
+  return [
+    `## \`${category}\``,
+    `Streams \`${stream}\`, topic \`${topicOf('flightlog', category)}\`, key \`${entityOf(stream)}\`.`,
+    ...(await Promise.all(own.map((each) => section(each, comments)))),
+  ].join('\n\n');
+};
+
+const INTRODUCTION = `# Events
+
+Every type of event that the log has, with one sample. This page is generated from the code: \`npm run event-schemas\`.
+
+The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with what the message carries as bytes opened, also where that lies beside the log. Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
+
+## Where consumers find it`;
+
+const CONSUMERS = table(
+  ['what', '`flightlog log cat`', 'port 2113', 'Kafka'],
+  [
+    ['data', '`data`', 'the data of the event', '`data`'],
+    ['type', '`type`', 'the type of the event', '`type` and header `ce_type`, after `platformidl.eventlog.`'],
+    ['id', '`id`', 'the id of the event', '`id` and header `ce_id`'],
+    ['stream', '`stream`', 'the stream', '`stream`; the category is in the name of the topic, the rest is the key'],
+    ['revision', '`revision`', 'the revision', '`sequence`'],
+    ['position', '`position`', 'the commit position', '`position`'],
+    ['when it was recorded', '`recordedAt`', 'created', '`time`'],
+    [
+      'who, with what request',
+      '`actor`, `commandId`, `correlationId`, `causationId`',
+      'the metadata of the event: `actor`, `commandId`, `$correlationId`, `$causationId`',
+      '`actor`, `commandid`, `correlationid`, `causationid`',
+    ],
+    ['version of the shape', '`schema`', '`schema` in the metadata', 'the last part of `dataschema`'],
+  ],
+);
+
+const catSample = async (types: readonly SampledType[]): Promise<string> => {
+  const shown = types.find(({ message }) => message.name === 'ExecutionTagged');
+  return `A line of \`log cat\`, here over several:\n\n${await jsonBlock(shown?.catLine)}`;
+};
+
+const MEMBER_TABLE = `In Kafka each message is a CloudEvent 1.0 in structured mode; the samples below are such messages. Its members:
+
+${table(
+  ['member', 'what it is'],
+  Object.entries(MEMBERS).map(([name, what]) => [`\`${name}\``, what]),
+)}`;
+
+const typeTable = (types: readonly SampledType[]): string =>
+  table(
+    ['type', 'category', 'topic'],
+    types.map(({ category, message }) => [
+      anchorOf(message.name),
+      `\`${category}\``,
+      `\`${topicOf('flightlog', category)}\``,
+    ]),
+  );
+
+/** The page that lists every type of event, in Markdown. */
+export const eventPage = async (types: readonly SampledType[], comments: ProtoComments): Promise<string> =>
+  [
+    INTRODUCTION,
+    CONSUMERS,
+    await catSample(types),
+    MEMBER_TABLE,
+    '## All types',
+    '`flightlog` in the name of a topic is `kafka.topic_prefix`. Each sample stands for itself; together they are no history.',
+    typeTable(types),
+    ...(await Promise.all(STREAMS.map((stream) => categorySection(stream, types, comments)))),
+    '',
+  ].join('\n\n');
