@@ -286,6 +286,10 @@ describe('a log server', () => {
   it('hides what was deleted, and shows what comes after', async () => {
     const name = stream();
     await client.appendToStream(name, [event(), event()]);
+    expect(await failure(client.deleteStream(name, { expectedRevision: 7n }))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
+    expect(await failure(client.tombstoneStream(name, { expectedRevision: NO_STREAM }))).toBe(
+      ErrorType.WRONG_EXPECTED_VERSION,
+    );
     await client.deleteStream(name);
     expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
     await client.appendToStream(name, event(), { expectedRevision: NO_STREAM });

@@ -30,42 +30,43 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   return expected === 'stream-exists' ? current !== undefined : expected === current;
 };
 
-const wrongVersion = async (writing: Writing, stream: StreamName): Promise<WrongVersion> =>
-  new WrongVersion(stream, visibleRevision(writing, stream, await lastRevision(writing.store, stream)));
+const wrongVersion = async (writing: Writing, target: Target): Promise<WrongVersion> => {
+  const last = await lastRevision(writing.store, target.stream);
+  return new WrongVersion(target, visibleRevision(writing, target.stream, last));
+};
 
 /**
  * What the log is to expect. Only two beliefs need a look at the stream: that it exists, and that it does not where it
  * was deleted before.
  */
-const expectedRevision = async (writing: Writing, { stream, expected }: Target): Promise<ExpectedRevision> => {
+const expectedRevision = async (writing: Writing, target: Target): Promise<ExpectedRevision> => {
+  const { stream, expected } = target;
   const isRuled = writing.rules.of(stream).truncateBefore > 0n;
   if (expected !== 'stream-exists' && !(expected === 'no-stream' && isRuled)) return expected;
   const last = await lastRevision(writing.store, stream);
   const current = visibleRevision(writing, stream, last);
-  if (!isMet(expected, current)) throw new WrongVersion(stream, current);
+  if (!isMet(expected, current)) throw new WrongVersion(target, current);
   return expected === 'stream-exists' ? 'any' : (last ?? 'no-stream');
 };
 
-const onlyCheck = async (writing: Writing, { stream, expected }: Target): Promise<Written> => {
+const onlyCheck = async (writing: Writing, target: Target): Promise<Written> => {
+  const { stream, expected } = target;
   const revision = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
-  if (!isMet(expected, revision)) throw new WrongVersion(stream, revision);
+  if (!isMet(expected, revision)) throw new WrongVersion(target, revision);
   return { revision, position: await writing.store.head() };
 };
 
 /** An append on its way: it has its place among the others once this is there, and its outcome later. */
 export type Launched = { readonly outcome: Promise<Written> };
 
-const outcomeOf = async (
-  writing: Writing,
-  { stream, events }: AppendRequest,
-  appended: Promise<Appended>,
-): Promise<Written> => {
+const outcomeOf = async (writing: Writing, request: AppendRequest, appended: Promise<Appended>): Promise<Written> => {
+  const { stream, events } = request;
   try {
     const written = await appended;
     for (const event of events) writing.rules.take({ ...event, stream });
     return written;
   } catch (error) {
-    throw error instanceof RevisionConflict ? await wrongVersion(writing, stream) : error;
+    throw error instanceof RevisionConflict ? await wrongVersion(writing, request) : error;
   }
 };
 
@@ -92,11 +93,12 @@ const ownEvent = ({ now, newId }: Writing, type: string, data: Uint8Array): NewE
   metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
 });
 
-const assertDeletable = async (writing: Writing, { stream, expected }: Target): Promise<bigint | undefined> => {
+const assertDeletable = async (writing: Writing, target: Target): Promise<bigint | undefined> => {
+  const { stream, expected } = target;
   writing.access.assertDeletable(stream);
   if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
   const current = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
-  if (!isMet(expected, current)) throw new WrongVersion(stream, current);
+  if (!isMet(expected, current)) throw new WrongVersion(target, current);
   return current;
 };
 

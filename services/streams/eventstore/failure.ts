@@ -2,6 +2,7 @@ import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
+import type { Expected, Target } from './append-request.js';
 
 /** What a call ends with: a status, and the trailers that official clients read. */
 export type Failure = {
@@ -24,16 +25,21 @@ export class StreamTombstoned extends Error {
 /** A stream is not where a caller expected it. */
 export class WrongVersion extends Error {
   readonly stream: string;
+  readonly expected: Expected;
   /** The last revision; `undefined` when there is no stream. */
   readonly current: bigint | undefined;
 
-  constructor(stream: string, current: bigint | undefined) {
+  constructor({ stream, expected }: Target, current: bigint | undefined) {
     super(`stream ${stream} is at ${current ?? 'no revision'}`);
     this.name = 'WrongVersion';
     this.stream = stream;
+    this.expected = expected;
     this.current = current;
   }
 }
+
+/** Expectations that are no revision, as the numbers that trailers have for them. */
+const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as const;
 
 /** Trailers are printable ASCII. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
@@ -71,6 +77,10 @@ export const failureOf = (thrown: unknown): Failure => {
     return failure(status.FAILED_PRECONDITION, thrown.message, {
       exception: 'wrong-expected-version',
       'stream-name': thrown.stream,
+      // The official Node client ends its process where this is missing or no number.
+      'expected-version': String(
+        typeof thrown.expected === 'bigint' ? thrown.expected : EXPECTED_NUMBERS[thrown.expected],
+      ),
       'actual-version': String(thrown.current ?? ''),
     });
   return thrown instanceof Fault ? ofFault(thrown) : failure(status.INTERNAL, 'internal error');
