@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
@@ -170,6 +172,72 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
       message: expect.stringContaining('metadata.type') as string,
     });
     expect(await readOf(name, { from: 'start', count: 1 })).toEqual(['streamNotFound']);
+  });
+
+  describe('to a request of HTTP/1.1 on the same port', () => {
+    const get = (path: string, init: RequestInit = {}): Promise<Response> =>
+      fetch(`http://${server.address}${path}`, init);
+
+    it('says what it is', async () => {
+      const answer = await get('/info');
+      expect(answer.headers.get('content-type')).toMatch(/^application\/json/u);
+      expect(await answer.json()).toEqual({
+        esVersion: '23.10.6.0',
+        state: 'leader',
+        features: { projections: false, userManagement: false, atomPub: false },
+        authentication: { type: 'insecure', properties: {} },
+      });
+    });
+
+    it('says that it lives, with the status that a health check asks for', async () => {
+      expect((await get('/health/live')).status).toBe(204);
+      expect((await get('/health/live?liveCode=200', { method: 'HEAD' })).status).toBe(200);
+    });
+
+    it('says that it is the only node, and where its log ends', async () => {
+      await append(fresh(), ['A']);
+      const [host, port] = server.address.split(':');
+      const { members, ...place } = (await (await get('/gossip')).json()) as { members: Record<string, unknown>[] };
+      expect(place).toEqual({ serverIp: host, serverPort: Number(port) });
+      expect(members).toHaveLength(1);
+      expect(members[0]).toMatchObject({
+        state: 'Leader',
+        isAlive: true,
+        httpEndPointIp: host,
+        httpEndPointPort: Number(port),
+        esVersion: '23.10.6',
+      });
+      const { lastCommitPosition: before } = members[0]!;
+      await append(fresh(), ['A', 'B']);
+      const { members: after } = (await (await get('/gossip')).json()) as { members: Record<string, unknown>[] };
+      expect(after[0]!['lastCommitPosition']).toBe(Number(before) + 2);
+    });
+
+    it.each(['/subscriptions/orders/group/info', '/streams/orders', '/', '/info/options'])(
+      'names what there is where %s is asked for',
+      async (path) => {
+        for (const method of ['GET', 'POST']) {
+          const answer = await get(path, { method, ...(method === 'POST' && { body: 'a'.repeat(100_000) }) });
+          expect(answer.status).toBe(404);
+          expect(await answer.text()).toContain('/info, /gossip, /health/live');
+        }
+      },
+    );
+
+    it.each([
+      ['GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n', 0, 'HTTP/1.1 204 '],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 3, '\x04\0'], // the type of a SETTINGS frame
+      ['G\0\0\0', 0, 'HTTP/1.1 400 '],
+    ])('tells the protocols apart where bytes come one by one: %j', async (said, at, answer) => {
+      const [host = '', port = ''] = server.address.split(':');
+      const socket = connectSocket({ host, port: Number(port), noDelay: true });
+      for (const byte of Buffer.from(said, 'latin1'))
+        await new Promise((resolve) => socket.write(Uint8Array.of(byte), resolve));
+      socket.end();
+      const [heard] = (await once(socket, 'data')) as [Buffer];
+      expect(heard.toString('latin1', at, at + answer.length)).toBe(answer);
+      socket.destroy();
+    });
   });
 
   it('ends subscriptions and streams of appends with UNAVAILABLE when it is stopped', async () => {

@@ -46,14 +46,16 @@ const serving = async (
 type Shown = { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 const shown = (name: string): Shown => ({ ca: pem('ours.pem'), cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
 
-const overRest = ({ ready }: ServerProcess, tls: Shown): Promise<number | string> =>
+const overRest = (url: string, tls: Shown): Promise<number | string> =>
   new Promise((resolve) => {
-    const asked = request(`${ready.http}/api/v1/version`, { ...tls, agent: false }, (answer) => {
+    const asked = request(url, { ...tls, agent: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode ?? 0);
     });
     asked.on('error', () => resolve('refused')).end();
   });
+
+const versionOf = ({ ready }: ServerProcess): string => `${ready.http}/api/v1/version`;
 
 const same = (bytes: Buffer): Buffer => bytes;
 
@@ -111,9 +113,9 @@ describe('with a certificate', () => {
     const server = await serving();
     expect(server.ready.http).toMatch(/^https:/);
     const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];
-    expect(await overRest(server, trusting)).toBe(200);
+    expect(await overRest(versionOf(server), trusting)).toBe(200);
     expect(await overGrpc(server, channel(trusting))).toBe(OK);
-    expect(await overRest(server, wrong)).toBe('refused');
+    expect(await overRest(versionOf(server), wrong)).toBe('refused');
     expect(await overGrpc(server, channel(wrong))).toBe(UNAVAILABLE);
     expect(await overGrpc(server, credentials.createInsecure())).toBe(UNAVAILABLE);
     expect(await plain(server)).not.toContain('200');
@@ -121,10 +123,10 @@ describe('with a certificate', () => {
 
   it('callers show one of the authority that is asked for', async () => {
     const server = await serving(flags, { FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
-    expect(await overRest(server, shown('caller'))).toBe(200);
+    expect(await overRest(versionOf(server), shown('caller'))).toBe(200);
     expect(await overGrpc(server, channel(shown('caller')))).toBe(OK);
     for (const refused of [{ ca: pem('ours.pem') }, shown('stranger')]) {
-      expect(await overRest(server, refused)).toBe('refused');
+      expect(await overRest(versionOf(server), refused)).toBe('refused');
       expect(await overGrpc(server, channel(refused))).toBe(UNAVAILABLE);
     }
   });
@@ -139,6 +141,9 @@ describe('the EventStoreDB protocol', () => {
     expect(await overEventstore(clientUrl(eventstore))).toBe(1);
     expect(await overEventstore(clientUrl(eventstore).replace('ours.pem', 'another.pem'))).toBe('refused');
     expect(await overEventstore(`esdb://localhost:${portOf(eventstore)}?tls=false`)).toBe('refused');
+    const info = `https://127.0.0.1:${portOf(eventstore)}/info`;
+    expect(await overRest(info, { ca: pem('ours.pem') })).toBe(200);
+    expect(await overRest(info, { ca: pem('another.pem') })).toBe('refused');
   });
 
   it('asks clients for a certificate where the others do', async () => {

@@ -3,9 +3,7 @@ import {
   type SupportedMethods,
   SupportedMethodsSchema,
 } from '../../../proto/gen/event_store/client/server_features_pb.js';
-
-/** The release of the protocol that is spoken; clients parse three numbers. */
-const PROTOCOL_VERSION = '23.10.6';
+import { PROTOCOL_VERSION } from './node.js';
 
 const PERSISTENT_SERVICE = 'event_store.client.persistent_subscriptions.persistentsubscriptions';
 const STREAMS = 'event_store.client.streams.streams';
@@ -15,7 +13,7 @@ type Method = readonly [service: string, method: string, features: readonly stri
 
 const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
 
-/** Not served, but listed: a client that does not find them asks over HTTP/1.1, where this port has no answer at all. */
+/** Not served, but listed: a client that does not find them asks over HTTP/1.1, and would show 404 instead of the reason. */
 const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
 
 const METHODS: readonly Method[] = [

@@ -14,8 +14,10 @@ import { deleteStream, tombstoneStream, type Writing, type Written } from './app
 import { appendHandler, batchAppendHandler } from './append-handler.js';
 import { targetOf } from './append-request.js';
 import { decoded, encodedAs } from './codec.js';
+import { acceptConnections, type EventstoreTls } from './connections.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
-import { clusterOfOne } from './gossip.js';
+import { plainHttp } from './http1.js';
+import { clusterOfOne, type ServedNode } from './node.js';
 import type { Reading } from './read.js';
 import { readHandler } from './read-handler.js';
 import { placeOf } from './recorded.js';
@@ -32,14 +34,6 @@ export type EventstoreHosting = {
   /** Spoken where it is given. */
   readonly tls?: EventstoreTls | undefined;
   readonly logger: StreamsLog;
-};
-
-/** What TLS needs, in PEM. */
-export type EventstoreTls = {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  /** Clients must have a certificate of this authority, where it is given. */
-  readonly clientCa?: Buffer;
 };
 
 /** The protocol, listening. */
@@ -87,25 +81,14 @@ const registerStreams = (server: Server, { reading, writing, logger }: Eventstor
   server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
 };
 
-const credentialsOf = (tls: EventstoreTls | undefined): ServerCredentials => {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const { cert, key, clientCa } = tls;
-  return ServerCredentials.createSsl(
-    clientCa ?? null,
-    [{ cert_chain: cert, private_key: key }],
-    clientCa !== undefined,
+const registerNode = (server: Server, { writing, logger }: EventstoreHosting, node: ServedNode): void => {
+  const features = unary('GetSupportedMethods', logger, () =>
+    Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(writing.access))),
   );
+  const cluster = unary('Gossip.Read', logger, () => Promise.resolve(encodedAs(ClusterInfoSchema, clusterOfOne(node))));
+  server.register(pathOf(ServerFeatures.method.getSupportedMethods), features, raw, raw, 'unary');
+  server.register(pathOf(Gossip.method.read), cluster, raw, raw, 'unary');
 };
-
-const listen = (server: Server, { host, port, tls }: EventstoreHosting): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    server.bindAsync(address, credentialsOf(tls), (error, bound) => {
-      if (error)
-        reject(new Error(`the EventStoreDB protocol cannot listen on ${address}: ${error.message}`, { cause: error }));
-      else resolve(bound);
-    });
-  });
 
 /** For connections that do not take the statuses of their calls, in milliseconds. */
 const LAST_WORDS_MS = 500;
@@ -120,7 +103,8 @@ const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promi
   });
 
 /**
- * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it.
+ * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it:
+ * gRPC over HTTP/2, and what a node says of itself over HTTP/1.1.
  *
  * @throws {Error} when the address cannot be listened on.
  */
@@ -131,29 +115,26 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     'grpc.max_concurrent_streams': MAX_CALLS,
   });
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
-  const instanceId = randomBytes(16);
-  let port = 0;
-  const features = () => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(hosting.writing.access)));
-  const cluster = () =>
-    Promise.resolve(
-      encodedAs(ClusterInfoSchema, clusterOfOne({ address: hosting.host, port }, instanceId, hosting.reading.now())),
-    );
+  const { reading, host, logger } = hosting;
+  let bound = 0;
+  const port = (): number => bound;
+  const head = () => reading.log.head();
+  const node: ServedNode = { instanceId: randomBytes(16), address: host, port, head, now: reading.now };
   registerStreams(server, hosting, { begun: begun.signal, overdue: overdue.signal });
-  const { getSupportedMethods } = ServerFeatures.method;
-  server.register(
-    pathOf(getSupportedMethods),
-    unary('GetSupportedMethods', hosting.logger, features),
-    raw,
-    raw,
-    'unary',
-  );
-  server.register(pathOf(Gossip.method.read), unary('Gossip.Read', hosting.logger, cluster), raw, raw, 'unary');
-  port = await listen(server, hosting);
+  registerNode(server, hosting, node);
+  const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is spoken before it
+  const connections = await acceptConnections(hosting, {
+    http2: (socket) => grpc.injectConnection(socket),
+    http1: plainHttp(node, logger),
+  });
+  bound = connections.port;
   return {
-    port,
-    close: ({ drainMs }) => {
+    port: bound,
+    close: async ({ drainMs }) => {
       begun.abort();
-      return shutDown(server, drainMs, () => overdue.abort());
+      connections.leave();
+      await shutDown(server, drainMs, () => overdue.abort());
+      connections.cut();
     },
   };
 };

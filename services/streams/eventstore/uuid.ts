@@ -27,14 +27,15 @@ export const uuidBytes = (field: string, uuid: UUID | undefined): Uint8Array => 
   throw invalid(field, 'a UUID is needed');
 };
 
-const textOf = (bytes: Uint8Array): string =>
+/** An identity of 16 bytes as text. */
+export const uuidText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 
 /** An identity of 16 bytes as the protocol has it. */
 export const uuidOf = (bytes: Uint8Array, form: UuidForm): UUID => {
-  if (form === 'string') return create(UUIDSchema, { value: { case: 'string', value: textOf(bytes) } });
+  if (form === 'string') return create(UUIDSchema, { value: { case: 'string', value: uuidText(bytes) } });
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const value = { mostSignificantBits: view.getBigInt64(0), leastSignificantBits: view.getBigInt64(8) };
   return create(UUIDSchema, { value: { case: 'structured', value } });

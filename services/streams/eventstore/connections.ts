@@ -1,0 +1,105 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+
+/** What TLS needs, in PEM. */
+export type EventstoreTls = {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Clients must have a certificate of this authority, where it is given. */
+  readonly clientCa?: Buffer;
+};
+
+/** Where connections are accepted. */
+export type Place = {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Connections are plain where it is not given. */
+  readonly tls?: EventstoreTls | undefined;
+};
+
+/** What serves a connection, by the protocol that its client speaks. The bytes that told it are still to be read. */
+export type Speakers = Readonly<Record<'http2' | 'http1', (socket: Socket) => void>>;
+
+/** The connections of the port. */
+export interface EventstoreConnections {
+  readonly port: number;
+  /** Accepts no more. */
+  readonly leave: () => void;
+  /** Ends them all. */
+  readonly cut: () => void;
+}
+
+/** Within this a connection has said what it speaks; one of HTTP/1.1 has also had its answer. */
+const CONNECTION_MS = 10_000;
+
+// How a client of HTTP/2 begins, and no request of HTTP/1.1: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
+const HTTP2_BEGINS = Buffer.from('PRI');
+
+const tellApart = (socket: Socket, { http2, http1 }: Speakers): void => {
+  const late = setTimeout(() => socket.destroy(), CONNECTION_MS);
+  socket.once('close', () => clearTimeout(late));
+  const look = (): void => {
+    const bytes = socket.read(HTTP2_BEGINS.length) as Buffer | null;
+    if (bytes === null) return; // fewer have come
+    socket.off('readable', look);
+    socket.unshift(bytes);
+    if (bytes.equals(HTTP2_BEGINS)) {
+      clearTimeout(late);
+      http2(socket);
+    } else http1(socket);
+  };
+  socket.on('readable', look);
+};
+
+const serverFor = (tls: EventstoreTls | undefined, accept: (socket: Socket) => void): Server => {
+  if (tls === undefined) return createServer({ noDelay: true }, accept);
+  const { cert, key, clientCa } = tls;
+  const options = {
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout: CONNECTION_MS,
+    noDelay: true,
+  } as const;
+  return createTlsServer(options, accept).on('tlsClientError', (_error, socket) => socket.destroy());
+};
+
+const listen = (server: Server, { host, port }: Place): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const fail = (error: Error): void =>
+      reject(new Error(`the EventStoreDB protocol cannot listen on ${address}: ${error.message}`, { cause: error }));
+    server.once('error', fail);
+    server.listen({ host, port }, () => {
+      server.removeListener('error', fail);
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound ? bound.port : port);
+    });
+  });
+
+/**
+ * Accepts connections, and hands each to what speaks its protocol: HTTP/2 and HTTP/1.1 share the port.
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const acceptConnections = async (place: Place, speakers: Speakers): Promise<EventstoreConnections> => {
+  const sockets = new Set<Socket>();
+  const server = serverFor(place.tls, (socket) => {
+    socket.on('error', () => undefined); // it closes then, and that is heard of
+    tellApart(socket, speakers);
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return {
+    port: await listen(server, place),
+    leave: () => void server.close(),
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+};
