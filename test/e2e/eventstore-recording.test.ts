@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startLogServer } from '../support/log-server.js';
+import {
+  answersOfEventstoredb,
+  type Answers,
+  differingAnswersFile,
+  playOperations,
+} from '../support/recorded-operations.js';
+import { startServerProcess } from '../support/server-process.js';
+
+type Played = { readonly address: string; readonly stop: () => Promise<unknown> };
+
+const directory = mkdtempSync(join(tmpdir(), 'flightlog-recording-'));
+
+const SERVERS = {
+  'control-plane': async (data: string): Promise<Played> => {
+    const { ready, stop } = await startServerProcess({ data, env: { FLIGHTLOG_EVENTSTORE_MODE: 'write' } });
+    return { address: ready.eventstore!, stop };
+  },
+  'log-server': (data: string): Promise<Played> => startLogServer(data),
+} as const;
+
+type Name = keyof typeof SERVERS;
+
+const NAMES = Object.keys(SERVERS) as readonly Name[];
+
+/** The operations in each row of the table of docs/differences.md, and which servers answer them differently. */
+const documented = (server: Name): readonly string[] => {
+  const text = readFileSync(new URL('../../../docs/differences.md', import.meta.url), 'utf8');
+  const table = text.slice(text.indexOf('## Port 2113'));
+  const rows = [...table.matchAll(/^\|(?:[^|]*\|){3}(?<servers>[^|]*)\|(?<operations>[^|]*)\|$/gmu)];
+  return rows
+    .filter(({ groups }) => server === 'control-plane' || groups?.['servers']?.trim() === 'both')
+    .flatMap(({ groups }) => [...(groups?.['operations'] ?? '').matchAll(/`([\w.-]+)`/gu)].map(([, name]) => name!));
+};
+
+/** The answers that are not the recorded ones, and those that are lacking. */
+const differing = (answers: Answers, recorded: Answers): Answers => {
+  const names = new Set([...Object.keys(recorded), ...Object.keys(answers)]);
+  const differs = [...names].filter((name) => JSON.stringify(answers[name]) !== JSON.stringify(recorded[name]));
+  return Object.fromEntries(differs.map((name) => [name, answers[name]]));
+};
+
+describe('the operations recorded from EventStoreDB 23.10.6', () => {
+  const played = new Map<Name, Answers>();
+
+  beforeAll(async () => {
+    const all = NAMES.map(async (name) => {
+      const { address, stop } = await SERVERS[name](join(directory, name));
+      played.set(name, await playOperations(address));
+      await stop();
+    });
+    await Promise.all(all);
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  it.each(NAMES)('are answered by a %s as they were there, but for what docs/differences.md says', async (name) => {
+    const recorded = answersOfEventstoredb();
+    expect(Object.keys(recorded)).toHaveLength(126);
+    const differs = differing(played.get(name)!, recorded);
+    expect(Object.keys(differs).sort()).toEqual([...documented(name)].sort());
+    await expect(`${JSON.stringify(differs, null, 1)}\n`).toMatchFileSnapshot(differingAnswersFile(name));
+  });
+});
