@@ -20,6 +20,7 @@ const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
   'kill-two-processes': 'kills one of two control planes on a log server',
   'load-balancer': 'starts a log server and the processes that calls are balanced over',
   roles: 'starts a log server and two processes of each role',
+  'roles-parked': 'starts a log server and a process of each role',
   'two-processes': 'starts two control planes on a log server',
 };
 

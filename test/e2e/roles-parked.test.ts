@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { untilCheck } from '../support/health.js';
+import {
+  ASKED,
+  fillStreams,
+  KINDS,
+  launchOf,
+  type ParkedText,
+  plan,
+  poison,
+  PROJECTS,
+} from '../support/poisoned-streams.js';
+import { workflowReport } from '../support/reports.js';
+import { type Parts, startParts } from '../support/roles.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+const { method } = AdminService;
+const LIMIT_MS = 120_000;
+
+let parts: Parts;
+let api: Transport;
+let parked: ParkedText;
+
+const httpOf = (part: string): string => parts.part(part).server().ready.http;
+
+const connect = (): void => {
+  (api as Transport | undefined)?.close();
+  api = overGrpc(parts.part('api-1').server().ready);
+};
+
+beforeAll(async () => {
+  parts = await startParts(['api', 'projector', 'reactor'], { env: { FLIGHTLOG_PROJECTS: PROJECTS } });
+  connect();
+  await fillStreams(api);
+  parked = await poison(parts.log.address);
+}, LIMIT_MS);
+afterAll(async () => {
+  api.close();
+  await parts.close();
+}, LIMIT_MS);
+
+describe.each(['that met them while they ran', 'that were started on them'])(
+  'processes of a role each %s, of streams with an event that they cannot read',
+  (when) => {
+    beforeAll(async () => {
+      if (when !== 'that were started on them') return;
+      await Promise.all(parts.parts.map((part) => part.kill()));
+      await Promise.all(parts.parts.map((part) => part.start()));
+      connect();
+    }, LIMIT_MS);
+
+    it.each(
+      KINDS.flatMap((kind) =>
+        (['project', 'attributes', 'launchPlanSlots'] as const).map((each) => [kind, each] as const),
+      ),
+    )('answer UNAVAILABLE with the stream and the position (%s, %s)', async (kind, category) => {
+      const answer = await until(
+        () => ASKED[category](api, kind),
+        ({ code }) => code === 'UNAVAILABLE',
+      );
+      expect(answer.message).toContain(parked(category, kind));
+    });
+
+    it('are ready, and say by role what is parked', async () => {
+      const why = async (part: string) => {
+        const { ready, checks } = await untilCheck(httpOf(part), 'parked', 'degraded');
+        expect(ready).toBe(true);
+        return checks['parked']?.why;
+      };
+      expect(await why('api-1')).toContain('project-closed-');
+      expect(await why('projector-1')).toMatch(/streams that the views have set aside: [1-9]/u);
+      expect(await why('reactor-1')).toContain('launchPlanSlots-');
+    });
+
+    it('go on with everything else: commands, views and slots', async () => {
+      const name = `goes-on-${when.length}`;
+      const id = { project: 'flytesnacks', domain: 'development', name };
+      await api.call(method.createLaunchPlan, plan(`hello.${name}`, 1));
+      expect((await launchOf(api, name, `hello.${name}`)).code).toBe('OK');
+      await api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
+      await until(
+        async () => (await api.call(method.getExecution, { id })).closure?.phase,
+        (phase) => phase === Phase.FAILED,
+      );
+      // Nobody asks for the slot: it is the reactor that gives it back.
+      await until(
+        async () => (await parts.events()).filter(({ stream }) => stream.endsWith(`hello.${name}`)),
+        (events) => events.some(({ type }) => type === 'SlotReleased'),
+      );
+    });
+  },
+);
