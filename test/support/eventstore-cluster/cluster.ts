@@ -1,0 +1,212 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createInterface } from 'node:readline';
+import { until } from '../until.js';
+import { openLogFile } from './log-file.js';
+import type { Timing } from './membership.js';
+import type { Command, NodeOptions } from './node-options.js';
+
+/** One node of the cluster: a process. */
+export type ClusterNode = {
+  readonly name: string;
+  /** `host:port`, the same for ever. */
+  readonly address: string;
+  readonly isRunning: () => boolean;
+  /** How often the process has ended by itself: a deposed leader does, and is started again. */
+  readonly endings: () => number;
+  readonly start: () => Promise<void>;
+  readonly kill: () => Promise<void>;
+  /** Stops it gracefully. */
+  readonly stop: () => Promise<void>;
+  /** It takes connections and says nothing, not even to pings. */
+  readonly standStill: () => Promise<void>;
+  readonly goOn: () => void;
+  /** It answers pings and no calls: the calls that it has are forgotten for good, new ones until it speaks. */
+  readonly mute: () => Promise<void>;
+  readonly speak: () => Promise<void>;
+  /** As a follower, it shows events this much later than they were written, or none from now on. */
+  readonly lag: (ms: number | 'frozen') => Promise<void>;
+  /** Cut off from the other nodes, and not from clients: as a leader, it confirms nothing any more. */
+  readonly isolate: () => Promise<void>;
+  readonly rejoin: () => Promise<void>;
+  /** Gives up leading. */
+  readonly resign: () => Promise<void>;
+};
+
+export type Cluster = {
+  readonly nodes: readonly ClusterNode[];
+  /** A connection string over the hosts of all nodes, or of as many as are named. */
+  readonly url: (options?: { readonly hosts?: number; readonly preference?: string }) => string;
+  /** Waits until there is a leader, or another one than a node that is losing its office. */
+  readonly leader: (after?: ClusterNode) => Promise<ClusterNode>;
+  /** The nodes that do not lead, once there is a leader. */
+  readonly followers: () => Promise<readonly ClusterNode[]>;
+  /** Who leads, by the log file and at once. */
+  readonly leaderNow: () => ClusterNode | undefined;
+  readonly close: () => Promise<void>;
+};
+
+export type ClusterOptions = {
+  readonly size?: number;
+  /** Of the log file; a folder of its own, removed at the end, where none is given. */
+  readonly directory?: string;
+  readonly ports?: readonly number[];
+  readonly version?: string;
+  readonly timing?: Partial<Timing>;
+  /** How long a deposed leader is away that has ended itself. */
+  readonly restartMs?: number;
+};
+
+/** The real server takes about 8,000 to elect. */
+const TIMING: Timing = { electionMs: 2_000, deadMs: 500, heartbeatMs: 100 };
+
+const PROGRAM = fileURLToPath(new URL('./node-process.js', import.meta.url));
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof bound === 'object' && bound ? bound.port : 0;
+};
+
+const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+
+const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
+  let child: ChildProcess | undefined;
+  let isWanted = false;
+  let endings = 0;
+  let commands = 0;
+
+  const start = async (): Promise<void> => {
+    isWanted = true;
+    const fresh = fork(PROGRAM, [JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+    child = fresh;
+    fresh.once('exit', (code) => {
+      if (!isWanted || child !== fresh || code !== 0) return;
+      endings += 1;
+      setTimeout(() => isWanted && child === fresh && void start(), restartMs);
+    });
+    if (fresh.stdout) await Promise.race([once(createInterface({ input: fresh.stdout }), 'line'), once(fresh, 'exit')]);
+  };
+
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    isWanted = false;
+    if (child === undefined || isOver(child)) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  };
+
+  const tell = async (command: Omit<Command, 'id'>): Promise<void> => {
+    const id = (commands += 1);
+    const running = child;
+    if (running === undefined || isOver(running)) throw new Error(`${options.name} is not running`);
+    const done = new Promise<void>((resolve) => {
+      const hear = (message: { readonly done: number }): void => {
+        if (message.done === id) {
+          running.off('message', hear);
+          resolve();
+        }
+      };
+      running.on('message', hear);
+    });
+    running.send({ ...command, id });
+    await done;
+  };
+
+  return {
+    name: options.name,
+    address: `127.0.0.1:${options.port}`,
+    isRunning: () => child !== undefined && !isOver(child),
+    endings: () => endings,
+    start,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    standStill: () => tell({ kind: 'stand' }),
+    goOn: () => void child?.kill('SIGCONT'),
+    mute: () => tell({ kind: 'mute' }),
+    speak: () => tell({ kind: 'speak' }),
+    lag: (ms) => tell({ kind: 'lag', ms }),
+    isolate: () => tell({ kind: 'isolate' }),
+    rejoin: () => tell({ kind: 'rejoin' }),
+    resign: () => tell({ kind: 'resign' }),
+  };
+};
+
+/**
+ * Starts a cluster that is as strict as an EventStoreDB: processes of their own over one log, each on a port of its own.
+ *
+ *     const cluster = await startEventstoreCluster({ timing: { electionMs: 8_000 } });
+ *     const store = await eventstoreEventStore({ url: cluster.url() });
+ *     const leader = await cluster.leader();
+ *     await leader.kill();                            // or standStill() and goOn(), isolate() and rejoin(), resign()
+ *     await (await cluster.followers())[0]?.lag(5_000); // or 'frozen'
+ *     await leader.start();
+ *     await cluster.close();
+ *
+ * Positions are byte offsets, and other places are refused with UNKNOWN. A call that requires the leader is refused
+ * elsewhere with `not-leader`; appends that do not are forwarded, reads answered by what the node has. A live
+ * subscription that leaves 32 events unread is dropped. Without a leader writes are not ready, and what a leader
+ * without followers has taken is never confirmed and gone. A deposed leader ends itself and is started again.
+ * `startEventstoreCluster({ size: 1 })` is one server of its own.
+ */
+export const startEventstoreCluster = async ({
+  size = 3,
+  directory,
+  ports,
+  version = '23.10.6',
+  timing,
+  restartMs = 1_000,
+}: ClusterOptions = {}): Promise<Cluster> => {
+  const home = directory ?? mkdtempSync(join(tmpdir(), 'flightlog-cluster-'));
+  const file = join(home, 'cluster.db');
+  const log = openLogFile(file);
+  const given = ports ?? (await Promise.all(Array.from({ length: size }, freePort)));
+  const nodes = given.map((port, at) =>
+    openNode({ name: `node-${at + 1}`, file, port, size, version, timing: { ...TIMING, ...timing } }, restartMs),
+  );
+  const office = log.db.prepare(
+    'SELECT name, heardMs FROM leadership JOIN nodes ON nodes.instance = leadership.leader',
+  );
+  const deadMs = timing?.deadMs ?? TIMING.deadMs;
+  const leaderNow = (): ClusterNode | undefined => {
+    const held = office.get() as { readonly name: string; readonly heardMs: number } | undefined;
+    if (held === undefined || Date.now() - held.heardMs >= deadMs) return undefined;
+    return nodes.find(({ name, isRunning }) => name === held.name && isRunning());
+  };
+  const leader = async (after?: ClusterNode): Promise<ClusterNode> => {
+    const found = await until(
+      () => Promise.resolve(leaderNow()),
+      (each) => each !== undefined && each !== after,
+    );
+    if (found === undefined) throw new Error('the cluster has no leader');
+    return found;
+  };
+  await Promise.all(nodes.map((node) => node.start()));
+  await leader();
+  return {
+    nodes,
+    leader,
+    leaderNow,
+    followers: async () => {
+      const leading = await leader();
+      return nodes.filter((node) => node !== leading);
+    },
+    url: ({ hosts = size, preference } = {}) => {
+      const named = nodes.slice(0, hosts).map(({ address }) => address);
+      return `esdb://${named.join(',')}?tls=false${preference === undefined ? '' : `&nodePreference=${preference}`}`;
+    },
+    close: async () => {
+      await Promise.all(nodes.map((node) => node.kill()));
+      log.db.close();
+      if (directory === undefined) rmSync(home, { recursive: true });
+    },
+  };
+};

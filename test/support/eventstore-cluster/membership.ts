@@ -1,0 +1,154 @@
+import type { LogFile } from './log-file.js';
+
+/** How a cluster tells its members' health, in milliseconds. */
+export type Timing = {
+  /** From the loss of a leader to the next one. */
+  readonly electionMs: number;
+  /** A node that was not heard of for so long counts as dead. */
+  readonly deadMs: number;
+  /** Between two heartbeats. */
+  readonly heartbeatMs: number;
+};
+
+export type Member = {
+  readonly name: string;
+  readonly instance: string;
+  readonly port: number;
+  readonly isAlive: boolean;
+  readonly state: 'leader' | 'follower' | 'unknown';
+};
+
+type NodeRow = { name: string; instance: string; port: bigint; heardMs: bigint; shown: bigint };
+
+type Leadership = { epoch: bigint; leader: string | null; vacantMs: bigint };
+
+/** Who belongs to the cluster and who leads it, as one node sees it. */
+export type Membership = {
+  /** Heartbeat, loss of a leader and election; called every few milliseconds. */
+  readonly tick: () => void;
+  readonly members: () => readonly Member[];
+  readonly leader: () => Member | undefined;
+  readonly isLeader: () => boolean;
+  /** Whether the leader in office is this process: asked within the transaction that writes. */
+  readonly mayWrite: () => boolean;
+  readonly resign: () => void;
+  /** While it is cut off, it hears nobody and nobody hears it. */
+  readonly isolate: (isIsolated: boolean) => void;
+};
+
+export type MembershipOptions = {
+  readonly log: LogFile;
+  readonly name: string;
+  readonly instance: string;
+  readonly port: number;
+  /** Nodes of the cluster, running or not. */
+  readonly size: number;
+  readonly timing: Timing;
+  /** The end of what this node shows. */
+  readonly shown: () => bigint;
+  /** It led, and another does now: its log has a tail that is none of the cluster's. */
+  readonly onDeposed: () => void;
+};
+
+/** Members meet in the log file: each writes its heartbeat there, and a majority of fresh ones elects. */
+export const membership = (options: MembershipOptions): Membership => {
+  const { log, name, instance, port, size, timing, shown, onDeposed } = options;
+  const quorum = Math.floor(size / 2) + 1;
+  const beat = log.db.prepare('INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?)');
+  const allNodes = log.db.prepare('SELECT * FROM nodes ORDER BY name');
+  const office = log.db.prepare('SELECT epoch, leader, vacantMs FROM leadership');
+  const vacate = log.db.prepare('UPDATE leadership SET leader = NULL, vacantMs = ?');
+  const elect = log.db.prepare('UPDATE leadership SET leader = ?, epoch = epoch + 1');
+  for (const each of [allNodes, office]) each.setReadBigInts(true);
+
+  let led = false;
+  let isIsolated = false;
+  let isolatedMs = 0;
+  let beatMs = 0;
+  let nodes: readonly NodeRow[] = [];
+  let current: Leadership = { epoch: 0n, leader: null, vacantMs: 0n };
+
+  const isFresh = ({ heardMs }: NodeRow): boolean => Date.now() - Number(heardMs) < timing.deadMs;
+  const leads = (): boolean => current.leader === instance;
+
+  const look = (): void => {
+    current = office.get() as Leadership;
+    nodes = allNodes.all() as NodeRow[];
+  };
+
+  const heartbeat = (): void => {
+    if (Date.now() - beatMs < timing.heartbeatMs) return;
+    beatMs = Date.now();
+    beat.run(name, instance, port, beatMs, shown());
+  };
+
+  /** An office without its holder, or without a majority behind it, is vacant; the clock of the election starts there. */
+  const settle = (): void => {
+    const alive = nodes.filter(isFresh);
+    const holder = nodes.find((each) => each.instance === current.leader);
+    if (current.leader !== null && (holder === undefined || !isFresh(holder) || alive.length < quorum))
+      vacate.run(Date.now());
+    else if (current.leader === null && alive.length < quorum) vacate.run(Date.now());
+    else if (current.leader === null) stand(alive);
+  };
+
+  const stand = (alive: readonly NodeRow[]): void => {
+    const waitMs = current.epoch === 0n || size === 1 ? 0 : timing.electionMs - timing.deadMs;
+    if (Date.now() - Number(current.vacantMs) < waitMs) return;
+    if (alive.some((each) => each.shown > shown())) return;
+    elect.run(instance);
+    log.writeHidden(Date.now());
+  };
+
+  const meet = (): void => {
+    log.transaction(() => {
+      heartbeat();
+      look();
+      settle();
+      look();
+    });
+  };
+
+  const isDue = (): boolean => Date.now() - beatMs >= timing.heartbeatMs;
+
+  const member = (row: NodeRow): Member => {
+    const isSelf = row.instance === instance;
+    const isAlive = isSelf || (!isIsolated && isFresh(row));
+    const state = row.instance === current.leader ? 'leader' : current.leader === null ? 'unknown' : 'follower';
+    return { name: row.name, instance: row.instance, port: Number(row.port), isAlive, state };
+  };
+
+  /** One that is cut off leads in its own eyes, until it misses its followers. */
+  const isLost = (): boolean => isIsolated && Date.now() - isolatedMs >= timing.deadMs;
+
+  const members = (): readonly Member[] =>
+    nodes.map(member).map((each) => (isLost() ? { ...each, state: 'unknown' as const } : each));
+
+  return {
+    tick: () => {
+      if (isIsolated) return;
+      if (isDue()) meet();
+      else look();
+      if (led && current.leader !== null && !leads()) onDeposed();
+      led ||= leads();
+    },
+    members,
+    leader: () => members().find(({ state }) => state === 'leader'),
+    isLeader: () => leads() && !isLost(),
+    mayWrite: () => {
+      if (isIsolated) return false;
+      look();
+      return leads();
+    },
+    resign: () =>
+      log.transaction(() => {
+        look();
+        if (leads()) vacate.run(Date.now());
+        led = false;
+      }),
+    isolate: (isCutOff) => {
+      isIsolated = isCutOff;
+      isolatedMs = Date.now();
+    },
+  };
+};

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { DescMethod } from '@bufbuild/protobuf';
+import { type handleUnaryCall, logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import { Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
+import { ServerFeatures } from '../../../proto/gen/event_store/client/server_features_pb.js';
+import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { handleAppend } from './appending.js';
+import { handleBatchAppend } from './batch-append.js';
+import { openLogFile } from './log-file.js';
+import { membership } from './membership.js';
+import type { Node } from './node.js';
+import { type Command, nodeOptions } from './node-options.js';
+import { clusterInfo, supported } from './presentation.js';
+import { handleRead } from './reading.js';
+import { handleRemoval } from './removal.js';
+import { replicaOf } from './replica.js';
+import { FORWARD_PATH, writerOf } from './writing.js';
+
+/** A look at the log file; what a follower shows is at least so late. */
+const TICK_MS = 10;
+
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+
+const options = nodeOptions(process.argv[2] ?? '{}');
+const log = openLogFile(options.file);
+const replica = replicaOf(log);
+const instance = randomUUID();
+let mutes = 0;
+let isMute = false;
+
+const members = membership({
+  ...options,
+  log,
+  instance,
+  shown: () => replica.end(),
+  onDeposed: () => process.exit(0),
+});
+const writer = writerOf(log, replica, members);
+const node: Node = {
+  log,
+  replica,
+  members,
+  version: options.version,
+  write: writer.write,
+  remember: () => {
+    const [before, wasMute] = [mutes, isMute];
+    return () => !wasMute && mutes === before;
+  },
+};
+
+const raw = (bytes: Buffer): Buffer => bytes;
+const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
+const say =
+  (what: () => Buffer): handleUnaryCall<Buffer, Buffer> =>
+  (_, respond) =>
+    isMute || respond(null, what());
+
+const server = new Server({
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  'grpc.max_concurrent_streams': 1_024,
+});
+const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
+server.register(pathOf(read), handleRead(node), raw, raw, 'serverStream');
+server.register(pathOf(append), handleAppend(node), raw, raw, 'clientStream');
+server.register(pathOf(batchAppend), handleBatchAppend(node), raw, raw, 'bidi');
+server.register(pathOf(remove), handleRemoval(node, false), raw, raw, 'unary');
+server.register(pathOf(tombstone), handleRemoval(node, true), raw, raw, 'unary');
+server.register(FORWARD_PATH, writer.handleForwarded, raw, raw, 'unary');
+server.register(
+  pathOf(ServerFeatures.method.getSupportedMethods),
+  say(() => supported(node)),
+  raw,
+  raw,
+  'unary',
+);
+server.register(
+  pathOf(Gossip.method.read),
+  say(() => clusterInfo(node)),
+  raw,
+  raw,
+  'unary',
+);
+
+const orders: Record<Command['kind'], (command: Command) => void> = {
+  lag: ({ ms = 0 }) => replica.lag(ms === 'frozen' ? Infinity : ms),
+  mute: () => {
+    isMute = true;
+    mutes += 1;
+  },
+  speak: () => void (isMute = false),
+  isolate: () => members.isolate(true),
+  rejoin: () => members.isolate(false),
+  resign: () => members.resign(),
+  // Here and not by the parent: never in the middle of a transaction, which would hold up all others.
+  stand: () => process.kill(process.pid, 'SIGSTOP'),
+};
+
+process.on('message', (command: Command) => {
+  process.send?.({ done: command.id });
+  setImmediate(() => orders[command.kind](command));
+});
+process.on('disconnect', () => process.exit(0));
+process.on('SIGTERM', () => {
+  members.resign();
+  process.exit(0);
+});
+
+setLogVerbosity(logVerbosity.NONE);
+server.bindAsync(`127.0.0.1:${options.port}`, ServerCredentials.createInsecure(), (error) => {
+  if (error) throw error;
+  setInterval(() => {
+    members.tick();
+    replica.advance(members.isLeader());
+  }, TICK_MS);
+  process.stdout.write('ready\n');
+});

@@ -1,0 +1,62 @@
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import type { ReadReq_Options as Options } from '../../../proto/gen/event_store/client/streams_pb.js';
+import type { Node } from './node.js';
+import { notAPlace, unhandled } from './refusals.js';
+import type { IdForm } from './wire.js';
+
+export type ReadCall = ServerWritableStream<Buffer, Buffer>;
+
+/** Where a read begins. */
+export type From = 'start' | 'end' | bigint;
+
+const END = 2n ** 64n - 1n;
+
+const placed = (value: bigint): From => (value === END ? 'end' : value);
+
+/** Where a read of the log begins. @throws where the two numbers of a position cannot be. */
+export const positionOf = ({ streamOption }: Options): From => {
+  if (streamOption.case !== 'all') return 'start';
+  const { allOption } = streamOption.value;
+  if (allOption.case !== 'position') return allOption.case ?? 'start';
+  const { commitPosition, preparePosition } = allOption.value;
+  if (preparePosition > commitPosition) throw unhandled();
+  return placed(commitPosition);
+};
+
+export const revisionOf = ({ streamOption }: Options): From => {
+  if (streamOption.case !== 'stream') return 'start';
+  const { revisionOption } = streamOption.value;
+  return revisionOption.case === 'revision' ? placed(revisionOption.value) : (revisionOption.case ?? 'start');
+};
+
+export const formOf = ({ uuidOption }: Options): IdForm =>
+  uuidOption?.content.case === 'structured' ? 'structured' : 'string';
+
+export const streamOf = ({ streamOption }: Options): string | undefined =>
+  streamOption.case === 'stream'
+    ? Buffer.from(streamOption.value.streamIdentifier?.streamName ?? []).toString()
+    : undefined;
+
+/** @throws where a place was never given out: forwards the end and all beyond it are, backwards only the end. */
+export const assertPlace = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
+  const end = replica.end();
+  if (position === 0n || position === end || (position > end && !isBackwards)) return;
+  if (position > end || !log.isRecord(position)) throw notAPlace();
+};
+
+const departures = new WeakMap<ReadCall, Promise<boolean>>();
+
+/** Resolves to `false` when the reader goes. */
+const goneOf = (call: ReadCall): Promise<boolean> => {
+  const known =
+    departures.get(call) ?? new Promise<boolean>((resolve) => void call.once('cancelled', () => resolve(false)));
+  departures.set(call, known);
+  return known;
+};
+
+/** Waits while the reader takes nothing; `false` once it has gone. */
+export const written = (call: ReadCall, bytes: Buffer): Promise<boolean> => {
+  if (call.cancelled) return Promise.resolve(false);
+  const taken = new Promise<boolean>((resolve) => void call.write(bytes, () => resolve(!call.cancelled)));
+  return Promise.race([taken, goneOf(call)]);
+};

@@ -1,0 +1,62 @@
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+
+const ascii = (text: string): string => text.replace(/[^\x20-\x7e]/gu, (char) => encodeURIComponent(char));
+
+/** What a call ends with, as the real server words and codes it. */
+const refusal = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError => {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));
+  return Object.assign(new Error(details), { code, details: ascii(details), metadata });
+};
+
+/** The call is for the leader, which is elsewhere. */
+export const notLeader = (port: number): ServiceError =>
+  refusal(status.NOT_FOUND, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': '127.0.0.1',
+    'leader-endpoint-port': String(port),
+  });
+
+export const notReady = (): ServiceError => refusal(status.UNAVAILABLE, 'Server Is Not Ready');
+
+/** A place in the log that no event has. */
+export const notAPlace = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
+
+export const badStreamRead = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
+
+/** The server did not think of it. */
+export const unhandled = (): ServiceError => refusal(status.UNKNOWN, 'Exception was thrown by handler.');
+
+export const tooSlow = (): ServiceError =>
+  refusal(
+    status.ABORTED,
+    'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
+  );
+
+export const timedOut = (): ServiceError => refusal(status.ABORTED, 'Operation timed out: Write timed out');
+
+export const tooLarge = (most: number): ServiceError =>
+  refusal(status.INVALID_ARGUMENT, `Maximum Append Size of ${most} Exceeded.`, {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': String(most),
+  });
+
+export const streamDeleted = (stream: string): ServiceError =>
+  refusal(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+    exception: 'stream-deleted',
+    'stream-name': stream,
+  });
+
+export const wrongVersion = (stream: string, expected: string, actual: bigint | undefined): ServiceError =>
+  refusal(
+    status.FAILED_PRECONDITION,
+    `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expected}, Actual version: ${actual ?? -1n}`,
+    {
+      exception: 'wrong-expected-version',
+      'stream-name': stream,
+      'expected-version': expected,
+      'actual-version': String(actual ?? ''),
+    },
+  );
+
+export const invalidArgument = (text: string): ServiceError => refusal(status.INVALID_ARGUMENT, text);

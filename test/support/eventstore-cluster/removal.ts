@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
+import {
+  type DeleteReq_Options as DeleteOptions,
+  DeleteReqSchema,
+  DeleteRespSchema,
+  TombstoneReqSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
+import { expectedOf, isLeaderWanted, nameOf, refusalOf } from './append-request.js';
+import type { Proposed } from './log-file.js';
+import type { Node } from './node.js';
+import { invalidArgument, streamDeleted, wrongVersion } from './refusals.js';
+import { type Append, type Expected, STREAM_METADATA, TOMBSTONE, visibleOf } from './streams.js';
+import { decoded, encoded, place } from './wire.js';
+
+const own = (type: string, data: object): Proposed => ({
+  id: randomBytes(16),
+  type,
+  isJson: true,
+  metadata: Buffer.alloc(0),
+  data: Buffer.from(JSON.stringify(data)),
+});
+
+const isMet = (expected: Expected, current: bigint | undefined): boolean => {
+  if (expected === 'any') return true;
+  return expected === 'stream-exists' ? current !== undefined : expected === (current ?? 'no-stream');
+};
+
+/** Hides a stream, or ends it for good. */
+const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isForGood: boolean): Append => {
+  if (options === undefined) throw invalidArgument('options are missing');
+  const [stream, expected] = [nameOf(options), expectedOf(options.expectedStreamRevision)];
+  const visible = visibleOf(log, stream, replica.end());
+  if (visible === 'deleted') throw streamDeleted(stream);
+  const current = visible === 'missing' ? undefined : visible.last;
+  if (!isMet(expected, current)) throw wrongVersion(stream, String(expected), current);
+  if (isForGood) return { stream, expected: 'any', events: [own(TOMBSTONE, {})] };
+  const hidden = own(STREAM_METADATA, { $tb: Number((current ?? -1n) + 1n) });
+  return { stream: `$$${stream}`, expected: 'any', events: [hidden] };
+};
+
+/** Serves Delete and Tombstone, whose messages are the same. */
+export const handleRemoval =
+  (node: Node, isForGood: boolean) =>
+  (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>): void => {
+    const run = async (): Promise<Buffer> => {
+      const { options } = decoded(isForGood ? TombstoneReqSchema : DeleteReqSchema, call.request);
+      const append = removal(node, options as DeleteOptions | undefined, isForGood);
+      const outcome = await node.write(append, isLeaderWanted(call));
+      if (outcome.kind !== 'written') throw refusalOf(append.stream, outcome);
+      return encoded(DeleteRespSchema, { positionOption: { case: 'position', value: place(outcome.position) } });
+    };
+    run().then(
+      (bytes) => respond(null, bytes),
+      (error: unknown) => respond(error as Error),
+    );
+  };

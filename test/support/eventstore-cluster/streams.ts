@@ -1,0 +1,101 @@
+import type { LogFile, Proposed } from './log-file.js';
+
+/** Of one append, as the server counts it: the data alone. */
+export const MAX_APPEND_BYTES = 1_048_576;
+
+export const TOMBSTONE = '$streamDeleted';
+export const STREAM_METADATA = '$metadata';
+
+/** Where a writer believes a stream to be. */
+export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
+
+export type Append = { readonly stream: string; readonly expected: Expected; readonly events: readonly Proposed[] };
+
+/** What became of an append. */
+export type Outcome =
+  | { readonly kind: 'written'; readonly revision: bigint | undefined; readonly position: bigint }
+  | { readonly kind: 'wrong-version'; readonly current: bigint | undefined }
+  | { readonly kind: 'deleted' | 'timeout' | 'not-ready' }
+  | { readonly kind: 'not-leader'; readonly port: number };
+
+type Rules = { readonly truncateBefore: bigint; readonly maxCount: bigint | undefined };
+
+const NO_RULES: Rules = { truncateBefore: 0n, maxCount: undefined };
+
+/** What the stream's own metadata say of it. */
+const rulesOf = (log: LogFile, stream: string, below: bigint): Rules => {
+  const metadata = `$$${stream}`;
+  const last = stream.startsWith('$$') ? undefined : log.lastRevision(metadata, below);
+  if (last === undefined) return NO_RULES;
+  const [event] = log.readStream(metadata, { first: last, last, below, limit: 1, isBackwards: false });
+  const { $tb, $maxCount } = JSON.parse(event?.data.toString() ?? '{}') as { $tb?: number; $maxCount?: number };
+  return { truncateBefore: BigInt($tb ?? 0), maxCount: $maxCount === undefined ? undefined : BigInt($maxCount) };
+};
+
+/** What readers see of a stream: nothing, where it is not there; its revisions from one to another. */
+export type Visible = 'missing' | 'deleted' | { readonly first: bigint; readonly last: bigint };
+
+export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible => {
+  const last = log.lastRevision(stream, below);
+  if (last === undefined) return 'missing';
+  const [event] = log.readStream(stream, { first: last, last, below, limit: 1, isBackwards: false });
+  if (event?.type === TOMBSTONE) return 'deleted';
+  const { truncateBefore, maxCount } = rulesOf(log, stream, below);
+  if (truncateBefore > last) return 'missing';
+  const kept = maxCount === undefined ? 0n : last - maxCount + 1n;
+  return { first: kept > truncateBefore ? kept : truncateBefore, last };
+};
+
+const END = 2n ** 62n;
+
+/** All of them written before, in this stream: where the last one stands; `torn` where only some are. */
+const alreadyWritten = (log: LogFile, { stream, events }: Append): Outcome | 'torn' | undefined => {
+  const places = events.map(({ id }) => log.find(stream, id).at(-1));
+  if (places[0] === undefined) return undefined;
+  const last = places.at(-1);
+  if (last === undefined || places.includes(undefined)) return 'torn';
+  return { kind: 'written', ...last };
+};
+
+/** Whether what comes after the expected revision are these very events. */
+const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outcome | undefined => {
+  const places = events.map(({ id }, index) =>
+    log.find(stream, id).find(({ revision }) => revision === after + 1n + BigInt(index)),
+  );
+  const last = places.at(-1);
+  return last === undefined || places.includes(undefined) ? undefined : { kind: 'written', ...last };
+};
+
+const firstExpected = (expected: 'no-stream' | bigint): bigint => (expected === 'no-stream' ? -1n : expected);
+
+/** What stands in the way of writing, or was written before; `undefined` where it is to be written. */
+const checked = (log: LogFile, append: Append, current: bigint | undefined): Outcome | undefined => {
+  const { expected } = append;
+  const wrong: Outcome = { kind: 'wrong-version', current };
+  if (expected === 'stream-exists' && current === undefined) return wrong;
+  if (expected === 'any' || expected === 'stream-exists') {
+    const before = alreadyWritten(log, append);
+    return before === 'torn' ? wrong : before;
+  }
+  const [after, last] = [firstExpected(expected), current ?? -1n];
+  if (after === last) return undefined;
+  return after < last ? (repeated(log, append, after) ?? wrong) : wrong;
+};
+
+/** Decides an append and writes it, within a transaction of the leader. */
+export const decideAppend = (log: LogFile, append: Append): Outcome => {
+  const { stream, events } = append;
+  const visible = visibleOf(log, stream, END);
+  if (visible === 'deleted') return { kind: 'deleted' };
+  const last = log.lastRevision(stream, END);
+  const found = checked(log, append, visible === 'missing' ? undefined : last);
+  if (found !== undefined) return found;
+  if (events.length === 0)
+    return {
+      kind: 'written',
+      revision: visible === 'missing' ? undefined : last,
+      position: log.writeHidden(Date.now()),
+    };
+  const position = log.write(stream, last ?? -1n, events, Date.now());
+  return { kind: 'written', revision: (last ?? -1n) + BigInt(events.length), position };
+};

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import type { ReadReq_Options as Options } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { type Filter, filterOf } from './filter.js';
+import type { Stored } from './log-file.js';
+import type { Node } from './node.js';
+import {
+  assertPlace,
+  formOf,
+  type From,
+  positionOf,
+  type ReadCall,
+  revisionOf,
+  streamOf,
+  written,
+} from './read-options.js';
+import { invalidArgument, streamDeleted, tooSlow, unhandled } from './refusals.js';
+import { visibleOf } from './streams.js';
+import { answer, eventAnswer, type IdForm, place } from './wire.js';
+
+/** Live events that may wait for a reader; with more it is dropped. */
+const MAX_WAITING = 32;
+
+/** Answers that are on their way to the connection at a time. */
+const MAX_UNSENT = 16;
+
+/** How long a reader that takes nothing has, where more wait than may. */
+const STALL_MS = 25;
+
+const PAGE_EVENTS = 100;
+
+const caughtUp = answer({ case: 'caughtUp', value: {} });
+
+/** A subscription to the log or to a stream, to be sent from a position on. */
+type Plan = {
+  /** The last position that the reader has. */
+  readonly after: bigint;
+  readonly isWanted: (event: Stored) => boolean;
+  readonly filter: Filter | undefined;
+  readonly form: IdForm;
+};
+
+/** Counts what was looked at, and says when a reader is told how far. */
+const checkpoints = (filter: Filter | undefined): (() => boolean) => {
+  let looked = 0;
+  return () => filter !== undefined && (looked += 1) % filter.checkpointEvery === 0;
+};
+
+/** What goes to a reader for one event of the log. */
+const answersFor = ({ isWanted, filter, form }: Plan): ((event: Stored) => readonly Buffer[]) => {
+  const isDue = checkpoints(filter);
+  return (event) => [
+    ...(isWanted(event) ? [eventAnswer(event, form)] : []),
+    ...(isDue() ? [answer({ case: 'checkpoint', value: place(event.position) })] : []),
+  ];
+};
+
+/** Whether live events are sent as they come, or the reader has left too many of them unread. */
+type Pace = 'kept' | 'lost';
+
+/** Sends live events as they come; ends when the reader goes, or has what was sent before it lost the pace. */
+const live = (
+  { replica, remember }: Node,
+  call: ReadCall,
+  { after, toAnswers }: { after: bigint; toAnswers: (event: Stored) => readonly Buffer[] },
+) =>
+  new Promise<void>((resolve, reject) => {
+    const isKnown = remember();
+    const waiting: Buffer[] = [];
+    let pace: Pace = 'kept';
+    let unsent = 0;
+    let sent = 0;
+    let watch: NodeJS.Timeout | undefined;
+
+    const send = (bytes: Buffer): void => {
+      unsent += 1;
+      call.write(bytes, () => {
+        unsent -= 1;
+        sent += 1;
+        pump();
+      });
+    };
+    const pump = (): void => {
+      for (; unsent < MAX_UNSENT && !call.cancelled; waiting.shift()) {
+        const [next] = waiting;
+        if (next === undefined) break;
+        send(next);
+      }
+      if (pace === 'lost' && unsent === 0) reject(tooSlow());
+    };
+    const look = (before: number): void => {
+      watch = undefined;
+      if (sent !== before) observe();
+      else if (waiting.length > MAX_WAITING) {
+        stop();
+        pace = 'lost';
+        waiting.length = 0;
+        pump();
+      }
+    };
+    const observe = (): void => {
+      if (waiting.length > MAX_WAITING) watch ??= setTimeout(look, STALL_MS, sent);
+    };
+    const stop = replica.listen((events) => {
+      if (!isKnown()) return;
+      waiting.push(...events.filter(({ position }) => position > after).flatMap(toAnswers));
+      pump();
+      observe();
+    });
+    call.once('cancelled', () => {
+      stop();
+      resolve();
+    });
+  });
+
+const follow = async (node: Node, call: ReadCall, plan: Plan): Promise<void> => {
+  const { log, replica } = node;
+  const toAnswers = answersFor(plan);
+  const confirmation = answer({ case: 'confirmation', value: { subscriptionId: randomUUID() } });
+  if (!(await written(call, confirmation))) return;
+  let after = plan.after;
+  for (let below = replica.end(); after + 1n < below; below = replica.end()) {
+    const page = log.readForwards({ from: after + 1n, below, limit: PAGE_EVENTS });
+    for (const bytes of page.flatMap(toAnswers)) if (!(await written(call, bytes))) return;
+    after = page.length < PAGE_EVENTS ? below - 1n : (page.at(-1)?.position ?? below);
+  }
+  call.write(caughtUp);
+  await live(node, call, { after, toAnswers });
+};
+
+/** A subscription begins after a place; one that begins at the end, or beyond it, has no history. */
+const afterOf = (node: Node, from: From): bigint => {
+  if (from === 'start') return -1n;
+  return from === 'end' ? node.replica.end() - 1n : from;
+};
+
+const allPlan = (node: Node, options: Options): Plan => {
+  const from = positionOf(options);
+  try {
+    if (typeof from === 'bigint') assertPlace(node, from);
+  } catch {
+    throw unhandled();
+  }
+  const filter = options.filterOption.case === 'filter' ? filterOf(options.filterOption.value) : undefined;
+  if (filter?.checkpointEvery === 0) throw invalidArgument('a checkpoint interval is needed');
+  const isWanted = (event: Stored): boolean => filter?.matches(event) ?? true;
+  return { after: afterOf(node, from), isWanted, filter, form: formOf(options) };
+};
+
+const streamPlan = ({ log, replica }: Node, options: Options, stream: string): Plan => {
+  const visible = visibleOf(log, stream, replica.end());
+  if (visible === 'deleted') throw streamDeleted(stream);
+  const from = revisionOf(options);
+  const first = visible === 'missing' ? 0n : visible.first;
+  const last = visible === 'missing' ? -1n : visible.last;
+  const after = from === 'start' ? -1n : from === 'end' ? last : from;
+  const isWanted = (event: Stored): boolean =>
+    event.stream === stream && event.revision > after && event.revision >= first;
+  return { after: -1n, isWanted, filter: undefined, form: formOf(options) };
+};
+
+/** Serves a subscription until it ends. */
+export const subscribe = (node: Node, call: ReadCall, options: Options): Promise<void> => {
+  const stream = streamOf(options);
+  return follow(node, call, stream === undefined ? allPlan(node, options) : streamPlan(node, options, stream));
+};

@@ -1,0 +1,69 @@
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { EmptySchema, type UUID, type UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
+import type { Stored } from './log-file.js';
+
+export const empty = create(EmptySchema);
+
+/** A message as bytes. */
+export const encoded = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
+  Buffer.from(toBinary(schema, create(schema, message)));
+
+export const decoded = fromBinary;
+
+export type IdForm = 'structured' | 'string';
+
+/** The 16 bytes of an id in either of its forms. */
+export const idBytes = (id: UUID | undefined): Buffer => {
+  const value = id?.value;
+  if (value?.case !== 'structured') return Buffer.from((value?.value ?? '').replaceAll('-', ''), 'hex');
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigInt64BE(value.value.mostSignificantBits, 0);
+  bytes.writeBigInt64BE(value.value.leastSignificantBits, 8);
+  return bytes;
+};
+
+const dashed = (id: Buffer): string => id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
+
+export const idMessage = (id: Buffer, form: IdForm): MessageInitShape<typeof UUIDSchema> =>
+  form === 'string'
+    ? { value: { case: 'string', value: dashed(id) } }
+    : {
+        value: {
+          case: 'structured',
+          value: { mostSignificantBits: id.readBigInt64BE(0), leastSignificantBits: id.readBigInt64BE(8) },
+        },
+      };
+
+export const place = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
+  commitPosition: position,
+  preparePosition: position,
+});
+
+export const streamIdentifier = (stream: string): { streamName: Uint8Array } => ({ streamName: Buffer.from(stream) });
+
+/** One answer of a read. */
+export const answer = (content: NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>): Buffer =>
+  encoded(ReadRespSchema, { content });
+
+/** An event as the answer of a read; times are in units of 100 ns. */
+export const eventAnswer = (event: Stored, form: IdForm): Buffer =>
+  answer({
+    case: 'event',
+    value: {
+      event: {
+        id: idMessage(event.id, form),
+        streamIdentifier: streamIdentifier(event.stream),
+        streamRevision: event.revision,
+        ...place(event.position),
+        metadata: {
+          type: event.type,
+          created: String(BigInt(event.createdMs) * 10_000n),
+          'content-type': event.isJson ? 'application/json' : 'application/octet-stream',
+        },
+        customMetadata: event.metadata,
+        data: event.data,
+      },
+      position: { case: 'commitPosition', value: event.position },
+    },
+  });

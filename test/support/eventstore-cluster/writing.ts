@@ -1,0 +1,119 @@
+import {
+  type Client,
+  credentials,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  Client as GrpcClient,
+} from '@grpc/grpc-js';
+import type { LogFile, Proposed } from './log-file.js';
+import type { Membership } from './membership.js';
+import type { Replica } from './replica.js';
+import { type Append, decideAppend, type Expected, type Outcome } from './streams.js';
+import { WRITE_TIMEOUT_MS } from './timeouts.js';
+
+/** By which a node has its leader write. */
+export const FORWARD_PATH = '/flightlog.test.Cluster/Write';
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+type Sent = Omit<Append, 'expected' | 'events'> & {
+  readonly expected: string;
+  readonly events: readonly Record<keyof Proposed, string | boolean>[];
+};
+
+const packed = ({ stream, expected, events }: Append): Buffer => {
+  const sent = events.map(({ id, type, isJson, metadata, data }) => ({
+    id: id.toString('hex'),
+    type,
+    isJson,
+    metadata: metadata.toString('base64'),
+    data: data.toString('base64'),
+  }));
+  return Buffer.from(JSON.stringify({ stream, expected: String(expected), events: sent }));
+};
+
+const unpacked = (bytes: Buffer): Append => {
+  const { stream, expected, events } = JSON.parse(bytes.toString()) as Sent;
+  return {
+    stream,
+    expected: /^\d+$/u.test(expected) ? BigInt(expected) : (expected as Expected),
+    events: events.map(({ id, type, isJson, metadata, data }) => ({
+      id: Buffer.from(String(id), 'hex'),
+      type: String(type),
+      isJson: isJson === true,
+      metadata: Buffer.from(String(metadata), 'base64'),
+      data: Buffer.from(String(data), 'base64'),
+    })),
+  };
+};
+
+const withBigints = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? { $: String(value) } : value);
+const bigintsBack = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && '$' in value ? BigInt(String(value.$)) : value;
+
+/** The way of appends to the log: written by the leader, and by nobody else. */
+export interface Writer {
+  readonly write: (append: Append, requiresLeader: boolean) => Promise<Outcome>;
+  /** Serves nodes that forward. */
+  readonly handleForwarded: (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>) => void;
+}
+
+/** Appends that came in one turn are written in one transaction; without a majority they get no answer in time. */
+export const writerOf = (log: LogFile, replica: Replica, members: Membership): Writer => {
+  type Waiting = { readonly append: Append; readonly settle: (outcome: Outcome) => void };
+  let waiting: Waiting[] = [];
+  const clients = new Map<number, Client>();
+
+  const writeAll = (batch: readonly Waiting[]): readonly Outcome[] | undefined =>
+    log.transaction(() => (members.mayWrite() ? batch.map(({ append }) => decideAppend(log, append)) : undefined));
+
+  const flush = (): void => {
+    const batch = waiting;
+    waiting = [];
+    const outcomes = writeAll(batch);
+    if (outcomes === undefined) {
+      // Nobody confirms them: they stand at the end of a log that is not the cluster's.
+      setTimeout(() => batch.forEach(({ settle }) => settle({ kind: 'timeout' })), WRITE_TIMEOUT_MS);
+      return;
+    }
+    replica.advance(true);
+    batch.forEach(({ settle }, index) => settle(outcomes[index] ?? { kind: 'timeout' }));
+  };
+
+  const lead = (append: Append): Promise<Outcome> =>
+    new Promise((settle) => {
+      if (waiting.length === 0) setImmediate(flush);
+      waiting.push({ append, settle });
+    });
+
+  const clientTo = (port: number): Client => {
+    const known = clients.get(port) ?? new GrpcClient(`127.0.0.1:${port}`, credentials.createInsecure());
+    clients.set(port, known);
+    return known;
+  };
+
+  /** What becomes of it where the leader is gone, nobody knows. */
+  const forward = (append: Append, port: number): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const deadline = Date.now() + WRITE_TIMEOUT_MS;
+      const late = (): void => resolve({ kind: 'timeout' });
+      clientTo(port).makeUnaryRequest(FORWARD_PATH, same, same, packed(append), { deadline }, (error, bytes) => {
+        if (bytes !== undefined && !error) resolve(JSON.parse(bytes.toString(), bigintsBack) as Outcome);
+        else setTimeout(late, Math.max(0, deadline - Date.now()));
+      });
+    });
+
+  return {
+    write: (append, requiresLeader) => {
+      if (members.isLeader()) return lead(append);
+      const leader = members.leader();
+      if (leader === undefined) return Promise.resolve({ kind: 'not-ready' });
+      if (requiresLeader) return Promise.resolve({ kind: 'not-leader', port: leader.port });
+      return forward(append, leader.port);
+    },
+    handleForwarded: ({ request }, respond) => {
+      const decided = members.isLeader() ? lead(unpacked(request)) : Promise.resolve<Outcome>({ kind: 'not-ready' });
+      void decided.then((outcome) => respond(null, Buffer.from(JSON.stringify(outcome, withBigints))));
+    },
+  };
+};
