@@ -9,7 +9,7 @@ import type { CommandTurn, Decided, FoldedHere, Live } from './live.js';
 /** How often a command is decided again because another process was faster. */
 const MAX_ATTEMPTS = 100;
 
-/** Events that may wait for the end of a turn; a stream with more is read again where it matters. */
+/** Events that may wait for the end of a turn; a stream with more is folded anew. */
 const MAX_NEWS = 1_000;
 
 /** Comes to the head of the stream as it is now, from what is folded. */
@@ -29,14 +29,14 @@ const startOver = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.folded = folded;
 };
 
-/** Folds what was recorded meanwhile. What does not follow what is folded is known, or found when the head is read. */
+/** Folds what was recorded meanwhile, but for what is known. Where something between was missed, nothing is known. */
 export const takeNews = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   // What is on its way has revisions that others may have taken: its answer says.
   if (live.news.length === 0 || live.inFlight.length > 0) return;
   for (const event of live.news.splice(0)) {
     const { folded } = live;
-    if (folded === undefined || event.revision !== folded.revision + 1n) continue;
-    if (live.isPresumed) live.folded = undefined;
+    if (folded === undefined || event.revision <= folded.revision) continue;
+    if (live.isPresumed || event.revision > folded.revision + 1n) live.folded = undefined;
     else foldNews(live, folded, event);
   }
 };
@@ -52,7 +52,8 @@ const foldNews = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, eve
 /** Takes note of an event of the stream. A turn that is being taken goes on with the state that it has. */
 export const observe = <S, C, E, R>(live: Live<S, C, E, R>, event: RecordedEvent): void => {
   if (live.folded === undefined ? !live.isBusy : event.revision <= live.folded.revision) return;
-  if (live.news.length < MAX_NEWS) live.news.push(event);
+  if (live.news.length === MAX_NEWS) live.news.pop(); // the last one stays, and shows that some are missing
+  live.news.push(event);
   if (!live.isBusy) takeNews(live);
 };
 
