@@ -20,13 +20,22 @@ export type ReferenceServices = {
   readonly store: EventStore;
   readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
   readonly parked: ParkedStreams;
+  /** Other processes write the log too. */
+  readonly isShared?: boolean;
 };
 
 /** Opens the reference; whoever opened it closes `following`. */
-export const openReference = ({ configuration, store, sessions, parked }: ReferenceServices): Reference => {
+export const openReference = ({
+  configuration,
+  store,
+  sessions,
+  parked,
+  isShared = false,
+}: ReferenceServices): Reference => {
   const { acknowledged } = sessions;
   const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
-  const following = followLog(store, [folds.projects, folds.attributes]);
+  // What follows an event store hears of each event; the embedded log wakes nobody for what its filter leaves out.
+  const following = followLog(store, [folds.projects, folds.attributes], { bringsAll: isShared });
   return {
     following,
     projects: projectDirectory({

@@ -54,6 +54,7 @@ import { entities } from './entities.js';
 import { limitsOf, platformOf } from './platform.js';
 import { openReference, type Reference } from './reference.js';
 import { runData } from './run-data.js';
+import type { WarmSessions } from './shared-log.js';
 import { version } from './version.js';
 
 /** What the routes stand on. */
@@ -62,6 +63,8 @@ export type RouteServices = {
   readonly store: EventStore;
   readonly payloads: PayloadStore;
   readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
+  /** Keeps the sessions current; absent where no other process writes the log. */
+  readonly warm: WarmSessions | undefined;
   readonly executions: ExecutionAggregate;
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
@@ -95,6 +98,7 @@ const definitionsOf = ({ store, payloads, sessions }: RouteServices): Registered
     log: store,
     payloads,
     readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
+    knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
   });
 
 const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
@@ -187,8 +191,9 @@ const readRoutes = ({
 
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
-  const reference = openReference(services);
-  const writes = writeRoutes(services, reference).map((each) => awaitingPosition(reference.following, each));
+  const reference = openReference({ ...services, isShared: services.warm !== undefined });
+  const known = [reference.following, ...(services.warm ? [services.warm] : [])];
+  const writes = writeRoutes(services, reference).map((each) => awaitingPosition(known, each));
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });

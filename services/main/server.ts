@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
-import { freshness, lastIn } from '../../projections/query/freshness.js';
+import { freshness as freshnessOf, lastIn } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import { NEWEST_FORMAT } from '../kernel/log-format.js';
@@ -19,7 +19,7 @@ import { assertPortIsFree } from './ports.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
 import { allRoutes, workflowLimits } from './routes.js';
-import { keepCurrent } from './shared-log.js';
+import { warmSessions, watchLag } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
@@ -98,7 +98,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const { readStore, views } = current;
   const found = await readStore.count(executionsView.collection);
   const unseen = unseenFolder(source);
-  const fresh = freshness(sessions.acknowledged, views, unseen, lastIn(store));
+  const freshness = freshnessOf(sessions.acknowledged, views, unseen, lastIn(store));
   const executions = executionAggregate({ payloads });
   const registrations = largeRegistrations({
     ...source,
@@ -106,7 +106,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     workflowLimits: workflowLimits(configuration),
   });
   const launches = largeLaunches();
-  const parts = { configuration, store, payloads, sessions, executions, readStore, freshness: fresh, parked, logger };
+  const warm = await warmSessions(log, sessions);
+  const parts = { configuration, store, payloads, sessions, warm, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const { routes, following } = allRoutes({
     ...parts,
@@ -118,7 +119,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     uploads: uploads.store,
   });
 
-  const keeping = await keepCurrent(log, { sessions, reference: following });
+  const keeping = watchLag(log, { warm, reference: following });
 
   const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots }) : undefined;
 

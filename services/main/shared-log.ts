@@ -1,6 +1,7 @@
 import type { Check } from '../gateway/readiness.js';
-import type { EventStore } from '../kernel/ports/event-store.js';
-import { keepWarm } from '../sessions/keep-warm.js';
+import type { Following } from '../reference/live-folds.js';
+import { positionWaits } from '../reference/position-waits.js';
+import { keepWarm, type KeptWarm } from '../sessions/keep-warm.js';
 import type { OpenSessions } from '../sessions/sessions.js';
 import { lagCheck } from './checks.js';
 import { headLag } from './head-lag.js';
@@ -28,16 +29,30 @@ const ALONE: Current = {
   close: () => Promise.resolve(),
 };
 
-/**
- * Keeps a process current: its live streams by one subscription, whose lag is measured with that of the reference.
- */
-export const keepCurrent = async (
-  log: WritableLog,
-  { sessions, reference }: { readonly sessions: OpenSessions; readonly reference?: { position(): bigint } },
-): Promise<Current> => {
-  if (!isShared(log)) return ALONE;
-  const store: EventStore = log.store;
-  const warm = await keepWarm(store, sessions);
+/** Live streams that are kept current, and calls that wait until they are. */
+export type WarmSessions = KeptWarm & Pick<Following, 'reached'>;
+
+/** Keeps the live streams current where other processes write the log too. */
+export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Promise<WarmSessions | undefined> => {
+  if (!isShared(log)) return undefined;
+  const waits = positionWaits({ hasReached: (position) => warm.position() >= position });
+  const warm: KeptWarm = await keepWarm(log.store, sessions, () => waits.advanced());
+  return {
+    ...warm,
+    reached: (position, timeoutMs) => waits.reached(position, timeoutMs),
+    close: () => {
+      waits.close();
+      return warm.close();
+    },
+  };
+};
+
+/** Watches how far a process is behind: its live streams, and the reference where it has one. Closes `warm`. */
+export const watchLag = (
+  { store }: Pick<WritableLog, 'store'>,
+  { warm, reference }: { readonly warm: WarmSessions | undefined; readonly reference?: { position(): bigint } },
+): Current => {
+  if (warm === undefined) return ALONE;
   const lowest = (): bigint => {
     const known = reference?.position() ?? warm.position();
     return known < warm.position() ? known : warm.position();

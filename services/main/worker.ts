@@ -11,7 +11,7 @@ import { openReactors } from './open-reactors.js';
 import { formatCheck } from './log-format.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
-import { keepCurrent } from './shared-log.js';
+import { warmSessions, watchLag } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
@@ -55,7 +55,7 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
   const executions = executionAggregate({ payloads });
   const slots = slotsOf(sessions, executions);
   // It knows nothing of other streams but what its sessions hear.
-  const keeping = await keepCurrent(log, { sessions });
+  const keeping = watchLag(log, { warm: await warmSessions(log, sessions) });
   const reactors = await openReactors({ configuration, foundation, executions, slots, logger });
   const egress = await startExport(configuration, source, logger);
   return {

@@ -7,14 +7,17 @@ import type { Following } from './live-folds.js';
 const MIN_POSITION_WAIT_MS = 2_000;
 
 /**
- * A command that is decided when the reference has come to the position that its caller names: whatever the caller was
- * told of, by whichever process, is known then.
+ * A command that is decided when all that it is decided on has come to the position that its caller names: whatever the
+ * caller was told of, by whichever process, is known then.
  *
+ * @param known what follows the log here: the reference, and what keeps the live streams current.
  * @throws {RpcError} UNAVAILABLE when it has not come that far in time; nothing is recorded then.
  */
-export const awaitingPosition = (following: Pick<Following, 'reached'>, route: Route): Route => {
+export const awaitingPosition = (known: readonly Pick<Following, 'reached'>[], route: Route): Route => {
   const reached = async ({ minPosition }: Call): Promise<void> => {
-    if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
+    if (minPosition === undefined) return;
+    const all = await Promise.all(known.map((each) => each.reached(minPosition, MIN_POSITION_WAIT_MS)));
+    if (all.includes(false))
       throw new RpcError('UNAVAILABLE', `this process has not come to position ${minPosition.toString()} yet`);
   };
   type Handle<Request> = (request: Request, call: Call) => Promise<Answer<DescMessage>>;

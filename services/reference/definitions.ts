@@ -65,13 +65,18 @@ export interface RegisteredDefinitions {
   rememberedBytes(): number;
 }
 
+type ReadLaunchPlan = <Answer>(
+  stream: StreamName,
+  look: (folded: Pick<Folded<LaunchPlanState>, 'state'>) => Answer,
+) => Promise<Answer>;
+
 export type DefinitionsOptions = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  readonly readLaunchPlan: <Answer>(
-    stream: StreamName,
-    look: (folded: Pick<Folded<LaunchPlanState>, 'state'>) => Answer,
-  ) => Promise<Answer>;
+  /** From the head of a stream. */
+  readonly readLaunchPlan: ReadLaunchPlan;
+  /** From what is known of a stream, without a look at its head; by default from the head too. */
+  readonly knownLaunchPlan?: ReadLaunchPlan;
   /** What is remembered at most, roughly. */
   readonly maxBytes?: number;
 };
@@ -118,7 +123,7 @@ const sizedPlan = (
 
 /** Opens the definitions. Versions never change, so they are read once; which one is active comes from its stream. */
 export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
-  const { log, payloads, readLaunchPlan } = options;
+  const { log, payloads, readLaunchPlan, knownLaunchPlan = readLaunchPlan } = options;
   const remembered = remembering(options.maxBytes ?? MAX_BYTES);
 
   const decoded = async <Desc extends DescMessage>(
@@ -137,9 +142,10 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
     return event?.type === 'LaunchPlanRegistered' ? plan(read, event.data) : undefined;
   };
 
-  const planOf = async (name: LaunchPlanName, version: string | undefined): Promise<PlanDefinition | undefined> => {
-    const stream = launchPlanStream(name);
-    const { known, limitsConcurrency } = await readLaunchPlan(stream, ({ state }) => versionIn(state, version));
+  const planOf = async (
+    stream: StreamName,
+    { known, limitsConcurrency }: ReturnType<typeof versionIn>,
+  ): Promise<PlanDefinition | undefined> => {
     if (known === undefined) return undefined;
     const plan = await remembered.get(`${stream}@${known.revision}`, () =>
       planAt({ stream, revision: known.revision }),
@@ -166,8 +172,16 @@ export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDe
       const event = await recordedAt(log, workflowCodec, workflowStream(id), FIRST);
       return event && (await decoded(CompiledWorkflowClosureSchema, event.data.compiled)).value;
     },
-    launchPlan: (id) => planOf(id, id.version),
-    activeLaunchPlan: (name) => planOf(name, undefined),
+    launchPlan: async (id) => {
+      const stream = launchPlanStream(id);
+      const look = ({ state }: { readonly state: LaunchPlanState }) => versionIn(state, id.version);
+      const known = await knownLaunchPlan(stream, look);
+      return planOf(stream, known.known === undefined ? await readLaunchPlan(stream, look) : known);
+    },
+    activeLaunchPlan: async (name) => {
+      const stream = launchPlanStream(name);
+      return planOf(stream, await readLaunchPlan(stream, ({ state }) => versionIn(state, undefined)));
+    },
     rememberedBytes: () => remembered.bytes(),
   };
 };

@@ -71,8 +71,18 @@ export interface Following {
   close(): Promise<void>;
 }
 
+/** How a log is followed. */
+export type FollowLogOptions = {
+  /** The subscription brings every position, that of an event which the filter leaves out too. */
+  readonly bringsAll?: boolean;
+};
+
 /** Follows the log with all folds, over one subscription. */
-export const followLog = (log: EventLog, folds: readonly FoldedStreams<unknown>[]): Following => {
+export const followLog = (
+  log: EventLog,
+  folds: readonly FoldedStreams<unknown>[],
+  { bringsAll = false }: FollowLogOptions = {},
+): Following => {
   const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
   const filter = { categories: [...byCategory.keys()] };
   let current = 0n;
@@ -93,7 +103,7 @@ export const followLog = (log: EventLog, folds: readonly FoldedStreams<unknown>[
     }
   };
 
-  const waits = positionWaits({ hasReached, lookAhead });
+  const waits = positionWaits({ hasReached, ...(!bringsAll && { lookAhead }) });
 
   const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
     for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);

@@ -5,8 +5,8 @@ import { RpcError } from '../kernel/rpc.js';
 /** What those who wait for a position of the log are told by. */
 export type PositionWaitsOptions = {
   readonly hasReached: (position: bigint) => boolean;
-  /** Looks at the head of the log, and advances to it where it can. */
-  readonly lookAhead: () => Promise<void>;
+  /** Looks at the head of the log, and advances to it where it can; absent where every position comes by itself. */
+  readonly lookAhead?: () => Promise<void>;
 };
 
 /** Calls that wait for a position of the log. */
@@ -47,9 +47,9 @@ export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): 
     for (const wait of waiting) if (hasReached(wait.position)) wait.resolve(true);
   };
 
-  const look = async (): Promise<void> => {
+  const look = async (ahead: () => Promise<void>): Promise<void> => {
     try {
-      await lookAhead();
+      await ahead();
       advanced();
     } catch (error) {
       for (const { reject } of waiting) reject(error);
@@ -57,10 +57,10 @@ export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): 
   };
 
   const keepLooking = async (): Promise<void> => {
-    if (isLooking) return;
+    if (isLooking || lookAhead === undefined) return;
     isLooking = true;
     while (waiting.size > 0) {
-      await look();
+      await look(lookAhead);
       if (waiting.size > 0) await pause(LOOK_MS);
     }
     isLooking = false;

@@ -7,15 +7,21 @@ export interface KeptWarm extends Subscription {
   position(): bigint;
 }
 
-/** Keeps the live streams current from one subscription, from now on: what is not live is folded when it is asked for. */
+/**
+ * Keeps the live streams current from one subscription, from now on: what is not live is folded when it is asked for.
+ *
+ * @param onHeard called after each page.
+ */
 export const keepWarm = async (
   log: Pick<EventLog, 'head' | 'subscribe'>,
   sessions: Pick<OpenSessions, 'observe'>,
+  onHeard: () => void = () => undefined,
 ): Promise<KeptWarm> => {
   let position = await log.head();
   const subscription = log.subscribe({ after: position }, (page) => {
     for (const event of page.events) sessions.observe(event);
     ({ position } = page);
+    onHeard();
   });
   return { ...subscription, position: () => position };
 };

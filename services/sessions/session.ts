@@ -12,6 +12,9 @@ import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews }
 
 const SESSION_BYTES = 1_000;
 
+/** The ticket of a look for which whatever is folded is current enough. */
+const BEFORE_ALL = 0;
+
 const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
   aggregate.sizeOf(state) + (keys === undefined ? 0 : sizeOfKeys(keys));
 
@@ -19,6 +22,7 @@ const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys 
 export interface Session<State, Command, Refusal> {
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;
   read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
+  readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
   /** Tells it of an event of its stream, in order, whoever has recorded it. */
   observe(event: RecordedEvent): void;
   /** What it takes in memory, roughly, in bytes. */
@@ -62,15 +66,17 @@ export const openSession = <State, Command, Event, Refusal>(
     if (!live.isBusy) void takeTurns(live);
   };
   const ticket = (): number => (live.tickets += 1);
+  const read = <Answer>(ticket: number, look: (folded: Folded<State>) => Answer): Promise<Answer> =>
+    new Promise((resolve, reject) =>
+      enqueue({ kind: 'read', ticket, look: (folded) => resolve(look(folded)), reject }),
+    );
   return {
     handle: (command, context) =>
       new Promise((resolve, reject) =>
         enqueue({ kind: 'command', command, context, ticket: ticket(), attempts: 0, resolve, reject }),
       ),
-    read: (look) =>
-      new Promise((resolve, reject) =>
-        enqueue({ kind: 'read', ticket: ticket(), look: (folded) => resolve(look(folded)), reject }),
-      ),
+    read: (look) => read(ticket(), look),
+    readKnown: (look) => read(BEFORE_ALL, look),
     observe: (event) => observe(live, event),
     size: () => SESSION_BYTES + (live.folded === undefined ? 0 : sizeOfFolded(live.aggregate, live.folded)),
     isIdle: () => live.queue.length === 0 && live.inFlight.length === 0 && !live.isBusy,

@@ -80,5 +80,6 @@ export const openSessions = (
       return admits.count(weighedAfter(stream, sessionOf(aggregate, stream).handle(command, context)));
     },
     read: (aggregate, stream, look) => weighedAfter(stream, sessionOf(aggregate, stream).read(look)),
+    readKnown: (aggregate, stream, look) => weighedAfter(stream, sessionOf(aggregate, stream).readKnown(look)),
   };
 };

@@ -229,6 +229,51 @@ describe('two control planes on one log', () => {
   );
 
   it(
+    'count what is launched of an old version, where they are told of a new one that limits them all',
+    async () => {
+      const recorded = fromBinary(
+        LaunchPlanCreateRequestSchema,
+        fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!.bytes,
+      );
+      const policy = { max: 1, behavior: ConcurrencyLimitBehavior.SKIP };
+      for (let round = 0; round < 5; round += 1) {
+        const name = `hello.limited-later-${round}`;
+        const version = (version: string, spec: object) =>
+          toBinary(
+            LaunchPlanCreateRequestSchema,
+            create(LaunchPlanCreateRequestSchema, {
+              id: { ...recorded.id!, name, version },
+              spec: { ...recorded.spec!, ...spec },
+            }),
+          );
+        const launch = (execution: string, version: string) =>
+          toBinary(
+            method.createExecution.input,
+            create(
+              method.createExecution.input,
+              helloRequest(execution, ({ spec }) => Object.assign(spec!.launchPlan!, { name, version })),
+            ),
+          );
+        await first().send('CreateLaunchPlan', version('v1', {}));
+        expect((await other().send('CreateExecution', launch(`unlimited-${round}`, 'v1'))).code).toBe('OK');
+        const { position } = await first().send(
+          'CreateLaunchPlan',
+          version('v2', {
+            concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy', ...policy },
+          }),
+        );
+        const old = await other().send('CreateExecution', launch(`old-${round}`, 'v1'), {
+          'flightlog-min-position': position!,
+        });
+        expect(old.code).toBe('OK');
+        const tooMany = await first().send('CreateExecution', launch(`new-${round}`, 'v2'));
+        expect(tooMany.message).toContain('concurrency limit (1) reached');
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
     'keep the slot of an execution that both were asked to create',
     async () => {
       const recorded = fromBinary(

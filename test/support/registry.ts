@@ -20,6 +20,7 @@ import { projectRoutes } from '../../services/project/rpc.js';
 import { registeredDefinitions, type RegisteredDefinitions } from '../../services/reference/definitions.js';
 import type { ProjectDirectory } from '../../services/reference/project-directory.js';
 import type { RecordedAttributes } from '../../services/reference/recorded-attributes.js';
+import { keepWarm } from '../../services/sessions/keep-warm.js';
 import { openSessions } from '../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
@@ -33,6 +34,8 @@ export type RegistryOptions = {
   readonly taskTypes?: TaskServices['taskTypes'];
   readonly taskLimits?: Awaited<ReturnType<TaskServices['limitsOf']>>;
   readonly workflowLimits?: WorkflowServices['limits'];
+  /** Makes the log one that other processes write too, and answers it as this one sees it. */
+  readonly shared?: (store: EventStore) => EventStore;
 };
 
 /** The registering half of the control plane on a real log, without transports and views. */
@@ -57,9 +60,12 @@ const noLimits: WorkflowServices['limits'] = { nodes: 0, closureBytes: 0 };
 /** Opens an empty log in a folder of its own, with the project `flytesnacks`. */
 export const openRegistry = async (options: RegistryOptions = {}): Promise<Registry> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-registry-'));
-  const store = await sqliteEventStore({ directory });
+  const embedded = await sqliteEventStore({ directory });
+  const store = options.shared?.(embedded) ?? embedded;
+  const isShared = store !== embedded;
   const payloads = filePayloadStore({ directory });
-  const sessions = openSessions({ store, payloads, now: Date.now });
+  const sessions = openSessions({ store, payloads, now: Date.now, isShared });
+  const warm = isShared ? await keepWarm(store, sessions) : undefined;
   await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
   const { following, projects, attributes } = openReference({
     configuration: { domains: DOMAINS },
@@ -71,6 +77,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
     log: store,
     payloads,
     readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
+    knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
   });
   const limitsOf: TaskServices['limitsOf'] = () => Promise.resolve(options.taskLimits ?? {});
   const taskTypes = options.taskTypes ?? {};
@@ -147,6 +154,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
       return events;
     },
     close: async () => {
+      await warm?.close();
       await following.close();
       await payloads.close();
       await store.close();

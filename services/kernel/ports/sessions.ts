@@ -61,6 +61,16 @@ export interface Sessions {
     stream: StreamName,
     look: (folded: Folded<State>) => Answer,
   ): Promise<Answer>;
+
+  /**
+   * The same from what this process knows of the stream: all that it has acknowledged itself, and of other processes
+   * what it has heard. The stream is read only where nothing is known of it.
+   */
+  readKnown<State, Command, Event, Refusal, Answer>(
+    aggregate: Aggregate<State, Command, Event, Refusal>,
+    stream: StreamName,
+    look: (folded: Folded<State>) => Answer,
+  ): Promise<Answer>;
 }
 
 /** What this process has acknowledged, for those who read what they wrote. */

@@ -24,7 +24,7 @@ import { launchAttributes } from '../../../services/reference/launch-attributes.
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
 import { withNeeds } from '../../support/fixtures.js';
-import { openRegistry } from '../../support/registry.js';
+import { openRegistry, type RegistryOptions } from '../../support/registry.js';
 
 const noPayloads: PayloadStore = {
   put: () => Promise.reject(new Error('nothing is large here')),
@@ -35,8 +35,12 @@ const noPayloads: PayloadStore = {
 type Methods = typeof AdminService.method;
 
 /** The registering and executing half of the control plane on a real log, with the named fixtures registered. */
-export const openControlPlane = async (folders: readonly string[], settings: readonly Given[] = []) => {
-  const registry = await openRegistry();
+export const openControlPlane = async (
+  folders: readonly string[],
+  settings: readonly Given[] = [],
+  options: RegistryOptions = {},
+) => {
+  const registry = await openRegistry(options);
   const { sessions, store, directory: projects, definitions } = registry;
   const aggregate = executionAggregate({ payloads: noPayloads });
   const routes = executionRoutes({

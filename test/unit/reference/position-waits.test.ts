@@ -90,4 +90,16 @@ describe('calls that wait for a position', () => {
     close();
     expect(await following.reached(7n, 1)).toBe(false);
   });
+
+  it('look at nothing where the subscription brings every position', async () => {
+    const brought = followLog({ ...store, readLog: () => expect.unreachable('a look at the log') }, [projectFold()], {
+      bringsAll: true,
+    });
+    const waiting = brought.reached(1n, 60_000);
+    await store.append(streamName('project', [randomUUID()]), 'no-stream', [
+      { id: new Uint8Array(16), type: 'ProjectUpdated', data: new Uint8Array(), metadata: '{}' },
+    ]);
+    expect(await waiting).toBe(true);
+    await brought.close();
+  });
 });

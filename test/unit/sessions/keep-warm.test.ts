@@ -21,16 +21,20 @@ describe('live streams that are kept warm', () => {
   /** How many events `here` has read of streams, and how many appends it has sent. */
   let read: number;
   let appends: number;
+  /** What `here` waits for before it reads a stream. */
+  let gate: Promise<void>;
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'flightlog-warm-'));
     store = await sqliteEventStore({ directory });
     const payloads = filePayloadStore({ directory });
     [read, appends] = [0, 0];
+    gate = Promise.resolve();
     const counting: EventStore = {
       ...store,
       append: (...given) => ((appends += 1), store.append(...given)),
       async *readStream(...asked) {
+        await gate;
         for await (const page of store.readStream(...asked)) {
           read += page.length;
           yield page;
@@ -50,6 +54,8 @@ describe('live streams that are kept warm', () => {
 
   const add = (sessions: OpenSessions, stream: StreamName): Promise<Outcome<unknown>> =>
     sessions.handle(purse, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() });
+  const spend = (sessions: OpenSessions, stream: StreamName): Promise<Outcome<unknown>> =>
+    sessions.handle(purse, stream, { kind: 'spend' }, { actor: 'tester', commandId: randomUUID() });
   const heard = async (position: bigint): Promise<void> => {
     while (warm.position() < position) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -61,6 +67,41 @@ describe('live streams that are kept warm', () => {
     for (let round = 0; round < 4; round += 1) await heard((await add(there, stream)).position);
     await expect(add(here, stream)).resolves.toMatchObject({ kind: 'accepted', revision: 5n });
     expect({ read, appends }).toEqual({ read: 0, appends: 2 });
+  });
+
+  const known = (stream: StreamName): Promise<unknown> =>
+    here.readKnown(purse, stream, ({ state: { coins }, revision }) => ({ coins, revision }));
+
+  it('answer without a look at the log what they have heard, and what they have recorded themselves', async () => {
+    const stream = aStream();
+    await add(here, stream);
+    await heard((await add(there, stream)).position);
+    await expect(known(stream)).resolves.toEqual({ coins: 2, revision: 1n });
+    await add(here, stream);
+    await expect(known(stream)).resolves.toEqual({ coins: 3, revision: 2n });
+    expect(read).toBe(0);
+  });
+
+  it('are read where nothing is known of them', async () => {
+    const stream = aStream();
+    await add(there, stream);
+    await expect(known(stream)).resolves.toEqual({ coins: 1, revision: 0n });
+    expect(read).toBe(1);
+  });
+
+  it('are read again where more was recorded during a turn than is kept', async () => {
+    const stream = aStream();
+    await add(here, stream);
+    let open = (): void => undefined;
+    gate = new Promise((resolve) => (open = resolve));
+    const counted = here.handle(purse, stream, { kind: 'count' }, { actor: 'tester', commandId: randomUUID() });
+    for (let round = 0; round < 501; round += 1) {
+      await spend(there, stream);
+      await heard((await add(there, stream)).position);
+    }
+    open();
+    await counted;
+    await expect(known(stream)).resolves.toEqual({ coins: 1, revision: 1_002n });
   });
 
   it('are no others than those that were asked for', async () => {

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { type ControlPlane, openControlPlane } from './control-plane.js';
+
+const place = { project: 'flytesnacks', domain: 'development' };
+const launchPlan = { ...place, resourceType: ResourceType.LAUNCH_PLAN, name: 'hello.hello', version: 'v1' };
+
+describe('a create on a log that other processes write too', () => {
+  let plane: ControlPlane;
+  /** What was asked of the log by commands, in order: each is a way there and back. */
+  let asked: string[];
+
+  const counting = (store: EventStore): EventStore => ({
+    ...store,
+    append: (...given) => (asked.push('append'), store.append(...given)),
+    readStream: (...given) => (asked.push(`read ${given[0]}`), store.readStream(...given)),
+  });
+
+  beforeEach(async () => {
+    asked = [];
+    plane = await openControlPlane(['01-hello'], [], { shared: counting });
+  });
+
+  afterEach(() => plane.close());
+
+  const launch = (name: string, version = 'v1') =>
+    plane.send('createExecution', { ...place, name, spec: { launchPlan: { ...launchPlan, version } } });
+
+  it('waits for one way to the log and back, once the version was launched', async () => {
+    await launch('first');
+    asked = [];
+    await launch('second');
+    expect(asked).toEqual(['append']);
+  });
+
+  it('looks at the head of the stream for a version that is not known', async () => {
+    await launch('first');
+    asked = [];
+    await expect(launch('second', 'v2')).rejects.toThrow(/v2/u);
+    expect(asked).toEqual(['read launchPlan-flytesnacks:development:hello.hello']);
+  });
+});
