@@ -9,7 +9,7 @@ const DRIVERS = {
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
-  '@grpc/grpc-js': '^(engine|services/(agents|streams|cli|main))/',
+  '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
 };
 

@@ -1,25 +1,34 @@
-/** Where an event store is, as its connection string says it. */
+/** Where a server listens. */
+export type Endpoint = { readonly host: string; readonly port: number };
+
+/** Where an event store is, and how it is talked to, as its connection string says it. */
 export type EventstoreAddress = {
-  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly hosts: readonly Endpoint[];
+  /** The one host is a name of all nodes, in DNS. */
+  readonly isDiscovered: boolean;
   readonly tls: boolean;
   /** The file of the authority that its certificates are of. */
   readonly authority?: string;
+  readonly user?: { readonly username: string; readonly password: string };
+  /** All parameters by the names that the library gives them, decoded. */
+  readonly parameters: ReadonlyMap<string, string>;
 };
 
 const URL_FORM =
-  /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/(?:[^:/?@]+:[^@/?]+@)?(?<hosts>[^@/?\s]+)\/?(?:\?(?<query>\S*))?$/u;
+  /^(?:esdb|kurrentdb)(?<discover>\+discover)?:\/\/(?:(?<username>[^:/?@]+):(?<password>[^@/?]+)@)?(?<hosts>[^@/?\s]+)\/?(?:\?(?<query>\S*))?$/u;
 
 const USUAL_PORT = 2113;
 
 /** What a connection string may say, and of what form it is. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   connectionName: /./u,
-  defaultDeadline: /^-?\d+$/u,
+  defaultDeadline: /^[1-9]\d*$/u,
   discoveryInterval: /^\d+$/u,
   gossipTimeout: /^\d+$/u,
-  keepAliveInterval: /^-?\d+$/u,
-  keepAliveTimeout: /^\d+$/u,
-  maxDiscoverAttempts: /^-?\d+$/u,
+  keepAliveInterval: /^(?:-1|\d+)$/u,
+  keepAliveTimeout: /^(?:-1|\d+)$/u,
+  // The library takes -1 for no attempt at all.
+  maxDiscoverAttempts: /^[1-9]\d*$/u,
   nodePreference: /^(?:leader|follower|read_?only_?replica|random)$/iu,
   throwOnAppendFailure: /^(?:true|false)$/u,
   tls: /^(?:true|false)$/u,
@@ -58,10 +67,27 @@ const parametersOf = (query: string): Parameters | string => {
   return found;
 };
 
-const hostOf = (text: string): EventstoreAddress['hosts'][number] | string => {
+const hostOf = (text: string): Endpoint | string => {
   const [, host = '', port = String(USUAL_PORT)] = /^([^:]+)(?::([^:]*))?$/u.exec(text) ?? [];
   const isPort = /^\d{1,5}$/u.test(port) && Number(port) > 0 && Number(port) <= 65_535;
   return host !== '' && isPort ? { host, port: Number(port) } : `names no HOST:PORT: ${JSON.stringify(text)}`;
+};
+
+const hostsOf = (text: string): readonly Endpoint[] | string => {
+  const hosts: Endpoint[] = [];
+  for (const each of text.split(',')) {
+    const host = hostOf(each);
+    if (typeof host === 'string') return host;
+    hosts.push(host);
+  }
+  return hosts;
+};
+
+const userOf = (groups: Readonly<Record<string, string>>): EventstoreAddress['user'] | string => {
+  if (groups['username'] === undefined) return undefined;
+  const [username, password] = [decoded(groups['username']), decoded(groups['password'] ?? '')];
+  if (username === undefined || password === undefined) return 'has credentials that are not percent-encoded';
+  return { username, password };
 };
 
 /**
@@ -70,20 +96,22 @@ const hostOf = (text: string): EventstoreAddress['hosts'][number] | string => {
  * @returns the address, or what is wrong with the text, in which credentials are not repeated.
  */
 export const eventstoreAddress = (text: string): EventstoreAddress | string => {
-  const { hosts: named, query = '' } = URL_FORM.exec(text)?.groups ?? {};
-  if (named === undefined) return 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS';
-  const hosts: EventstoreAddress['hosts'][number][] = [];
-  for (const each of named.split(',')) {
-    const host = hostOf(each);
-    if (typeof host === 'string') return host;
-    hosts.push(host);
-  }
-  const parameters = parametersOf(query);
+  const groups = URL_FORM.exec(text)?.groups;
+  if (groups?.['hosts'] === undefined)
+    return 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS';
+  const hosts = hostsOf(groups['hosts']);
+  if (typeof hosts === 'string') return hosts;
+  const parameters = parametersOf(groups['query'] ?? '');
   if (typeof parameters === 'string') return parameters;
+  const user = userOf(groups);
+  if (typeof user === 'string') return user;
   const authority = parameters.get('tlsCAFile');
   return {
     hosts,
+    isDiscovered: groups['discover'] !== undefined,
     tls: parameters.get('tls') !== 'false',
     ...(authority !== undefined && { authority }),
+    ...(user && { user }),
+    parameters,
   };
 };

@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended, EventStore, Subscription } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
 import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
 import { appender } from './appender.js';
@@ -10,6 +8,8 @@ import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
 import { headOf, readLogBackwards, readLogUpTo, readStream } from './log-reads.js';
+import { type Connection, nodeConnection } from './nodes/connection.js';
+import { nodeSettings } from './nodes/settings.js';
 import { subscribe } from './subscription.js';
 
 /** Where the event store is, and who hears when it cannot be reached. */
@@ -32,13 +32,6 @@ type OnWait = NonNullable<EventstoreOptions['onWait']>;
 const SILENCE_MS = 3_000;
 const MAX_PAUSE_MS = 3_000;
 
-/** KurrentDB has the same protocol under another name. A connection that has no name gets that of this system's own. */
-const connectionString = (url: string): string => {
-  const esdb = url.replace(/^kurrentdb/u, 'esdb');
-  if (/[?&]connectionName=/iu.test(esdb)) return esdb;
-  return `${esdb}${esdb.includes('?') ? '&' : '?'}connectionName=${OWN_CONNECTION}`;
-};
-
 const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
   const refused = new Promise<never>((_, reject) => {
@@ -57,32 +50,23 @@ const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
 const PROBED_STREAM = 'project-probe';
 
 /** The identity of the log, once it can be read, and written where it is to be. */
-const openedLog = async (client: EventStoreDBClient, writes: boolean): Promise<string> => {
+const openedLog = async (connection: Connection, writes: boolean): Promise<string> => {
+  const client = await connection.client();
   const logId = await logIdentity(client);
   if (writes) await client.appendToStream(PROBED_STREAM, []);
   return logId;
 };
 
-const connected = async (client: EventStoreDBClient, writes: boolean, onWait: OnWait): Promise<string> => {
+const connected = async (connection: Connection, writes: boolean, onWait: OnWait): Promise<string> => {
   for (let times = 0; ; times += 1) {
     try {
-      return await unlessRefused(openedLog(client, writes), onWait);
+      return await unlessRefused(openedLog(connection, writes), onWait);
     } catch (error) {
       const fault = finalFault(error);
       if (fault) throw fault;
       await onWait(error);
       await pause(Math.min(250 * 2 ** times, MAX_PAUSE_MS));
     }
-  }
-};
-
-/** @throws {StoreUnavailable} when the connection string cannot be used, its files included. */
-const clientOf = (url: string): EventStoreDBClient => {
-  try {
-    return EventStoreDBClient.connectionString(connectionString(url));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`the connection string cannot be used: ${why}`, error);
   }
 };
 
@@ -108,28 +92,28 @@ export const eventstoreEventStore = async ({
     return Promise.resolve();
   },
 }: EventstoreOptions): Promise<EventStore> => {
-  const open = (): EventStoreDBClient => clientOf(url);
-  const client = open();
-  const logId = await connected(client, writes, onWait).catch((error: unknown) => {
-    void client.dispose();
+  const settings = nodeSettings(url);
+  const reads = nodeConnection(settings);
+  const logId = await connected(reads, writes, onWait).catch(async (error: unknown) => {
+    await reads.close();
     throw error;
   });
-  const appends = appender(appendClient(open));
-  const feed = liveFeed(client, onTrouble);
+  const appends = appender(appendClient(nodeConnection(settings)));
+  const feed = liveFeed(reads, onTrouble);
   const subscriptions = new Set<Subscription>();
   let isClosed = false;
-  const head = () => throwing(headOf(client));
+  const head = () => throwing(headOf(reads));
 
   return {
     logId,
     head,
-    readStream: (stream, options) => readStream(client, stream, options),
-    readLogBackwards: (options) => readLogBackwards(client, options),
+    readStream: (stream, options) => readStream(reads, stream, options),
+    readLogBackwards: (options) => readLogBackwards(reads, options),
     async *readLog(options) {
-      yield* readLogUpTo(client, options, await head());
+      yield* readLogUpTo(reads, options, await head());
     },
     subscribe: (options, onPage) => {
-      const read = (asked: typeof options, upTo: bigint) => readLogUpTo(client, asked, upTo);
+      const read = (asked: typeof options, upTo: bigint) => readLogUpTo(reads, asked, upTo);
       const subscription = subscribe({ head, read, feed }, options, onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
@@ -146,7 +130,7 @@ export const eventstoreEventStore = async ({
       await Promise.all([...subscriptions].map((subscription) => subscription.close()));
       await appends.close();
       await feed.close();
-      await client.dispose();
+      await reads.close();
     },
   };
 };
@@ -158,10 +142,10 @@ export const eventstoreEventStore = async ({
  * @throws {StoreUnavailable} when it cannot be reached, or refuses.
  */
 export const renewEventstoreId = async ({ url }: EventstoreOptions): Promise<{ before: string; after: string }> => {
-  const client = clientOf(url);
+  const connection = nodeConnection(nodeSettings(url));
   try {
-    return await throwing(renewIdentity(client));
+    return await throwing(connection.client().then(renewIdentity));
   } finally {
-    await client.dispose();
+    await connection.close();
   }
 };

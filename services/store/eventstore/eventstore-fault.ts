@@ -26,6 +26,14 @@ const textOf = (error: unknown): string => {
 const denied = (text: string): string =>
   `the event store denies access: ${text} (the user is that of the connection string, esdb://USER:PASSWORD@HOST)`;
 
+/** No node could be asked: none is there, or none leads. Nothing was sent. */
+export class NodeUnreached extends Error {
+  constructor(cause: unknown) {
+    super(textOf(cause), { cause });
+    this.name = 'NodeUnreached';
+  }
+}
+
 /** Errors that no second try mends, and the fault that each is. */
 const FINAL: Readonly<Record<string, (text: string, cause: unknown) => Fault>> = {
   [ErrorType.WRONG_EXPECTED_VERSION]: (text, cause) => new RevisionConflict(text, cause),
@@ -50,7 +58,7 @@ const FINAL_ANSWERS: Readonly<Record<string, (text: string, cause: unknown) => F
 const unknownAnswer = (error: unknown): string | undefined => UNKNOWN_ANSWER.exec(textOf(error))?.groups?.['answer'];
 
 /** Never got as far as the server: nothing can have been written. */
-const UNSENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|No connection established|Name resolution failed|Failed to discover/u;
+const UNSENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|No connection established|Name resolution failed|has been shut down/u;
 
 /** The fault that an error is, where trying again is of no use; `undefined` where it may be. */
 export const finalFault = (error: unknown): Fault | undefined => {
@@ -66,12 +74,9 @@ const ANSWERED: readonly (string | undefined)[] = [ErrorType.TIMEOUT, ErrorType.
 export const isConnectionLost = (error: unknown): boolean =>
   finalFault(error) === undefined && !ANSWERED.includes(kindOf(error)) && unknownAnswer(error) === undefined;
 
-/** Whether a node has named the leader: the client goes there by itself, and nowhere when it is opened anew. */
-export const isSentToLeader = (error: unknown): boolean => kindOf(error) === ErrorType.NOT_LEADER;
-
 /** Whether an append that failed so can have been written. One that a server is not ready for, or too busy, was not. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
-  !UNSENT.test(textOf(error)) && unknownAnswer(error) === undefined;
+  !(error instanceof NodeUnreached) && !UNSENT.test(textOf(error)) && unknownAnswer(error) === undefined;
 
 /** Whether the user of the connection may not do it. */
 export const isAccessDenied = (error: unknown): boolean => kindOf(error) === ErrorType.ACCESS_DENIED;

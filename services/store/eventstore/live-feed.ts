@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type EventStoreDBClient, eventTypeFilter, START } from '@eventstore/db-client';
+import { eventTypeFilter, START } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { positionOf } from './eventstore-events.js';
-import { headOf } from './log-reads.js';
+import { headOf, nodeOf } from './log-reads.js';
+import type { Connection } from './nodes/connection.js';
 import { silenceLook, watchSilence } from './silence.js';
 import { takeEvents, type TakenEvents } from './taken-events.js';
 
@@ -38,7 +39,7 @@ const silent = (): StoreUnavailable =>
  *
  * @param onTrouble hears why, each time.
  */
-export const liveFeed = (client: EventStoreDBClient, onTrouble: (error: unknown) => void): LiveFeed => {
+export const liveFeed = (connection: Connection, onTrouble: (error: unknown) => void): LiveFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
   let taken: TakenEvents | undefined;
@@ -61,9 +62,10 @@ export const liveFeed = (client: EventStoreDBClient, onTrouble: (error: unknown)
     let signs = 0;
     const hear = (): void => void (signs += 1);
     const fromPosition = from === 0n ? START : positionOf(from);
+    const client = await nodeOf(connection);
     const fresh = (taken = takeEvents(client.subscribeToAll({ fromPosition, filter: notSystem(hear) })));
     const heard = () => ({ signs, position: position ?? from });
-    const look = silenceLook(heard, () => headOf(client));
+    const look = silenceLook(heard, () => headOf(connection));
     const watch = watchSilence(look, () => fresh.fail(silent()));
     await handOn(fresh, hear).finally(watch.stop);
   };

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   BACKWARDS,
   END,
-  type EventStoreDBClient,
   FORWARDS,
   type Position,
   type ResolvedEvent,
@@ -23,6 +22,8 @@ import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { positionOf, toOurs } from './eventstore-events.js';
 import { isNotFound, readFault } from './eventstore-fault.js';
 import { isForeign } from './log-identity.js';
+import type { Connection } from './nodes/connection.js';
+import type { NodeClient } from './nodes/node-client.js';
 import { takeEvents } from './taken-events.js';
 
 /** Events of a page, at most. */
@@ -47,7 +48,16 @@ const eventIn = ({ event }: ResolvedEvent): RecordedEvent | undefined =>
 const leave = (read: Read): void => {
   read.on('error', () => undefined);
   read.resume();
-  void read.cancel();
+  read.cancel().catch(() => undefined); // it may never have begun
+};
+
+/** The client of the node to read from. */
+export const nodeOf = async (connection: Connection): Promise<NodeClient> => {
+  try {
+    return await connection.client();
+  } catch (error) {
+    throw readFault(error);
+  }
 };
 
 /** Pages of what the client reads; its errors become faults. */
@@ -108,19 +118,19 @@ async function* patiently<Page>(read: () => AsyncGenerator<Page>): AsyncGenerato
 
 /** The events of one stream. */
 export const readStream = (
-  client: EventStoreDBClient,
+  connection: Connection,
   stream: StreamName,
   options?: ReadStreamOptions,
-): AsyncGenerator<readonly RecordedEvent[]> => patiently(() => streamPages(client, stream, options));
+): AsyncGenerator<readonly RecordedEvent[]> => patiently(() => streamPages(connection, stream, options));
 
 async function* streamPages(
-  client: EventStoreDBClient,
+  connection: Connection,
   stream: StreamName,
   { from, direction = 'forwards', limit }: ReadStreamOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
   if (limit === 0) return;
   const isForwards = direction === 'forwards';
-  const read = client.readStream(stream, {
+  const read = (await nodeOf(connection)).readStream(stream, {
     direction: isForwards ? FORWARDS : BACKWARDS,
     fromRevision: from ?? (isForwards ? START : END),
     ...countOf(limit),
@@ -136,27 +146,27 @@ const FOREIGN_EVENTS = 16;
 
 /** So many events before a position, or before the end; what is none of the log's among them. */
 const eventsBefore = async (
-  client: EventStoreDBClient,
+  connection: Connection,
   before: bigint | undefined,
   maxCount: number,
 ): Promise<RecordedEvent[]> => {
   const fromPosition = before === undefined ? END : positionOf(before);
   const found: RecordedEvent[] = [];
-  const read = client.readAll({ direction: BACKWARDS, fromPosition, maxCount });
+  const read = (await nodeOf(connection)).readAll({ direction: BACKWARDS, fromPosition, maxCount });
   for await (const page of pagesOf(read, () => true)) found.push(...page);
   return found;
 };
 
 /** The log from its end, as much at a time as is wanted. */
 export async function* readLogBackwards(
-  client: EventStoreDBClient,
+  connection: Connection,
   { before, limit = Infinity }: ReadLogBackwardsOptions = {},
 ): AsyncGenerator<readonly RecordedEvent[]> {
   let from = before === undefined || before > MAX_POSITION ? undefined : before;
   let left = limit;
   while (left > 0 && from !== 0n) {
     const maxCount = Math.min(left, PAGE_EVENTS) + FOREIGN_EVENTS;
-    const found = await eventsBefore(client, from, maxCount);
+    const found = await eventsBefore(connection, from, maxCount);
     const wanted = found.filter((event) => isWanted(undefined, event)).slice(0, left);
     if (wanted.length > 0) yield wanted;
     if (found.length < maxCount) return;
@@ -165,23 +175,23 @@ export async function* readLogBackwards(
   }
 }
 
-async function* lastEvent(client: EventStoreDBClient): AsyncGenerator<RecordedEvent> {
+async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent> {
   // Nearly always it is the log's own, and asked for many times a second.
-  const [last] = await eventsBefore(client, undefined, 1);
+  const [last] = await eventsBefore(connection, undefined, 1);
   if (last === undefined) return;
   if (isWanted(undefined, last)) yield last;
-  else for await (const page of readLogBackwards(client, { before: last.position, limit: 1 })) yield* page;
+  else for await (const page of readLogBackwards(connection, { before: last.position, limit: 1 })) yield* page;
 }
 
 /** The position of the last event of the log; 0n where there is none. */
-export const headOf = async (client: EventStoreDBClient): Promise<bigint> => {
-  for await (const { position } of patiently(() => lastEvent(client))) return position;
+export const headOf = async (connection: Connection): Promise<bigint> => {
+  for await (const { position } of patiently(() => lastEvent(connection))) return position;
   return 0n;
 };
 
 /** A reader that looks at every event; what comes after `upTo` is another's. */
-async function* readWhole(client: EventStoreDBClient, after: bigint, upTo: bigint): AsyncGenerator<RecordedEvent[]> {
-  const read = client.readAll({ fromPosition: after === 0n ? START : positionOf(after) });
+async function* readWhole(connection: Connection, after: bigint, upTo: bigint): AsyncGenerator<RecordedEvent[]> {
+  const read = (await nodeOf(connection)).readAll({ fromPosition: after === 0n ? START : positionOf(after) });
   const isIn = (event: RecordedEvent): boolean => event.position > after && isWanted(undefined, event);
   for await (const page of pagesOf(read, isIn)) {
     const inside = page.filter(({ position }) => position <= upTo);
@@ -202,7 +212,7 @@ const SEARCH_WINDOW = 500;
  * caught up.
  */
 async function* readFiltered(
-  client: EventStoreDBClient,
+  connection: Connection,
   { after, filter }: { readonly after: bigint; readonly filter: EventFilter },
   upTo: bigint,
 ): AsyncGenerator<RecordedEvent[]> {
@@ -211,7 +221,7 @@ async function* readFiltered(
     if (commit >= upTo) taken.mark();
   };
   const taken = takeEvents(
-    client.subscribeToAll({
+    (await nodeOf(connection)).subscribeToAll({
       fromPosition: after === 0n ? START : positionOf(after),
       filter: streamNameFilter({ prefixes: prefixesOf(filter), maxSearchWindow: SEARCH_WINDOW, checkpointReached }),
     }),
@@ -233,12 +243,13 @@ async function* readFiltered(
 
 /** The log after a position, up to another, in pages. */
 export async function* readLogUpTo(
-  client: EventStoreDBClient,
+  connection: Connection,
   { after, filter, limit = Infinity }: ReadLogOptions,
   upTo: bigint,
 ): AsyncGenerator<LogPage> {
   if (after >= upTo) return;
-  const pages = filter === undefined ? readWhole(client, after, upTo) : readFiltered(client, { after, filter }, upTo);
+  const pages =
+    filter === undefined ? readWhole(connection, after, upTo) : readFiltered(connection, { after, filter }, upTo);
   let position = after;
   let left = limit;
   for await (const events of limited(pages, limit)) {

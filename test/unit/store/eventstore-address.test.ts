@@ -18,7 +18,17 @@ describe('the address of an event store', () => {
       true,
     ],
   ])('is read: %s', (text, hosts, tls) => {
-    expect(eventstoreAddress(text)).toEqual({ hosts, tls });
+    expect(eventstoreAddress(text)).toMatchObject({ hosts, tls });
+  });
+
+  it('says who asks, and whether its one name is of all nodes', () => {
+    expect(eventstoreAddress('esdb+discover://us%3Aer:se%40cret@logs?tls=false')).toEqual({
+      hosts: [{ host: 'logs', port: 2113 }],
+      isDiscovered: true,
+      tls: false,
+      user: { username: 'us:er', password: 'se@cret' },
+      parameters: new Map([['tls', 'false']]),
+    });
   });
 
   it('may name the file of its authority', () => {
@@ -35,6 +45,9 @@ describe('the address of an event store', () => {
     ['esdb://log?tls=maybe', 'has a tls that is none: "maybe"'],
     ['esdb://log?tlsVerifyCert=false', 'has a tlsVerifyCert that is none: "false"'],
     ['esdb://log?keepAliveTimeout=soon', 'has a keepAliveTimeout that is none: "soon"'],
+    ['esdb://a,b?maxDiscoverAttempts=-1', 'has a maxDiscoverAttempts that is none: "-1"'],
+    ['esdb://log?defaultDeadline=0', 'has a defaultDeadline that is none: "0"'],
+    ['esdb://us%er:secret@log', 'has credentials that are not percent-encoded'],
     ['esdb://log?tlsCAFile=%E0%A4%A', 'has a tlsCAFile that is none: "%E0%A4%A"'],
   ])('is refused for what it is: %s', (text, why) => {
     expect(eventstoreAddress(text)).toBe(why);

@@ -1,0 +1,61 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Channel, Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { Endpoint } from '../address.js';
+import { NodeCredentials } from './node-credentials.js';
+import type { NodeSettings } from './settings.js';
+
+/** The way to one node, with a connection of its own. */
+export type NodeChannel = {
+  readonly channel: Channel;
+  /** Breaks the connection: calls that are open fail as when the node had ended. */
+  readonly cut: () => void;
+};
+
+/** Any event that a server may have written. */
+const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
+const NEVER_MS = 2 ** 31 - 1;
+
+const authority = ({ host, port }: Endpoint): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** @param name what the certificate is of, where that is not the host. */
+export const nodeChannel = (node: Endpoint, settings: NodeSettings, name: string = node.host): NodeChannel => {
+  const { intervalMs, timeoutMs } = settings.keepAlive;
+  const way = new NodeCredentials(name, settings.tls);
+  const channel = new Channel(authority(node), way, {
+    'grpc.keepalive_time_ms': intervalMs ?? NEVER_MS,
+    'grpc.keepalive_timeout_ms': timeoutMs ?? NEVER_MS,
+    'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
+    'grpc.use_local_subchannel_pool': 1,
+  });
+  return { channel, cut: () => way.cut() };
+};
+
+/**
+ * Asks a node something that needs no words, and no credentials.
+ *
+ * @throws whatever gRPC says, after `timeoutMs` at the latest.
+ */
+export const ask = <Input extends DescMessage, Output extends DescMessage>(
+  channel: Channel,
+  { parent, name, input, output }: DescMethodUnary<Input, Output>,
+  timeoutMs: number,
+): Promise<MessageShape<Output>> =>
+  new Promise((resolve, reject) => {
+    const client = new Client('', credentials.createInsecure(), { channelOverride: channel }); // not used beside a channel
+    client.makeUnaryRequest(
+      `/${parent.typeName}/${name}`,
+      (message: MessageShape<Input>) => Buffer.from(toBinary(input, message)),
+      (bytes: Buffer) => fromBinary(output, bytes),
+      create(input),
+      new Metadata(),
+      { deadline: Date.now() + timeoutMs },
+      (error, answer) => (answer === undefined ? reject(error ?? new Error('no answer')) : resolve(answer)),
+    );
+  });

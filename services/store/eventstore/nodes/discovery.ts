@@ -1,0 +1,67 @@
+import { lookup } from 'node:dns/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ClusterInfo, Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
+import type { Endpoint } from '../address.js';
+import { ask, nodeChannel } from './channel.js';
+import { leaderOf } from './leader.js';
+import type { NodeSettings } from './settings.js';
+
+/** A node that is asked who leads; its certificate may be of a name and not of its address. */
+type Seed = Endpoint & { readonly name: string };
+
+/** How long the others are waited for once one node has named a leader. */
+const OTHERS_MS = 100;
+
+const seedsOf = async ({ hosts, isDiscovered }: NodeSettings): Promise<readonly Seed[]> => {
+  if (!isDiscovered) return hosts.map((host) => ({ ...host, name: host.host }));
+  const named = await Promise.all(
+    hosts.map(async ({ host, port }) => {
+      const found = await lookup(host, { all: true });
+      return found.map(({ address }): Seed => ({ host: address, port, name: host }));
+    }),
+  );
+  return named.flat();
+};
+
+const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInfo> => {
+  const { channel, cut } = nodeChannel(seed, settings, seed.name);
+  try {
+    return await ask(channel, Gossip.method.read, settings.gossipTimeoutMs);
+  } finally {
+    channel.close();
+    cut();
+  }
+};
+
+const shown = (seeds: readonly Seed[]): string => seeds.map(({ host, port }) => `${host}:${port}`).join(', ');
+
+/** The leader of a cluster, asked of all its nodes at once; one that does not answer holds nothing up. */
+const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
+  const seeds = await seedsOf(settings);
+  const answers: ClusterInfo[] = [];
+  let named = (): void => undefined;
+  const first = new Promise<void>((resolve) => (named = resolve));
+  const asked = seeds.map(async (seed) => {
+    answers.push(await membersBy(seed, settings));
+    if (leaderOf(answers)) named();
+  });
+  const all = Promise.allSettled(asked);
+  await Promise.race([all, first.then(() => pause(OTHERS_MS))]);
+  const leader = leaderOf(answers);
+  if (leader) return leader;
+  if (answers.length > 0) throw new Error(`no node leads, by what ${shown(seeds)} say`);
+  const [failed] = (await all).filter((each) => each.status === 'rejected');
+  throw failed?.reason ?? new Error(`${shown(seeds)}: no address`);
+};
+
+/**
+ * The node that calls go to: the one host that is named, or the leader of the cluster that several belong to. Other
+ * nodes are never taken: they may lag behind, and what is decided and shown rests on what was read.
+ *
+ * @throws {Error} when no node can be reached now, or none leads.
+ */
+export const nodeToCall = (settings: NodeSettings): Promise<Endpoint> => {
+  const [only] = settings.hosts;
+  const isAlone = settings.hosts.length === 1 && !settings.isDiscovered;
+  return isAlone && only ? Promise.resolve(only) : clusterLeader(settings);
+};

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventStore } from '../../services/kernel/ports/event-store.js';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { newEvent } from '../support/filled-log.js';
+import { type LogServer, startLogServer } from '../support/log-server.js';
+import { until } from '../support/until.js';
+
+const event = () => newEvent('Counted', Buffer.from(randomUUID()));
+const fresh = () => streamName('counted', [randomUUID()]);
+
+/** Nothing listens there. */
+const NOWHERE = '127.0.0.1:1';
+
+/** Longer than the library's own search, which ends after 10 attempts and a second. */
+const AWAY_MS = 3_000;
+
+describe('a cluster of which no node can be found for seconds', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-nodes-away-'));
+  let node: LogServer;
+  let store: EventStore;
+  const troubles: unknown[] = [];
+  beforeAll(async () => {
+    node = await startLogServer(directory);
+    store = await eventstoreEventStore({
+      url: `esdb://${NOWHERE},${node.address}?tls=false`,
+      onTrouble: (error) => troubles.push(error),
+    });
+  });
+  afterAll(async () => {
+    await store.close();
+    await node.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('answers reads meanwhile, and has every append and every reader go on when it is back', async () => {
+    const stream = fresh();
+    const given = Array.from({ length: 3 }, event);
+    const heard: string[] = [];
+    const subscription = store.subscribe({ after: await store.head() }, ({ events }) => {
+      heard.push(...events.filter((each) => each.stream === stream).map(({ data }) => Buffer.from(data).toString()));
+    });
+    await store.append(stream, 'no-stream', [given[0]!]);
+    await node.kill();
+    const awayUntil = performance.now() + AWAY_MS;
+    const appended = store.append(stream, 0n, [given[1]!]);
+    for (let refused = 0; performance.now() < awayUntil; refused += 1) {
+      await expect(store.head()).rejects.toBeInstanceOf(StoreUnavailable);
+      expect(refused).toBeLessThan(100);
+    }
+    await node.start();
+    expect((await appended).revision).toBe(1n);
+    await store.append(stream, 1n, [given[2]!]);
+    await until(
+      () => Promise.resolve(heard.length),
+      (count) => count >= given.length,
+    );
+    expect(heard).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(troubles.length).toBeGreaterThan(0);
+    await subscription.close();
+  });
+});

@@ -1,0 +1,47 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+import {
+  type ClusterInfo,
+  ClusterInfoSchema,
+  MemberInfo_VNodeState as State,
+} from '../../../proto/gen/event_store/client/gossip_pb.js';
+import { leaderOf } from '../../../services/store/eventstore/nodes/leader.js';
+
+/** What a node says of its cluster: each member's state, and whether it is thought to be alive. */
+const said = (members: Readonly<Record<string, readonly [State, boolean]>>): ClusterInfo =>
+  create(ClusterInfoSchema, {
+    members: Object.entries(members).map(([address, [state, isAlive]]) => ({
+      state,
+      isAlive,
+      httpEndPoint: { address, port: 2113 },
+    })),
+  });
+
+const leads = [State.Leader, true] as const;
+const follows = [State.Follower, true] as const;
+
+describe('the leader of a cluster', () => {
+  it('is the one that its nodes name', () => {
+    const answer = said({ a: follows, b: leads, c: follows });
+    expect(leaderOf([answer, answer])).toEqual({ host: 'b', port: 2113 });
+  });
+
+  it('is the one that most of them name, whoever answered first', () => {
+    const deposed = said({ a: leads, b: follows, c: follows });
+    const others = said({ a: follows, b: leads, c: follows });
+    expect(leaderOf([deposed, others, others])).toEqual({ host: 'b', port: 2113 });
+  });
+
+  it.each([
+    ['the leader is dead', said({ a: [State.Leader, false], b: follows })],
+    ['the leader resigns', said({ a: [State.ResigningLeader, true], b: follows })],
+    ['it is to be elected', said({ a: [State.Unknown, true], b: [State.DiscoverLeader, true] })],
+    ['only replicas are left', said({ a: [State.ReadOnlyReplica, true], b: [State.ReadOnlyLeaderless, true] })],
+  ])('is nobody where %s', (_, answer) => {
+    expect(leaderOf([answer])).toBeUndefined();
+  });
+
+  it('is nobody where nobody answers', () => {
+    expect(leaderOf([])).toBeUndefined();
+  });
+});
