@@ -12,6 +12,14 @@ const REST = ['test', 'bench', 'vitest.config.ts'];
 /** What the translation of every file depends on, besides the file. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
 
+/** Files of packages that the product serves as they are, by where they are put. */
+const ASSETS = Object.fromEntries(
+  ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE'].map((name) => [
+    `dist/services/gateway/openapi/assets/${name}`,
+    `node_modules/swagger-ui-dist/${name}`,
+  ]),
+);
+
 /** In `dist`, so that it goes where the translated files go: what each source was like when it was translated. */
 const RECORD = join(ROOT, 'dist/.translated.json');
 
@@ -86,6 +94,14 @@ const apply = async ({ changed, gone, next }) => {
   write(RECORD, JSON.stringify({ tools: toolMarks(), sources: left }));
 };
 
+const copyAssets = () => {
+  for (const [to, from] of Object.entries(ASSETS)) {
+    const source = statOf(from);
+    if (source === undefined || statOf(to)?.size === source.size) continue;
+    write(join(ROOT, to), readFileSync(join(ROOT, from)));
+  }
+};
+
 const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
 
 /**
@@ -94,6 +110,7 @@ const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
  * @throws when a source cannot be read as TypeScript; what is wrong was said then.
  */
 export const bringUpToDate = async (places = PRODUCT) => {
+  copyAssets();
   const changes = changesIn(places);
   const count = changes.changed.length;
   if (count + changes.gone.length === 0) return;

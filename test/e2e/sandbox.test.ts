@@ -53,6 +53,20 @@ const countOf = async (sandbox: Running, collection: string): Promise<number> =>
   return (listed as unknown[]).length;
 };
 
+type WithExample = {
+  readonly requestBody: { readonly content: Readonly<Record<string, { readonly example: object }>> };
+};
+
+/** Launches what the page of the interface suggests. */
+const launchedExample = async (sandbox: Running): Promise<unknown> => {
+  const { paths } = (await get(new URL('/openapi.json', api(sandbox)).href)) as {
+    readonly paths: Readonly<Record<string, { readonly post: WithExample }>>;
+  };
+  const example = paths['/api/v1/executions']?.post.requestBody.content['application/json']?.example;
+  const answer = await fetch(`${api(sandbox)}/executions`, { method: 'POST', body: JSON.stringify(example) });
+  return answer.json();
+};
+
 describe('the sandbox', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -80,6 +94,7 @@ describe('the sandbox', () => {
     expect(sandbox.stdout()).toContain('\nFound 1 execution; nothing was registered again.\n');
     expect(sandbox.stdout()).not.toContain('Registered');
     expect(await phaseOf(sandbox)).toBe('SUCCEEDED');
+    expect(await launchedExample(sandbox)).toHaveProperty('id.project', 'flytesnacks');
     const tasks = await countOf(sandbox, 'tasks');
     sandbox.child.kill('SIGTERM');
     expect(await sandbox.ended).toMatchObject({ code: 0, stderr: '' });

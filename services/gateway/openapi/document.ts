@@ -51,8 +51,18 @@ const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}
 const namesIn = (template: string): string[] =>
   [...template.matchAll(/\{([^}=]*)[^}]*\}/g)].map(([, name = '']) => name);
 
-/** Names without dots, which many generators and testers of clients take for something else. */
-const spelled = (template: string): string => template.replace(/\{[^}]*\}/g, (name) => name.replaceAll('.', '_'));
+/** The last part of a field's path, with the message before it where two are the same: `task_project`. */
+const parameterName = (path: string, all: readonly string[]): string => {
+  const [last = '', parent = ''] = path.split('.').reverse();
+  const isAlone = all.filter((other) => other.split('.').at(-1) === last).length === 1;
+  return isAlone ? last : `${parent.replace(/_id$/, '')}_${last}`;
+};
+
+/** Short names, without dots, which many generators and testers of clients take for something else. */
+const spelled = (template: string): string => {
+  const all = namesIn(template);
+  return template.replace(/\{([^}=]*)[^}]*\}/g, (_, path: string) => `{${parameterName(path, all)}}`);
+};
 
 /** Paths that differ in the names of their parameters alone are one path here; the shortest names stand for all. */
 const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> => {
@@ -85,13 +95,16 @@ const readiness: Schema = {
 const pathsOf = (bindings: readonly Binding[], schemas: Schemas): Record<string, Record<string, Schema>> => {
   const templates = templatesOf(bindings);
   const paths: Record<string, Record<string, Schema>> = {};
+  const methods = [...new Set(bindings.map(({ endpoint }) => endpoint.method))];
+  const isOnly = ({ name }: { readonly name: string }): boolean =>
+    methods.filter((method) => method.name === name).length === 1;
   const used = new Map<string, number>();
   for (const binding of bindings) {
     const { method } = binding.endpoint;
     const template = templates.get(shapeOf(binding.template)) ?? spelled(binding.template);
     const count = (used.get(binding.endpoint.name) ?? 0) + 1;
     used.set(binding.endpoint.name, count);
-    const operationId = `${method.parent.name}_${method.name}${count === 1 ? '' : `_${count}`}`;
+    const operationId = `${isOnly(method) ? '' : `${method.parent.name}_`}${method.name}${count === 1 ? '' : `_${count}`}`;
     const operations = (paths[template] ??= {});
     operations[binding.verb.toLowerCase()] ??= operationOf(binding, { names: namesIn(template), operationId, schemas });
   }

@@ -1,6 +1,7 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 
 import { comments } from '../../../proto/gen/comments.js';
+import { parameterExamples, requestExamples } from './examples.js';
 import type { Schema, Schemas } from './schemas.js';
 import type { Binding } from '../rest/bindings.js';
 
@@ -56,12 +57,20 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
     const name = names[at] ?? nameOf(path);
     const own = name === nameOf(path) ? undefined : `\`${nameOf(path)}\` of the request.`;
     const text = [commentOf(path), own].filter((each) => each !== undefined).join(' ');
-    return { name, in: 'path', required: true, schema, ...described(text === '' ? undefined : text) };
+    const example = parameterExamples[name];
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema,
+      ...described(text === '' ? undefined : text),
+      ...(example !== undefined && { example }),
+    };
   });
 
-/** What a body may be, one way or the other. */
-export const content = (schema: Schema): Schema => ({
-  'application/json': { schema },
+/** The media types of a body: JSON, with an example where there is one, or protobuf bytes. */
+export const content = (schema: Schema, example?: unknown): Schema => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
   'application/octet-stream': { schema: BINARY },
 });
 
@@ -101,7 +110,9 @@ export const operationOf = (
     tags: [method.parent.name],
     ...textsOf(binding),
     parameters: [...pathParameters(binding, names, schemas), ...query, ...headersOf(binding)],
-    ...(binding.hasBody && { requestBody: { content: content(schemas.ofMessage(method.input)) } }),
+    ...(binding.hasBody && {
+      requestBody: { content: content(schemas.ofMessage(method.input), requestExamples[method.name]) },
+    }),
     responses: {
       200: {
         description: comments[method.output.typeName] ?? 'Done.',

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Hosting } from '../exchange.js';
 import { openApi } from '../openapi/document.js';
-import { openApiPage } from '../openapi/page.js';
+import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
 import type { Binding } from './bindings.js';
 import { sendBody } from './encoding.js';
@@ -10,17 +10,14 @@ import { sendBody } from './encoding.js';
 /** Answers a path that is no RPC, if it is one of those; says whether it was. */
 export type Pages = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
-// Scripts and styles are in the page itself, and it talks to nobody but this server.
+// Swagger UI has its icons in data URLs and sets styles of single elements.
 const PAGE_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
-type Page = { readonly mediaType: string; readonly body: Buffer };
-
-const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Record<string, Page>> => {
+const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Record<string, BrowserFile>> => {
   const document = Buffer.from(JSON.stringify(openApi(hosting.routes, bindings, hosting.version ?? 'unknown')));
-  const json = { mediaType: 'application/json', body: document };
-  const html = { mediaType: 'text/html; charset=utf-8', body: Buffer.from(openApiPage) };
-  return { '/openapi.json': json, '/api/v1/openapi': json, '/openapi': html, '/docs': html };
+  const json = { mediaType: 'application/json', read: () => Promise.resolve(document) };
+  return { '/openapi.json': json, '/api/v1/openapi': json, ...openApiPage };
 };
 
 type Probed = { readonly status: number; readonly body?: Readonly<Record<string, unknown>> };
@@ -39,6 +36,16 @@ const probes: Readonly<Record<string, (hosting: Hosting) => Probed>> = {
   '/readyz': ready,
 };
 
+const sendPage = async (request: FastifyRequest, reply: FastifyReply, page: BrowserFile): Promise<void> => {
+  const body = await page.read();
+  void reply.headers({
+    'content-type': page.mediaType,
+    'content-security-policy': PAGE_POLICY,
+    'x-content-type-options': 'nosniff',
+  });
+  sendBody(request, reply, body);
+};
+
 /** The paths that are no RPC: what load balancers ask, whatever the verb, and the description of the interface. */
 export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => {
   const all = pagesOf(hosting, bindings);
@@ -52,12 +59,7 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
     }
     const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;
     if (!page) return false;
-    void reply.headers({
-      'content-type': page.mediaType,
-      'content-security-policy': PAGE_POLICY,
-      'x-content-type-options': 'nosniff',
-    });
-    sendBody(request, reply, page.body);
+    sendPage(request, reply, page).catch((error: unknown) => void reply.send(error));
     return true;
   };
 };
