@@ -1,4 +1,4 @@
-import { DELIMITED, type Cursor, readLength, readTag, skipValue } from './wire.js';
+import { DELIMITED, type Cursor, readLength, readTag, skipValue } from '../../kernel/encoding/wire-cursor.js';
 
 /** `ExecutionCreateRequest.spec` and `.inputs`, and `ExecutionSpec.inputs`, which older clients send. */
 const SPEC = 4;

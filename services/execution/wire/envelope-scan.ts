@@ -18,7 +18,7 @@ import {
   scanWorkflow,
 } from './envelope.js';
 import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
-import { DELIMITED, Malformed, readLength, readTag, skipValue } from './wire.js';
+import { DELIMITED, Malformed, readLength, readTag, skipValue } from '../../kernel/encoding/wire-cursor.js';
 
 /** Where an entity's event has what, by field number. */
 type Layout = {

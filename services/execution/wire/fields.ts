@@ -1,4 +1,13 @@
-import { type Cursor, DELIMITED, readLength, readTag, readVarint32, readVarint64, skipValue, textAt } from './wire.js';
+import {
+  type Cursor,
+  DELIMITED,
+  readLength,
+  readTag,
+  readVarint32,
+  readVarint64,
+  skipValue,
+  textAt,
+} from '../../kernel/encoding/wire-cursor.js';
 
 const MAX_GROUP_DEPTH = 100;
 /** Fields above this number are passed over. */

@@ -1,14 +1,12 @@
-import type { BinaryEventData, AppendResult, AppendToStreamOptions } from '@eventstore/db-client';
+import type { Appended } from '../../kernel/ports/event-store.js';
 import { isConnectionLost } from './eventstore-fault.js';
 import type { Connection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
+import type { AppendMessage } from './wire/append-request.js';
+import { type BatchAppends, batchAppends } from './wire/batch-appends.js';
 
-/** The client's own way to append. */
-export type SendAppend = (
-  stream: string,
-  events: BinaryEventData[],
-  options: AppendToStreamOptions,
-) => Promise<AppendResult>;
+/** Sends an append once. */
+export type SendAppend = (message: AppendMessage) => Promise<Appended>;
 
 /** A client that does nothing but append. */
 export interface AppendClient {
@@ -19,14 +17,13 @@ export interface AppendClient {
 /**
  * Appends over a connection of its own, which is left when an append fails for it.
  *
- * The library keeps who waits for an answer in one table for all its clients and connections, empties it when any of
- * them breaks, and dies of an answer that it finds nobody for. So at most one connection appends at a time: when it
- * breaks, nothing is sent until everything on it has failed and it is gone. Reads have a connection of their own, whose
- * troubles would break this one otherwise.
+ * At most one connection appends at a time: when it breaks, nothing is sent until everything on it has failed and it is
+ * gone. Reads have a connection of their own, whose troubles would break this one otherwise.
  */
 export const appendClient = (connection: Connection): AppendClient => {
   let emptying: Promise<unknown> | undefined;
   const inFlight = new Set<Promise<unknown>>();
+  const known = new WeakMap<NodeClient, BatchAppends>();
 
   const empty = async (): Promise<void> => {
     await Promise.allSettled(inFlight);
@@ -41,9 +38,15 @@ export const appendClient = (connection: Connection): AppendClient => {
     }
   };
 
-  const attempt = async (...[stream, events, options]: Parameters<SendAppend>): Promise<AppendResult> => {
+  const appendsOver = (client: NodeClient): BatchAppends => {
+    const appends = known.get(client) ?? batchAppends(client);
+    known.set(client, appends);
+    return appends;
+  };
+
+  const attempt: SendAppend = async (message) => {
     const client = await node();
-    const sent = client.appendToStream(stream, events, options);
+    const sent = appendsOver(client).append(message);
     inFlight.add(sent);
     try {
       return await sent;

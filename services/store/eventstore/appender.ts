@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ANY, type AppendExpectedRevision, NO_STREAM } from '@eventstore/db-client';
 import type { Appended, ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
-import { toTheirs } from './eventstore-events.js';
 import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
 
 /** How long an append is tried before its caller hears of it, and how long between two tries. */
@@ -17,11 +15,6 @@ const PAUSE_MS = { first: 20, most: 1_000 } as const;
  * near one is over for a server whose clock is ahead; how long an append is tried is counted here.
  */
 const DEADLINE_MS = 24 * 60 * 60 * 1_000;
-
-const EXPECTED: Readonly<Record<'any' | 'no-stream', AppendExpectedRevision>> = { any: ANY, 'no-stream': NO_STREAM };
-
-const theirExpected = (expected: ExpectedRevision): AppendExpectedRevision =>
-  typeof expected === 'bigint' ? expected : EXPECTED[expected];
 
 /** Events of one stream that are appended together. */
 export type Batch = {
@@ -50,12 +43,10 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
 
   const tryOnce = async ({ stream, expected, events }: Batch): Promise<Appended> => {
     failPoint('before-commit');
-    const { nextExpectedRevision, position } = await client.send(stream, events.map(toTheirs), {
-      expectedRevision: theirExpected(expected),
-      deadline: DEADLINE_MS,
-    });
+    const deadlineSeconds = Math.ceil((Date.now() + DEADLINE_MS) / 1_000);
+    const appended = await client.send({ stream, expected, events, deadlineSeconds });
     failPoint('after-commit');
-    return { revision: nextExpectedRevision, position: position?.commit ?? 0n };
+    return appended;
   };
 
   const insist = async (batch: Batch): Promise<Appended> => {

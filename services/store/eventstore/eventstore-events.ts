@@ -1,20 +1,6 @@
-import { binaryEvent, type BinaryEventData, type Position, type RecordedEvent as Theirs } from '@eventstore/db-client';
-import type { NewEvent, RecordedEvent } from '../../kernel/event.js';
+import type { Position, RecordedEvent as Theirs } from '@eventstore/db-client';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
-
-const DASHED = /^(.{8})(.{4})(.{4})(.{4})/u;
-
-const uuidText = (id: Uint8Array): string => Buffer.from(id).toString('hex').replace(DASHED, '$1-$2-$3-$4-');
-
-/** An event as the client sends it: the data as they are, the metadata as the JSON that they are. */
-export const toTheirs = ({ id, type, data, metadata }: NewEvent): BinaryEventData =>
-  binaryEvent({
-    id: uuidText(id),
-    type,
-    // Exactly this class, and a copy: the client knows no buffers, and the caller may use its own again.
-    data: new Uint8Array(data),
-    metadata: new Uint8Array(Buffer.from(metadata)),
-  });
 
 const metadataText = (metadata: unknown): string => {
   if (metadata === undefined) return '{}';

@@ -1,0 +1,88 @@
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import {
+  AccessDeniedError,
+  DeadlineExceededError,
+  MaxAppendSizeExceededError,
+  StreamDeletedError,
+  UnknownError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
+import { BatchAppendRespSchema } from '../../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  MaximumAppendSizeExceededSchema,
+  type Status,
+  WrongExpectedVersionSchema,
+} from '../../../../proto/gen/event_store/client/values_pb.js';
+import type { Appended } from '../../../kernel/ports/event-store.js';
+import { delimited, eachField, fieldIn, numberIn, type Range, varint } from './fields.js';
+
+/** The answer to one append of a batch stream. */
+export type AppendAnswer = { readonly correlation: number; readonly result: Appended | Error };
+
+/** Tags of `BatchAppendResp`, and of the messages in it. */
+const ANSWER = { correlation: delimited(1), error: delimited(2), success: delimited(3) };
+const STRUCTURED = delimited(1);
+const LOW_BITS = varint(2);
+const SUCCESS = { revision: varint(1), position: delimited(3) };
+const COMMIT = varint(1);
+
+type Details = NonNullable<Status['details']>;
+
+const unpacked = <Desc extends DescMessage>(schema: Desc, { value }: Details): MessageShape<Desc> =>
+  fromBinary(schema, value);
+
+const conflict = (streamName: string, details: Details): Error => {
+  const { currentStreamRevisionOption: current, expectedStreamPositionOption: expected } = unpacked(
+    WrongExpectedVersionSchema,
+    details,
+  );
+  return new WrongExpectedVersionError(null as never, {
+    streamName,
+    current: current.case === 'currentStreamRevision' ? current.value : 'no_stream',
+    expected: expected.case === 'expectedStreamPosition' ? expected.value : 'any',
+  });
+};
+
+/** What the details of a refusal are, by the last part of their type, as errors of the library. */
+const REFUSALS: Readonly<Record<string, (stream: string, details: Details) => Error>> = {
+  WrongExpectedVersion: conflict,
+  StreamDeleted: (stream) => StreamDeletedError.fromStreamName(stream),
+  AccessDenied: () => new AccessDeniedError(),
+  Timeout: () => new DeadlineExceededError(),
+  Unknown: () => new UnknownError(),
+  MaximumAppendSizeExceeded: (_, details) =>
+    MaxAppendSizeExceededError.fromMaxAppendSize(unpacked(MaximumAppendSizeExceededSchema, details).maxAppendSize),
+};
+
+/** The library has no class for other answers, and says them by these words, which faults are told by. */
+const unknown = (message: string): Error => new UnknownError(undefined, `Could not recognize ${message}`);
+
+const refusal = (bytes: Buffer): Error => {
+  const { result, streamIdentifier } = fromBinary(BatchAppendRespSchema, bytes);
+  const { message, details } = result.case === 'error' ? result.value : {};
+  const known = REFUSALS[details?.typeUrl.split('.').at(-1) ?? ''];
+  const stream = Buffer.from(streamIdentifier?.streamName ?? []).toString();
+  return known && details ? known(stream, details) : unknown(message ?? '');
+};
+
+const placeIn = (bytes: Buffer, success: Range): Appended => ({
+  revision: numberIn(bytes, success, SUCCESS.revision),
+  position: numberIn(bytes, fieldIn(bytes, success, SUCCESS.position), COMMIT),
+});
+
+/**
+ * Reads one answer of a batch stream.
+ *
+ * @returns the place of the append, or the library's error for what stood in its way.
+ * @throws {Error} when the bytes are none.
+ */
+export const appendAnswer = (bytes: Buffer): AppendAnswer => {
+  let correlation = 0;
+  let result: Appended | Error | undefined;
+  eachField(bytes, { start: 0, end: bytes.length }, (tag, range) => {
+    if (tag === ANSWER.correlation) correlation = Number(numberIn(bytes, fieldIn(bytes, range, STRUCTURED), LOW_BITS));
+    else if (tag === ANSWER.success) result = placeIn(bytes, range);
+    else if (tag === ANSWER.error) result = refusal(bytes);
+  });
+  return { correlation, result: result ?? unknown('an answer without a result') };
+};
