@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { RevisionConflict } from '../kernel/fault.js';
+import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../kernel/fault.js';
 import { IDENTITY_STREAM } from '../kernel/ports/log-identity.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
@@ -20,8 +21,12 @@ type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; by
 
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 
-/** Appends on their way to the embedded log, which writes them in the order in which they are sent. */
-const MAX_IN_FLIGHT = 64;
+/** What is on its way to the other log at a time, at most. */
+const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
+
+/** How long a log that cannot be written is tried again without an event more in it, and how often. */
+const PATIENCE_MS = 10_000;
+const PAUSE_MS = 250;
 
 const isUrl = (place: string): boolean => place.includes('://');
 
@@ -103,32 +108,79 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   throw new CannotGoOn(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
 };
 
+/** Appends that are not answered yet, in the order in which they were sent. */
+const sendingWindow = (onLanded: (position: bigint) => void) => {
+  const sent: { readonly appended: Promise<unknown>; readonly position: bigint; readonly bytes: number }[] = [];
+  let bytesInFlight = 0;
+  const landFirst = async (): Promise<void> => {
+    const first = sent.shift();
+    if (first === undefined) return;
+    await first.appended;
+    bytesInFlight -= first.bytes;
+    onLanded(first.position);
+  };
+  return {
+    add: async (appended: Promise<unknown>, position: bigint, bytes: number): Promise<void> => {
+      appended.catch(() => undefined); // heard where it is awaited
+      sent.push({ appended, position, bytes });
+      bytesInFlight += bytes;
+      while (sent.length > MAX_IN_FLIGHT.appends || bytesInFlight > MAX_IN_FLIGHT.bytes) await landFirst();
+    },
+    land: async (): Promise<void> => {
+      while (sent.length > 0) await landFirst();
+    },
+    settle: (): Promise<unknown> => Promise.allSettled(sent.map(({ appended }) => appended)),
+  };
+};
+
+type Logs = { readonly from: EventLog; readonly to: EventStore };
+
+type OnProgress = (position: bigint) => void;
+
 /**
- * Appends everything after a position, in order: several streams at once, and of each stream one after another.
+ * Appends everything after a position, in order, without waiting for one append before the next is sent. What is in the
+ * other log is at any time a beginning of this one, as long as nothing is sent again.
+ */
+const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgress): Promise<void> => {
+  const window = sendingWindow(onProgress);
+  try {
+    for await (const { stream, events, bytes } of batchesAfter(from, after))
+      await window.add(to.append(stream, expectedOf(events), events), events.at(-1)?.position ?? after, bytes);
+    await window.land();
+  } finally {
+    await window.settle();
+  }
+};
+
+const mayPass = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
+
+/**
+ * Copies everything after a position. Where an append has failed without an answer, it goes on after the last event
+ * that the other log has.
  *
  * @returns the position of the last event that the other log has now.
  */
-const copyAfter = async (
-  { from, to, atOnce }: { readonly from: EventLog; readonly to: EventStore; readonly atOnce: number },
-  after: bigint,
-  onProgress: (position: bigint) => void,
-): Promise<bigint> => {
+const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): Promise<bigint> => {
   let reached = after;
-  const inFlight = new Map<StreamName, Promise<unknown>>();
-  const land = async (): Promise<void> => {
-    await Promise.all(inFlight.values());
-    inFlight.clear();
+  let reachedAt = performance.now();
+  const advance = (position: bigint): void => {
+    if (position > reached) [reached, reachedAt] = [position, performance.now()];
+    onProgress(position);
   };
-  for await (const { stream, events } of batchesAfter(from, after)) {
-    if (inFlight.has(stream) || inFlight.size >= atOnce) await land();
-    const appended = to.append(stream, expectedOf(events), events);
-    appended.catch(() => undefined); // heard where it is awaited
-    inFlight.set(stream, appended);
-    reached = events.at(-1)?.position ?? reached;
-    onProgress(reached);
+  for (;;) {
+    try {
+      await copyAfter(logs, reached, advance);
+      return reached;
+    } catch (error) {
+      if (!mayPass(error) || performance.now() - reachedAt > PATIENCE_MS) throw error;
+      await pause(PAUSE_MS);
+      const resumed = await resumeAfter(logs.from, logs.to).catch((failure: unknown) => {
+        if (!mayPass(failure)) throw failure;
+        return reached;
+      });
+      advance(resumed);
+    }
   }
-  await land();
-  return reached;
 };
 
 type Verifying = {
@@ -168,7 +220,11 @@ const openTarget = async (place: string): Promise<{ store: EventStore; close: ()
   const directory = isUrl(place) ? '' : resolve(place);
   const lock = isUrl(place) ? undefined : await lockDataDirectory(directory);
   const event_store = isUrl(place) ? place : 'embedded:';
-  const { store } = await openWritableLog({ event_store }, { directory, derived: [], logger: openLogger('warn') });
+  const { store } = await openWritableLog(
+    { event_store },
+    // An append that is tried again could come after the next: the copy goes on from what is there instead.
+    { directory, derived: [], logger: openLogger('warn'), retries: false },
+  );
   return {
     store,
     close: async () => {
@@ -205,9 +261,8 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     const after = await resumeAfter(from, to);
     const copying = through('copy');
     copying(after);
-    // Only the embedded log keeps the order of what it is sent together.
     const began = performance.now();
-    const upTo = await copyAfter({ from, to, atOnce: isUrl(flags.to) ? 1 : MAX_IN_FLIGHT }, after, copying);
+    const upTo = await copyThrough({ from, to }, after, copying);
     const copySeconds = secondsSince(began);
     const events = await verify({ from, to, upTo }, through('verify'));
     bar.stop();

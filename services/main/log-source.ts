@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
+import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
 import { assertLogIsThere } from '../store/log/presence.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
@@ -66,11 +67,15 @@ const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unkno
 };
 
 /** The client of an EventStoreDB is loaded only where one is used. */
-const openEventstore = async (url: string, writes: boolean, logger?: Logger): Promise<EventStore> => {
+const openEventstore = async (
+  url: string,
+  how: Pick<EventstoreOptions, 'writes' | 'retries'>,
+  logger?: Logger,
+): Promise<EventStore> => {
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
-  if (!logger) return eventstoreEventStore({ url, writes });
+  if (!logger) return eventstoreEventStore({ url, ...how });
   const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, writes, onTrouble, onWait: waitingFor(url, onTrouble) });
+  return eventstoreEventStore({ url, ...how, onTrouble, onWait: waitingFor(url, onTrouble) });
 };
 
 /**
@@ -80,7 +85,7 @@ const openEventstore = async (url: string, writes: boolean, logger?: Logger): Pr
  * @throws {StoreUnavailable} when the event store refuses.
  */
 export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> => {
-  if (source.kind === 'eventstore') return openEventstore(source.url, false, logger);
+  if (source.kind === 'eventstore') return openEventstore(source.url, { writes: false }, logger);
   const { directory, woken } = source;
   return sqliteLogReader({ directory, ...(woken && { source: woken }) });
 };
@@ -89,6 +94,7 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
  * Opens the log to be written; waits for an event store that cannot be reached.
  *
  * @param derived the files that are folded from the log: where they are and it is not, it was lost.
+ * @param retries whether appends to an event store that fail without an answer are sent again; by default they are.
  * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
  */
@@ -98,11 +104,17 @@ export const openWritableLog = async (
     directory,
     derived,
     logger,
-  }: { readonly directory: string; readonly derived: readonly string[]; readonly logger: Logger },
+    retries = true,
+  }: {
+    readonly directory: string;
+    readonly derived: readonly string[];
+    readonly logger: Logger;
+    readonly retries?: boolean;
+  },
 ): Promise<WritableLog> => {
   const source = logSource({ directory, eventStore });
   if (source.kind === 'eventstore') {
-    const store = await openEventstore(source.url, true, logger);
+    const store = await openEventstore(source.url, { writes: true, retries }, logger);
     return { store, source, ended: new Promise(() => undefined) };
   }
   assertLogIsThere(directory, derived);

@@ -1,6 +1,7 @@
-/** Protobuf wire types; groups are 3 and 4. */
+// Protobuf wire types; groups are 3 and 4.
 const VARINT = 0;
 const FIXED64 = 1;
+/** Of values with their length before them. */
 export const DELIMITED = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
@@ -116,6 +117,11 @@ const decodeStrictly = (part: Uint8Array, start: number): string => {
   }
 };
 
+/**
+ * The text between two places.
+ *
+ * @throws {Malformed} where it is no UTF-8.
+ */
 export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
   if (start === end) return '';
   const part = bytes.subarray(start, end);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Appended, ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
+import type { Fault } from '../../kernel/fault.js';
 import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
 import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
@@ -31,6 +32,29 @@ export interface Appender {
   close(): Promise<void>;
 }
 
+const tryOnce = async (client: AppendClient, { stream, expected, events }: Batch): Promise<Appended> => {
+  failPoint('before-commit');
+  const deadlineSeconds = Math.ceil((Date.now() + DEADLINE_MS) / 1_000);
+  const appended = await client.send({ stream, expected, events, deadlineSeconds });
+  failPoint('after-commit');
+  return appended;
+};
+
+const failed = ({ stream }: Batch, error: unknown, mayBeWritten: boolean): Fault =>
+  exhaustedFault(`no answer to an append to ${stream}`, error, mayBeWritten);
+
+/** Sends every append at once and once only, so that they reach the server in the order in which they were given. */
+export const appenderInOrder = (client: AppendClient): Appender => ({
+  append: async (batch) => {
+    try {
+      return await tryOnce(client, batch);
+    } catch (error) {
+      throw finalFault(error) ?? failed(batch, error, isOutcomeUnknown(error));
+    }
+  },
+  close: () => client.close(),
+});
+
 /**
  * Appends one after another in each stream, many streams at once.
  *
@@ -41,26 +65,17 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
   const last = new Map<StreamName, Promise<unknown>>();
   const ending = new AbortController();
 
-  const tryOnce = async ({ stream, expected, events }: Batch): Promise<Appended> => {
-    failPoint('before-commit');
-    const deadlineSeconds = Math.ceil((Date.now() + DEADLINE_MS) / 1_000);
-    const appended = await client.send({ stream, expected, events, deadlineSeconds });
-    failPoint('after-commit');
-    return appended;
-  };
-
   const insist = async (batch: Batch): Promise<Appended> => {
     const deadline = now() + TRY_MS;
     let mayBeWritten = false;
     for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(PAUSE_MS.most, pauseMs * 2)) {
       try {
-        return await tryOnce(batch);
+        return await tryOnce(client, batch);
       } catch (error) {
         const fault = finalFault(error);
         if (fault) throw fault;
         mayBeWritten ||= isOutcomeUnknown(error);
-        if (now() + pauseMs > deadline || ending.signal.aborted)
-          throw exhaustedFault(`no answer to an append to ${batch.stream}`, error, mayBeWritten);
+        if (now() + pauseMs > deadline || ending.signal.aborted) throw failed(batch, error, mayBeWritten);
         await pause(pauseMs, undefined, { signal: ending.signal }).catch(() => undefined);
       }
     }

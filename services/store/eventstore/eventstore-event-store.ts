@@ -3,7 +3,7 @@ import type { Appended, EventStore, Subscription } from '../../kernel/ports/even
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
-import { appender } from './appender.js';
+import { appender, appenderInOrder } from './appender.js';
 import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
@@ -18,6 +18,11 @@ export type EventstoreOptions = {
   readonly url: string;
   /** The log is refused where this user may not append to it. */
   readonly writes?: boolean;
+  /**
+   * Whether an append that fails without an answer is sent again, and those of one stream wait for each other; by
+   * default so. Without it, appends reach the server in the order in which they are given, whatever their streams are.
+   */
+  readonly retries?: boolean;
   readonly onTrouble?: (error: unknown) => void;
   /**
    * Called while it is waited for at the start, with what went wrong, or with nothing while there is no answer. What it
@@ -86,6 +91,7 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
 export const eventstoreEventStore = async ({
   url,
   writes = false,
+  retries = true,
   onTrouble = () => undefined,
   onWait = (error) => {
     onTrouble(error);
@@ -98,7 +104,7 @@ export const eventstoreEventStore = async ({
     await reads.close();
     throw error;
   });
-  const appends = appender(appendClient(nodeConnection(settings)));
+  const appends = (retries ? appender : appenderInOrder)(appendClient(nodeConnection(settings)));
   const feed = liveFeed(reads, onTrouble);
   const subscriptions = new Set<Subscription>();
   let isClosed = false;
