@@ -65,6 +65,14 @@ describe('an event store that does not do what it is asked', () => {
     await reading.stop();
   });
 
+  it('is not waited for where it is of a version that never says when a subscription has caught up', async () => {
+    const old = await startForgetfulLog(log.address, '22.10.5');
+    await expect(eventstoreEventStore({ url: urlOf(old.address) })).rejects.toThrow(
+      'the event store is of version 22.10.5; 23.10 or a newer one is needed',
+    );
+    await old.close();
+  });
+
   it('is connected to anew when it says nothing more, and has the append once', async () => {
     const proxy = await startProxy(log.address);
     const store = await eventstoreEventStore({

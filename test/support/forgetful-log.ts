@@ -24,8 +24,12 @@ export type ForgetfulLog = {
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Starts a node that hands on what it is asked, until it forgets. */
-export const startForgetfulLog = async (log: string): Promise<ForgetfulLog> => {
+/**
+ * Starts a node that hands on what it is asked, until it forgets.
+ *
+ * @param version what it says that it is of.
+ */
+export const startForgetfulLog = async (log: string, version?: string): Promise<ForgetfulLog> => {
   const client = new Client(log, credentials.createInsecure());
   const open = new Set<ServerDuplexStream<Buffer, Buffer>>();
   const handOn =
@@ -45,7 +49,9 @@ export const startForgetfulLog = async (log: string): Promise<ForgetfulLog> => {
     const path = `/${parent.typeName}/${name}`;
     server.register(path, handOn(path), same, same, 'bidi');
   }
-  const features = Buffer.from(toBinary(SupportedMethodsSchema, supportedMethods({ isRestricted: false })));
+  const supported = supportedMethods({ isRestricted: false });
+  if (version !== undefined) supported.eventStoreServerVersion = version;
+  const features = Buffer.from(toBinary(SupportedMethodsSchema, supported));
   const path = `/${ServerFeatures.typeName}/${ServerFeatures.method.getSupportedMethods.name}`;
   const answer = (_call: unknown, respond: sendUnaryData<Buffer>): void => respond(null, features);
   server.register(path, answer, same, same, 'unary');

@@ -9,6 +9,7 @@ import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
 import { headOf, readLogBackwards, readLogUpTo, readStream } from './log-reads.js';
 import { type Connection, nodeConnection } from './nodes/connection.js';
+import { assertNewEnough } from './nodes/server-version.js';
 import { nodeSettings } from './nodes/settings.js';
 import { subscribe } from './subscription.js';
 
@@ -57,7 +58,10 @@ const PROBED_STREAM = 'project-probe';
 /** The identity of the log, once it can be read, and written where it is to be. */
 const openedLog = async (connection: Connection, writes: boolean): Promise<string> => {
   const client = await connection.client();
-  const logId = await logIdentity(client);
+  const { serverVersion: version } = client;
+  if (version !== undefined) assertNewEnough(version);
+  const logId = await logIdentity(client); // shows whether one that says no version is an event store
+  assertNewEnough(version);
   if (writes) await client.appendToStream(PROBED_STREAM, []);
   return logId;
 };

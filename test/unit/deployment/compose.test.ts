@@ -106,7 +106,7 @@ describe('docker-compose.yml', () => {
   it('pins every image, and bounds and watches every service', () => {
     for (const [name, service] of services) {
       const { image, deploy, healthcheck, command } = service;
-      expect(image, name).toMatch(/:\d+\.\d+\.\d+(?:-[a-z]+)?$/u);
+      expect(image, name).toMatch(/:\d+\.\d+\.\d+(?:-[a-z]+)*$/u);
       expect(Object.keys(deploy?.resources?.limits ?? {}), name).toEqual(['cpus', 'memory']);
       // Ours by what is in the image.
       const isWatched = isOurs(service) || command?.[0] === 'mongosh' || healthcheck?.test !== undefined;

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { assertNewEnough } from '../../../services/store/eventstore/nodes/server-version.js';
+
+describe('the version of an event store', () => {
+  it.each(['23.10.0', '23.10.6', '24.2.0.1', '24.10.4-preview', '25.0.1', '26.0.0', '0.0.0'])(
+    'may be %s',
+    (version) => {
+      expect(() => assertNewEnough(version)).not.toThrow();
+    },
+  );
+
+  it.each(['5.0.11', '20.10.5', '22.10.5', '23.6.0', 'unknown'])('is too old or none: %s', (version) => {
+    expect(() => assertNewEnough(version)).toThrow(
+      `the event store is of version ${version}; 23.10 or a newer one is needed`,
+    );
+  });
+
+  it('has to be said', () => {
+    expect(() => assertNewEnough(undefined)).toThrow('the event store does not say its version; 23.10 or');
+  });
+});
