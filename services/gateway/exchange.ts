@@ -2,17 +2,16 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import type { Answer, Call, HashLarge, Route, StatusCode } from '../kernel/rpc.js';
+import type { Answer, Route } from '../kernel/rpc.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
+import type { DispatchedCall, ReceivedRequest } from './dispatch/call.js';
+import type { Dispatch } from './dispatch/dispatch.js';
 import type { Room } from './room.js';
 import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
 import type { Check } from './readiness.js';
-import type { Endpoint, RouteTable } from './routes.js';
-
-/** Hears of every call that was answered; for metrics and audit. */
-export type OnAnswered = (endpoint: Endpoint, code: StatusCode | 'OK', tookMs: number) => void;
+import { type RouteTable, unimplemented } from './routes.js';
 
 /** What browsers may do for pages of other origins. */
 export type Cors = {
@@ -72,15 +71,14 @@ export type Hosting = {
   readonly checks?: () => readonly Check[];
   /** Serves the links that this server gives out, where it does. */
   readonly files?: LinkedFiles | undefined;
-  readonly onAnswered?: OnAnswered;
+  /** The way of every call through the interceptors. */
+  readonly dispatch: Dispatch;
   /**
    * Reads large bodies away from the thread that serves; all are read there where it is not given.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many wait.
    */
   readonly readJson?: (request: JsonRequest) => Promise<Uint8Array>;
-  /** Hashes large requests that have an idempotency key away from the thread that serves. */
-  readonly hashLarge?: HashLarge;
   /** What the description of the interface says of this release. */
   readonly version?: string;
   /** Which pages of other origins may call over REST; none where it is not given. */
@@ -98,16 +96,31 @@ export interface Listening {
 }
 
 /**
- * Runs a route on the bytes of a request.
+ * A request as its route takes it: decoded, or known to be a message. One that is too large to be looked at between
+ * other calls is left as it is.
  *
- * @throws {RpcError} INVALID_ARGUMENT when they are no message of the RPC's.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's.
  */
-export const run = (route: Route, bytes: Uint8Array, call: Call): Promise<Answer<DescMessage>> => {
+export const decodeRequest = (route: Route, bytes: Uint8Array): ReceivedRequest => {
   const { input } = route.method;
-  if (route.large && bytes.length > route.large.aboveBytes) return route.large.handle(bytes, call);
-  if (route.takes === 'message') return route.handle(decode(input, bytes) as never, call);
+  if (route.large && bytes.length > route.large.aboveBytes) return bytes;
+  if (route.takes === 'message') return decode(input, bytes);
   assertDecodable(input, bytes);
-  return route.handle(bytes as never, call);
+  return bytes;
+};
+
+/**
+ * Answers a unary call that has gone through all interceptors.
+ *
+ * @throws {RpcError} UNIMPLEMENTED when nothing answers its RPC.
+ */
+export const answerUnary = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
+  const { endpoint, request } = call;
+  const { route } = endpoint;
+  if (!route) throw unimplemented(endpoint);
+  if (route.large && request instanceof Uint8Array && request.length > route.large.aboveBytes)
+    return route.large.handle(request, call);
+  return route.handle(request as never, call);
 };
 
 /**
@@ -115,9 +128,6 @@ export const run = (route: Route, bytes: Uint8Array, call: Call): Promise<Answer
  * message, and the frame or text that is sent.
  */
 export const COMPOSING = { bytes: 3, text: 8 } as const;
-
-/** Answers up to this size are not counted, in bytes: what a call is in memory is more. */
-export const UNCOUNTED_BYTES = 1_024;
 
 /** An answer as bytes, whichever form the handler gave it in. */
 export const encodeAnswer = (type: DescMessage, answer: Answer<DescMessage>): Uint8Array =>

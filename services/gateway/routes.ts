@@ -10,6 +10,7 @@ import { AuthMetadataService } from '../../proto/gen/platformidl/service/auth_pb
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
+import { OPEN, type Requirement, requirementOf } from './dispatch/requirement.js';
 import { type AnyRoute, type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 
 /** Every service of the interface. */
@@ -32,6 +33,8 @@ export type Endpoint = {
   readonly route: Route | undefined;
   /** What answers an RPC that is a stream. */
   readonly stream?: StreamRoute;
+  /** What it requires of its callers, and where its requests say what they are about. */
+  readonly requires: Requirement;
 };
 
 /** Every RPC of every service, once. */
@@ -40,10 +43,17 @@ export type RouteTable = readonly Endpoint[];
 /** `AdminService.GetTask`. */
 export const rpcName = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
 
+/** Joins an RPC with what answers it. */
+export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN): Endpoint => {
+  const named = { method, name: rpcName(method), requires };
+  return route?.takes === 'stream' ? { ...named, route: undefined, stream: route } : { ...named, route };
+};
+
 /**
  * Joins the routes of all slices with all services of the interface.
  *
- * @throws {Error} when two routes answer one RPC, or a route answers one that the interface does not have.
+ * @throws {Error} when two routes answer one RPC, a route answers one that the interface does not have, or nobody has
+ * said what an RPC requires of its callers.
  */
 export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
   const unused = new Map<DescMethod, AnyRoute>();
@@ -55,8 +65,7 @@ export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
     service.methods.map((method): Endpoint => {
       const route = unused.get(method);
       unused.delete(method);
-      const name = rpcName(method);
-      return route?.takes === 'stream' ? { method, name, route: undefined, stream: route } : { method, name, route };
+      return endpointOf(method, route, requirementOf(method));
     }),
   );
   for (const method of unused.keys()) throw new Error(`${rpcName(method)} is not an RPC of the interface`);

@@ -2,15 +2,13 @@ import {
   type DescMessage,
   type DescMethod,
   type DescMethodUnary,
-  fromBinary,
   type Message,
   type MessageShape,
-  toBinary,
 } from '@bufbuild/protobuf';
 
 import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
-import { contentOf, type Idempotency, MAX_KEY } from './idempotency.js';
+import type { Idempotency } from './idempotency.js';
 
 /** The statuses that are ever answered. UNKNOWN is not among them, and INTERNAL is only for a bug of ours. */
 export type StatusCode =
@@ -54,26 +52,17 @@ export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUME
 export const invalid = (field: string, why?: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
 
-/**
- * Answers {@link contentOf} of a request, given as the bytes of its message.
- *
- * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's; RESOURCE_EXHAUSTED when too many wait.
- */
-export type HashLarge = (method: DescMethod, request: Uint8Array) => Promise<string>;
-
 /** One request on its way, whatever transport it came by. */
 export interface Call {
   /** The authenticated caller; empty where there is no authentication. */
   readonly principal: string;
   readonly requestId: string;
   /** Reads see at least this position, or answer UNAVAILABLE. */
-  readonly minPosition?: bigint;
+  readonly minPosition?: bigint | undefined;
   /** The caller's own name for the request, as it was sent. */
-  readonly idempotencyKey?: string;
-  /** What that name stands for; there when the route has seen a good one. */
-  readonly idempotency?: Idempotency;
-  /** Hashes the content of a large request on another thread; the route hashes it where it is not given. */
-  readonly hashLarge?: HashLarge;
+  readonly idempotencyKey?: string | undefined;
+  /** What that name stands for; there when it is a good one. */
+  readonly idempotency?: Idempotency | undefined;
   isCancelled(): boolean;
   /** Hears when nobody waits for the answer any more: it has been given, its time is over, or the caller has gone. */
   readonly whenOver?: (hear: () => void) => void;
@@ -110,52 +99,8 @@ export type Route = {
   readonly takes: 'message' | 'bytes';
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
   readonly large?: LargeRequests;
-};
-
-const assertKey = (key: string): void => {
-  if (key === '' || key.length > MAX_KEY)
-    throw invalid('idempotency-key', `not ${key.length}, but 1 to ${MAX_KEY} characters`);
-};
-
-/** Above this, in bytes, the content of a request is hashed elsewhere: it takes tens of milliseconds. */
-const LARGE_CONTENT = 32 * 1024;
-
-/** A request as bytes, and as the message that they are. */
-type Content<Input extends DescMessage> = {
-  readonly bytes: () => Uint8Array;
-  readonly message: () => MessageShape<Input>;
-};
-
-const contentHash = async <Input extends DescMessage>(
-  method: DescMethodUnary<Input>,
-  { bytes, message }: Content<Input>,
-  hashLarge: HashLarge | undefined,
-): Promise<string> => {
-  const request = bytes();
-  if (hashLarge && request.length > LARGE_CONTENT) return hashLarge(method, request);
-  return contentOf(method.input, message());
-};
-
-const idempotencyOf = async <Input extends DescMessage>(
-  key: string,
-  method: DescMethodUnary<Input>,
-  content: Content<Input>,
-  { hashLarge }: Call,
-): Promise<Idempotency> => {
-  assertKey(key);
-  return { key, operation: method.name, content: await contentHash(method, content, hashLarge) };
-};
-
-/** Handles a call with what its key stands for, if it has one. */
-const keyed = <Input extends DescMessage, Answered>(
-  call: Call,
-  method: DescMethodUnary<Input>,
-  content: Content<Input>,
-  handle: (call: Call) => Promise<Answered>,
-): Promise<Answered> => {
-  const { idempotencyKey: key } = call;
-  if (key === undefined) return handle(call);
-  return idempotencyOf(key, method, content, call).then((idempotency) => handle({ ...call, idempotency }));
+  /** A command, decided on what follows the log here and may be behind the position that its caller has seen. */
+  readonly awaitsPosition?: true;
 };
 
 /** One RPC whose requests or answers are a stream, each the bytes of one message. */
@@ -175,11 +120,6 @@ export const assertTimes = (schema: DescMessage, request: Message): void => {
   if (field !== undefined) throw invalid(field, 'out of range');
 };
 
-const contentOfBytes = <Input extends DescMessage>(
-  { input }: DescMethodUnary<Input>,
-  bytes: Uint8Array,
-): Content<Input> => ({ bytes: () => bytes, message: () => fromBinary(input, bytes) });
-
 /** Binds a unary RPC to what answers it. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
@@ -188,17 +128,10 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
 ): Route => ({
   method,
   takes: 'message',
-  ...(large && {
-    large: {
-      ...large,
-      handle: (request, call) =>
-        keyed(call, method, contentOfBytes(method, request), (known) => large.handle(request, known)),
-    },
-  }),
+  ...(large && { large }),
   handle: (request: MessageShape<Input>, call) => {
     assertTimes(method.input, request);
-    const content = { bytes: () => toBinary(method.input, request), message: () => request };
-    return keyed(call, method, content, (known) => handle(request, known));
+    return handle(request, call);
   },
 });
 
@@ -206,9 +139,4 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
 export const bytesRoute = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: Uint8Array, call: Call) => Promise<Answer<Output>>,
-): Route => ({
-  method,
-  takes: 'bytes',
-  handle: (request: Uint8Array, call) =>
-    keyed(call, method, contentOfBytes(method, request), (known) => handle(request, known)),
-});
+): Route => ({ method, takes: 'bytes', handle });

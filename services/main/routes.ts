@@ -37,7 +37,6 @@ import type { LargeLaunchPlans } from '../launch-plan/ports.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
-import { awaitingPosition } from '../reference/awaited-position.js';
 import { type RegisteredDefinitions, registeredDefinitions } from '../reference/definitions.js';
 import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
 import type { Following } from '../reference/live-folds.js';
@@ -192,8 +191,7 @@ const readRoutes = ({
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
   const reference = openReference({ ...services, isShared: services.warm !== undefined });
-  const known = [reference.following, ...(services.warm ? [services.warm] : [])];
-  const writes = writeRoutes(services, reference).map((each) => awaitingPosition(known, each));
+  const writes = writeRoutes(services, reference).map((each): Route => ({ ...each, awaitsPosition: true }));
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });

@@ -1,6 +1,9 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
+import { dispatcher } from '../gateway/dispatch/dispatch.js';
+import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
+import type { Follower } from '../gateway/dispatch/min-position.js';
 import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
 import { positionTokens } from '../gateway/position-token.js';
@@ -43,6 +46,8 @@ export type Hosted = {
   readonly logger: Logger;
   /** Absent where no links are served. */
   readonly uploads?: Uploads;
+  /** What follows the log here and commands are decided on; absent where there are no commands. */
+  readonly known?: readonly Follower[];
   /** How its parts are. */
   readonly checks: () => readonly Check[];
 };
@@ -59,6 +64,9 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
     thread: './threads/content-thread.js',
     waiting: 'large requests with an idempotency key wait to be hashed',
   });
+  const positions = positionTokens(logId);
+  const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
+    contents.ask(request, { rpc: rpcName(method) });
   const state = { isOpen: true };
   return {
     hosting: {
@@ -69,14 +77,14 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       tls: tlsOf(configuration),
       answers,
       requests,
-      positions: positionTokens(logId),
+      positions,
+      dispatch: dispatcher(interceptorsOf({ logger, positions, hashLarge, known: asked.known })),
       logger,
       checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
       readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
-      hashLarge: (method: DescMethod, request: Uint8Array) => contents.ask(request, { rpc: rpcName(method) }),
     },
     leave: (): void => {
       state.isOpen = false;

@@ -73,13 +73,6 @@ export const turnAway = (stream: ServerHttp2Stream, httpStatus: number): void =>
   hangUp(stream);
 };
 
-/** What a caller is told whose time is over. */
-export const DEADLINE_PASSED: Failure = {
-  code: 'DEADLINE_EXCEEDED',
-  message: 'the deadline of the call has passed',
-  details: [],
-};
-
 /** The requests of a call, which is refused when they do not come in time. */
 export const incoming = (call: GrpcCall, limits: RequestLimits, isUnary: boolean): Incoming => ({
   call,

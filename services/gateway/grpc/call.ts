@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 
 import { RpcError } from '../../kernel/rpc.js';
+import type { Deadline } from '../dispatch/call.js';
+import { timeoutOf } from '../dispatch/deadline.js';
 import { encodings, isEncoding, type MessageEncoding } from './encoding.js';
 
 /** A call over gRPC: its stream, and what came with its head. */
@@ -11,7 +13,7 @@ export type GrpcCall = {
   /** How its messages are compressed, those that are. */
   readonly encoding: MessageEncoding;
   /** How long the caller waits for the end of it, where that is said. */
-  readonly timeoutMs: number | undefined;
+  readonly deadline: Deadline | undefined;
   /** The package that the caller knows the service under. */
   readonly callersPackage: string;
   readonly header: (name: string) => string | undefined;
@@ -46,26 +48,13 @@ export const encodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
   );
 };
 
-const UNITS_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 } as const;
-const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /**
- * How long a caller waits for the end of the call, in milliseconds; `undefined` when without end.
+ * How long a caller waits for the end of a call; `undefined` when without end.
  *
  * @throws {RpcError} INVALID_ARGUMENT when what is said is no time.
  */
-export const timeoutOf = (headers: IncomingHttpHeaders): number | undefined => {
+export const deadlineOf = (headers: IncomingHttpHeaders): Deadline | undefined => {
   const said = headers['grpc-timeout'];
-  if (said === undefined) return undefined;
-  const [, digits, unit] = TIMEOUT.exec(String(said)) ?? [];
-  if (unit === undefined) throw new RpcError('INVALID_ARGUMENT', 'invalid value for grpc-timeout');
-  return Math.min(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS], MAX_TIMER_MS);
-};
-
-/** Does something when the time of a call is over, unless it has ended. */
-export const atDeadline = ({ timeoutMs, stream }: GrpcCall, over: () => void): void => {
-  if (timeoutMs === undefined) return;
-  const timer = setTimeout(over, timeoutMs);
-  stream.once('close', () => clearTimeout(timer));
+  const ms = timeoutOf(said === undefined ? undefined : String(said));
+  return ms === undefined ? undefined : { ms, message: 'the deadline of the call has passed' };
 };

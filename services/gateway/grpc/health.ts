@@ -10,7 +10,7 @@ import {
 } from '../../../proto/gen/grpc/health/v1/health_pb.js';
 import { route, RpcError } from '../../kernel/rpc.js';
 import { decode } from '../decode.js';
-import type { Endpoint } from '../routes.js';
+import { type Endpoint, endpointOf } from '../routes.js';
 
 /** Between two looks at what those who watch are told of. */
 const LOOK_MS = 500;
@@ -65,10 +65,7 @@ export const healthService = (isReady: () => boolean): HealthService => {
     open: (requests: AsyncIterable<Uint8Array>, _call: unknown, signal: AbortSignal) => watched(requests, signal),
   } as const;
   return {
-    endpoints: [
-      { method: check, name: 'Health.Check', route: checked },
-      { method: watch, name: 'Health.Watch', route: undefined, stream: watching },
-    ],
+    endpoints: [endpointOf(check, checked), endpointOf(watch, watching)],
     leave: () => {
       isLeaving = true;
       clearInterval(timer);

@@ -5,7 +5,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { RpcError } from '../../kernel/rpc.js';
 import { HANDSHAKE_MS, type Hosting, type Listening } from '../exchange.js';
 import { refuse, turnAway } from './answer.js';
-import { encodingOf, type GrpcHandler, headerOf, timeoutOf } from './call.js';
+import { deadlineOf, encodingOf, type GrpcHandler, headerOf } from './call.js';
 import { acceptConnections, type Connections } from './connections.js';
 import { encodings } from './encoding.js';
 import { healthService } from './health.js';
@@ -67,7 +67,7 @@ const open =
         callersPackage,
         header,
         encoding: encodingOf(headers),
-        timeoutMs: timeoutOf(headers),
+        deadline: deadlineOf(headers),
       });
     } catch (thrown) {
       const accepted = { 'grpc-accept-encoding': encodings.join(',') };

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 
-import type { StatusCode } from '../../kernel/rpc.js';
-import { openCall, requestIdOf } from '../call.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { type DispatchedCall, openCall } from '../dispatch/call.js';
+import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
-import { beginAnswer, DEADLINE_PASSED, endAnswer, frameOf, incoming, refuse } from './answer.js';
-import { atDeadline, type GrpcCall, type GrpcHandler } from './call.js';
+import { beginAnswer, endAnswer, frameOf, incoming, refuse } from './answer.js';
+import type { GrpcCall, GrpcHandler } from './call.js';
 import { messagesOf, onlyMessage } from './messages.js';
-import { logFailure } from '../log.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { failureOf } from '../status.js';
 
@@ -28,38 +28,54 @@ const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): P
   if (!call.stream.write(frameOf(answer))) await once(call.stream, 'drain', { signal });
 };
 
+/** A call over a stream of gRPC, and what says that nobody waits for its answers any more. */
+type Streaming = { readonly grpcCall: GrpcCall; readonly gone: AbortSignal; readonly hosting: Hosting };
+
+/** Sends the answers as they are given. */
+const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Promise<Sent> => {
+  const { endpoint } = call;
+  if (!endpoint.stream) throw unimplemented(endpoint);
+  let length = 0;
+  try {
+    for await (const each of endpoint.stream.open(requestsOf(endpoint, grpcCall, hosting), call, gone)) {
+      await write(grpcCall, each, gone);
+      length += each.length;
+    }
+  } catch (thrown) {
+    if (gone.aborted) throw new RpcError('CANCELLED', 'the caller has gone');
+    throw thrown;
+  }
+  return { length };
+};
+
+const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): DispatchedCall =>
+  openCall({
+    endpoint,
+    transport: 'grpc',
+    startedAt: performance.now(),
+    deadline: grpcCall.deadline,
+    header: grpcCall.header,
+    isCancelled: () => gone.aborted,
+    receive: () => Promise.resolve(undefined),
+    makeRoom: () => Promise.resolve(),
+    holdAnswer: () => undefined, // each message waits until the caller reads
+  });
+
 /** Answers one RPC that is a stream. */
 export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
-  const { logger, onAnswered } = hosting;
-
-  const answer = async (grpcCall: GrpcCall, gone: AbortSignal): Promise<StatusCode | 'OK'> => {
-    const { header } = grpcCall;
-    const requestId = requestIdOf(header('x-request-id'));
+  const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
+    const streaming = { grpcCall, gone: gone.signal, hosting };
     try {
-      if (!endpoint.stream) throw unimplemented(endpoint);
-      const arrival = { header, isCancelled: () => gone.aborted, makeRoom: () => Promise.resolve() };
-      const call = openCall(arrival, requestId, hosting);
-      const answers = endpoint.stream.open(requestsOf(endpoint, grpcCall, hosting), call, gone);
-      for await (const each of answers) await write(grpcCall, each, gone);
+      await hosting.dispatch(open(endpoint, grpcCall, gone.signal), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });
-      return 'OK';
     } catch (thrown) {
-      if (gone.aborted) return 'CANCELLED';
-      logFailure(logger, thrown, { requestId, rpc: endpoint.name });
-      const failure = failureOf(thrown, endpoint.method);
-      refuse(grpcCall, failure);
-      return failure.code;
+      gone.abort(); // its time may be over while it still works
+      refuse(grpcCall, failureOf(thrown, endpoint.method));
     }
   };
-
   return (grpcCall) => {
-    const startedAt = performance.now();
     const gone = new AbortController();
     grpcCall.stream.once('close', () => gone.abort());
-    atDeadline(grpcCall, () => {
-      gone.abort();
-      refuse(grpcCall, DEADLINE_PASSED);
-    });
-    void answer(grpcCall, gone.signal).then((code) => onAnswered?.(endpoint, code, performance.now() - startedAt));
+    void answer(grpcCall, gone);
   };
 };

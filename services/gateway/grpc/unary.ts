@@ -1,17 +1,15 @@
-import { RpcError, type StatusCode } from '../../kernel/rpc.js';
-import { noteOf, type OpenCall, openCall, requestIdOf } from '../call.js';
-import { COMPOSING, encodeAnswer, type Hosting, run, UNCOUNTED_BYTES } from '../exchange.js';
-import { answerOnce, DEADLINE_PASSED, frameOf, incoming, refuse } from './answer.js';
-import { atDeadline, type GrpcCall, type GrpcHandler, isGone } from './call.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { type DispatchedCall, noteOf, openCall, type ReceivedRequest } from '../dispatch/call.js';
+import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
+import { answerOnce, frameOf, incoming, refuse } from './answer.js';
+import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { onlyMessage } from './messages.js';
 import type { Trailer } from './trailer.js';
-import { logFailure } from '../log.js';
 import type { CallRoom, Room } from '../room.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { failureOf } from '../status.js';
 
-const notesOf = (call: OpenCall | undefined, { positions }: Hosting): Trailer =>
-  call === undefined ? {} : Object.fromEntries(noteOf(call, positions));
+const notesOf = (call: DispatchedCall, { positions }: Hosting): Trailer => Object.fromEntries(noteOf(call, positions));
 
 /** The account of a call in the room for answers; made when it is needed, because most answers are small. */
 const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
@@ -25,43 +23,44 @@ const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
   };
 };
 
+const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<ReceivedRequest> => {
+  const bytes = await onlyMessage(incoming(grpcCall, hosting, true));
+  if (!endpoint.route) throw unimplemented(endpoint);
+  return decodeRequest(endpoint.route, bytes);
+};
+
+const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): DispatchedCall => {
+  const room = roomFor(grpcCall, hosting.answers);
+  return openCall({
+    endpoint,
+    transport: 'grpc',
+    startedAt: performance.now(),
+    deadline: grpcCall.deadline,
+    header: grpcCall.header,
+    isCancelled: () => isGone(grpcCall),
+    whenOver: (hear) => {
+      if (isGone(grpcCall)) hear();
+      else grpcCall.stream.once('close', hear);
+    },
+    receive: () => receive(endpoint, grpcCall, hosting),
+    makeRoom: (bytes) => room().make(bytes * COMPOSING.bytes),
+    holdAnswer: (bytes) => room().fill(bytes),
+  });
+};
+
+const framedAnswer = async (call: DispatchedCall): Promise<Buffer> =>
+  frameOf(encodeAnswer(call.endpoint.method.output, await answerUnary(call)));
+
 /** Answers one unary RPC. */
 export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
-  const { route, method, name } = endpoint;
-  const { logger, onAnswered } = hosting;
-
-  const answer = async (grpcCall: GrpcCall): Promise<StatusCode | 'OK'> => {
-    const requestId = requestIdOf(grpcCall.header('x-request-id'));
-    const room = roomFor(grpcCall, hosting.answers);
-    let call: OpenCall | undefined;
+  const answer = async (grpcCall: GrpcCall): Promise<void> => {
+    const call = open(endpoint, grpcCall, hosting);
     try {
-      const request = await onlyMessage(incoming(grpcCall, hosting, true));
-      const arrival = {
-        header: grpcCall.header,
-        isCancelled: () => isGone(grpcCall),
-        whenOver: (hear: () => void) => {
-          if (isGone(grpcCall)) hear();
-          else grpcCall.stream.once('close', hear);
-        },
-        makeRoom: async (bytes: number) => room().make(bytes * COMPOSING.bytes),
-      };
-      call = openCall(arrival, requestId, hosting);
-      if (!route) throw unimplemented(endpoint);
-      const framed = frameOf(encodeAnswer(method.output, await run(route, request, call)));
-      if (framed.length > UNCOUNTED_BYTES) room().fill(framed.length);
+      const framed = await hosting.dispatch(call, framedAnswer);
       answerOnce(grpcCall, framed, { 'grpc-status': '0', ...notesOf(call, hosting) });
-      return 'OK';
     } catch (thrown) {
-      logFailure(logger, thrown, { requestId, rpc: name });
-      const failure = failureOf(thrown, method);
-      refuse(grpcCall, failure, notesOf(call, hosting));
-      return failure.code;
+      refuse(grpcCall, failureOf(thrown, endpoint.method), notesOf(call, hosting));
     }
   };
-
-  return (grpcCall) => {
-    const startedAt = performance.now();
-    atDeadline(grpcCall, () => refuse(grpcCall, DEADLINE_PASSED));
-    void answer(grpcCall).then((code) => onAnswered?.(endpoint, code, performance.now() - startedAt));
-  };
+  return (grpcCall) => void answer(grpcCall);
 };

@@ -1,19 +1,19 @@
-import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { type Answer, RpcError, type StatusCode } from '../../kernel/rpc.js';
+import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
+import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedRequest } from '../dispatch/call.js';
+import { timeoutOf } from '../dispatch/deadline.js';
 import type { CallRoom } from '../room.js';
-import { noteOf, type OpenCall, openCall, requestIdOf } from '../call.js';
-import { COMPOSING, type Hosting, run, UNCOUNTED_BYTES } from '../exchange.js';
+import { answerUnary, COMPOSING, decodeRequest, type Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 import type { Bindings } from './bindings.js';
 import { sendBody } from './encoding.js';
-import { timeoutMs, within } from './deadline.js';
 import { answerDialect, type Dialect, requestDialect } from './dialects.js';
 import { largeRequest } from './large.js';
 import { ignoredIn, ignoredText } from './parameters.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './request.js';
-import { type Endpoint, unimplemented } from '../routes.js';
+import { unimplemented } from '../routes.js';
 import { answerStream, messagesOf } from './stream.js';
 import { failureOf, statuses } from '../status.js';
 
@@ -38,7 +38,7 @@ const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | st
   sendBody(request, reply, typeof body === 'string' ? Buffer.from(body) : asBuffer(body));
 };
 
-const sendNotes = (reply: FastifyReply, call: OpenCall | undefined, { positions }: Hosting): void => {
+const sendNotes = (reply: FastifyReply, call: DispatchedCall | undefined, { positions }: Hosting): void => {
   for (const [name, value] of call === undefined ? [] : noteOf(call, positions))
     void reply.headers({ [name]: value, [`grpc-metadata-${name}`]: value });
 };
@@ -58,45 +58,55 @@ export const sendFailure = (
   reply: FastifyReply,
   thrown: unknown,
   method?: DescMethod,
-): StatusCode => {
+): void => {
   const failure = failureOf(thrown, method);
   if (failure.retryAfterMs !== undefined) void reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1_000));
   void reply.status(statuses[failure.code].http);
   if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
   const { write } = dialectsOf(request);
   send({ request, reply }, write, write.writeFailure(failure));
-  return failure.code;
 };
 
-type Exchange = { readonly request: FastifyRequest; readonly addressed: Addressed; readonly call: OpenCall };
+/** A request over REST, and the RPC that it is for. */
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly addressed: Addressed };
 
-const handle = async ({ request, addressed, call }: Exchange, hosting: Hosting): Promise<Answer<DescMessage>> => {
+const receive = async ({ request, addressed }: Exchange, hosting: Hosting): Promise<ReceivedRequest | undefined> => {
   const { binding } = addressed.match;
-  const { route } = binding.endpoint;
-  if (!route) throw unimplemented(binding.endpoint);
+  const { endpoint } = binding;
+  const { route, stream } = endpoint;
+  if (stream) return undefined; // its messages are read one by one
+  if (!route) throw unimplemented(endpoint);
   const dialect = dialectsOf(request).read;
   const large = await largeRequest(request, addressed, { dialect, hosting });
-  if (large) return run(route, large, call);
+  if (large) return decodeRequest(route, large);
   const message = readRequest(request, addressed, dialect);
-  return route.takes === 'bytes'
-    ? run(route, requestBytes(binding, message), call)
-    : route.handle(message as never, call);
+  return route.takes === 'bytes' ? decodeRequest(route, requestBytes(binding, message)) : message;
 };
 
-/** The body of an answer: a message, or for a stream its messages. */
-const bodyFor = async (exchange: Exchange, reply: FastifyReply, hosting: Hosting): Promise<Uint8Array | string> => {
-  const { request, addressed, call } = exchange;
-  const { endpoint, hasBody } = addressed.match.binding;
-  const { stream } = endpoint;
+const streamBody = (
+  call: DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } },
+  { request, reply, addressed }: Exchange,
+  { maxMessageBytes: maxBytes }: Hosting,
+): Promise<string> => {
+  const { endpoint } = call;
   const dialects = dialectsOf(request);
-  if (!stream) return dialects.write.write(endpoint.method.output, await handle(exchange, hosting));
-  const messages = hasBody
+  const messages = addressed.match.binding.hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const asked = { endpoint: { ...endpoint, stream }, messages, call, dialects, maxBytes: hosting.maxMessageBytes };
-  return answerStream(asked, gone.signal);
+  return answerStream({ endpoint, messages, call, dialects, maxBytes }, gone.signal);
+};
+
+const isStream = (
+  call: DispatchedCall,
+): call is DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } } =>
+  call.endpoint.stream !== undefined;
+
+/** The body of an answer: a message, or for a stream its messages. */
+const bodyFor = async (call: DispatchedCall, exchange: Exchange, hosting: Hosting): Promise<Uint8Array | string> => {
+  if (isStream(call)) return streamBody(call, exchange, hosting);
+  return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };
 
 /** The account of a call in the room for answers; made when it is needed, because most answers are small. */
@@ -111,25 +121,33 @@ const roomFor = (request: FastifyRequest, reply: FastifyReply, { answers }: Host
   };
 };
 
-type Opening = {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly room: () => CallRoom;
-  readonly isOver: () => boolean;
+const deadlineOf = (request: FastifyRequest): Deadline | undefined => {
+  const ms = timeoutOf(header(request, 'grpc-timeout'));
+  return ms === undefined ? undefined : { ms, message: 'Deadline exceeded' };
 };
 
-const open = ({ request, reply, room, isOver }: Opening, hosting: Hosting): OpenCall => {
+const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
+  const { request, reply, addressed } = exchange;
+  const startedAt = performance.now();
+  const deadline = deadlineOf(request);
+  const room = roomFor(request, reply, hosting);
   const factor = dialectsOf(request).write.isText ? COMPOSING.text : COMPOSING.bytes;
-  const arrival = {
-    header: (name: string) => header(request, name),
+  const isOver = (): boolean => performance.now() - startedAt >= (deadline?.ms ?? Infinity);
+  return openCall({
+    endpoint: addressed.match.binding.endpoint,
+    transport: 'rest',
+    startedAt,
+    deadline,
+    header: (name) => header(request, name),
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
-    whenOver: (hear: () => void) => {
+    whenOver: (hear) => {
       if (reply.raw.destroyed) hear();
       else reply.raw.once('close', hear);
     },
-    makeRoom: async (bytes: number) => room().make(bytes * factor),
-  };
-  return openCall(arrival, requestIdOf(header(request, 'x-request-id')), hosting);
+    receive: () => receive(exchange, hosting),
+    makeRoom: (bytes) => room().make(bytes * factor),
+    holdAnswer: (bytes) => room().fill(bytes),
+  });
 };
 
 /** Answers one request of the interface: finds its RPC, reads it, asks the route, writes what it answers. */
@@ -138,32 +156,22 @@ export const answerRequest = async (
   reply: FastifyReply,
   { bindings, hosting }: { readonly bindings: Bindings; readonly hosting: Hosting },
 ): Promise<void> => {
-  const startedAt = performance.now();
-  const done: { endpoint?: Endpoint; call?: OpenCall } = {};
-  let code: StatusCode | 'OK' = 'OK';
+  let addressed: Addressed | undefined;
+  let call: DispatchedCall | undefined;
   try {
-    const addressed = address(request, bindings);
+    addressed = address(request, bindings);
     sendIgnored(reply, addressed);
-    const { endpoint } = addressed.match.binding;
-    done.endpoint = endpoint;
-    const timeout = timeoutMs(header(request, 'grpc-timeout'));
-    const isOver = () => performance.now() - startedAt >= (timeout ?? Infinity);
-    const room = roomFor(request, reply, hosting);
-    const call = open({ request, reply, room, isOver }, hosting);
-    done.call = call;
-    const { write } = dialectsOf(request);
-    const body = await within(timeout, bodyFor({ request, addressed, call }, reply, hosting));
-    if (body.length > UNCOUNTED_BYTES) room().fill(body.length);
+    const exchange = { request, reply, addressed };
+    call = open(exchange, hosting);
+    const body = await hosting.dispatch(call, (dispatched) => bodyFor(dispatched, exchange, hosting));
     sendNotes(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
-    send({ request, reply }, write, body);
+    send({ request, reply }, dialectsOf(request).write, body);
   } catch (thrown) {
-    const requestId = done.call?.requestId ?? requestIdOf(header(request, 'x-request-id'));
-    logFailure(hosting.logger, thrown, { requestId, rpc: done.endpoint?.name ?? 'none' });
-    sendNotes(reply, done.call, hosting);
-    code = sendFailure(request, reply, thrown, done.endpoint?.method);
+    if (!call) logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
+    sendNotes(reply, call, hosting);
+    sendFailure(request, reply, thrown, addressed?.match.binding.endpoint.method);
   }
-  if (done.endpoint) hosting.onAnswered?.(done.endpoint, code, performance.now() - startedAt);
 };
 
 /** What a request that never became one is answered, by the code that web framework and platform give their errors. */

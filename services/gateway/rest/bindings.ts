@@ -1,7 +1,8 @@
-import { type DescField, type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 
 import { http } from '../../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
+import { fieldPath } from '../field-path.js';
 import type { Endpoint, RouteTable } from '../routes.js';
 
 /** A part of a path: a word, or the request field that stands there. */
@@ -30,25 +31,6 @@ export interface Bindings {
   /** All bindings of the path, whatever their verb: the one that was declared last comes first. */
   find(path: string): readonly Match[];
 }
-
-/**
- * Resolves a field path of a message type: dotted, each part in the spelling of the interface or of JSON.
- *
- * @returns `undefined` when a part is no field, or not one that has fields of its own.
- */
-export const fieldPath = (message: DescMessage, path: string): readonly DescField[] | undefined => {
-  const fields: DescField[] = [];
-  let within: DescMessage | undefined = message;
-  for (const part of path.split('.')) {
-    const field: DescField | undefined = within?.fields.find(
-      ({ name, jsonName }) => name === part || jsonName === part,
-    );
-    if (!field) return undefined;
-    fields.push(field);
-    within = field.fieldKind === 'message' ? field.message : undefined;
-  }
-  return fields;
-};
 
 const segment = (method: DescMethod, text: string): Segment => {
   const name = /^\{([\w.]+)(?:=\*)?\}$/.exec(text)?.[1];

@@ -1,7 +1,8 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
-import { fieldPath, type Match, type PathValue } from './bindings.js';
+import { fieldPath } from '../field-path.js';
+import type { Match, PathValue } from './bindings.js';
 import { valueJson } from './values.js';
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');

@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
-import type { OpenCall } from '../call.js';
+import type { DispatchedCall } from '../dispatch/call.js';
 import type { Dialect } from './dialects.js';
 import type { Endpoint } from '../routes.js';
 
@@ -23,7 +23,7 @@ export const messagesOf = (
 type StreamExchange = {
   readonly endpoint: Endpoint & { readonly stream: StreamRoute };
   readonly messages: readonly MessageShape<DescMessage>[];
-  readonly call: OpenCall;
+  readonly call: DispatchedCall;
   readonly dialects: { readonly read: Dialect; readonly write: Dialect };
   /** The most that is answered, in bytes. */
   readonly maxBytes: number;

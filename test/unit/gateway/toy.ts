@@ -1,6 +1,8 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 
 import { answerRoom, requestRoom } from '../../../services/gateway/room.js';
+import { dispatcher, type Interceptor } from '../../../services/gateway/dispatch/dispatch.js';
+import { interceptorsOf } from '../../../services/gateway/dispatch/interceptors.js';
 import type { Hosting } from '../../../services/gateway/exchange.js';
 import { serveGrpc } from '../../../services/gateway/grpc/server.js';
 import { positionTokens } from '../../../services/gateway/position-token.js';
@@ -15,21 +17,29 @@ export type Logged = { readonly level: string; readonly fields: object };
 
 const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, patienceMs: 30_000 };
 
-const hosting = (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}): Hosting => ({
-  routes: routeTable(routes),
-  host: '127.0.0.1',
-  port: 0,
-  maxMessageBytes: 64 * 1024 * 1024,
-  maxConnections: 100,
-  answers: answerRoom(ROOM),
-  requests: requestRoom(ROOM),
-  positions: positionTokens(LOG_ID),
-  logger: {
-    error: (fields) => void logged.push({ level: 'error', fields }),
-    warn: (fields) => void logged.push({ level: 'warn', fields }),
-  },
-  ...more,
-});
+/** What a test hosts otherwise than a toy is hosted, and what looks at its calls. */
+type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
+
+const hosting = (routes: readonly Route[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {
+  const positions = positionTokens(LOG_ID);
+  const logger = {
+    error: (fields: object) => void logged.push({ level: 'error', fields }),
+    warn: (fields: object) => void logged.push({ level: 'warn', fields }),
+  };
+  return {
+    routes: routeTable(routes),
+    host: '127.0.0.1',
+    port: 0,
+    maxMessageBytes: 64 * 1024 * 1024,
+    maxConnections: 100,
+    answers: answerRoom(ROOM),
+    requests: requestRoom(ROOM),
+    positions,
+    dispatch: dispatcher(interceptorsOf({ logger, positions, ...(observers && { observers }) })),
+    logger,
+    ...more,
+  };
+};
 
 export type Called = { readonly error?: ServiceError; readonly answer?: Buffer; readonly trailer: Metadata };
 
@@ -42,7 +52,7 @@ const metadataOf = (headers: Record<string, string>): Metadata => {
 };
 
 /** A gRPC server of a toy table and a real client of it. */
-export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}) => {
+export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveGrpc(hosting(routes, logged, more));
   const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), {
     'grpc.max_send_message_length': -1,
@@ -77,7 +87,7 @@ export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], 
 };
 
 /** A REST server of a toy table, and `fetch` on it. */
-export const overHttp = async (routes: readonly Route[], logged: Logged[] = [], more: Partial<Hosting> = {}) => {
+export const overHttp = async (routes: readonly Route[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveHttp(hosting(routes, logged, more));
   const url = `http://127.0.0.1:${server.port}`;
   return {

@@ -1,0 +1,55 @@
+import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
+
+import { contentOf, MAX_KEY } from '../../kernel/idempotency.js';
+import { invalid } from '../../kernel/rpc.js';
+import type { ReceivedRequest } from './call.js';
+import type { Interceptor } from './dispatch.js';
+
+/**
+ * Answers {@link contentOf} of a request, given as the bytes of its message, from another thread.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's; RESOURCE_EXHAUSTED when too many wait.
+ */
+export type HashLarge = (method: DescMethod, request: Uint8Array) => Promise<string>;
+
+/** Above this, in bytes, the content of a request is hashed elsewhere: it takes tens of milliseconds. */
+const LARGE_CONTENT = 32 * 1024;
+
+const assertKey = (key: string): void => {
+  if (key === '' || key.length > MAX_KEY)
+    throw invalid('idempotency-key', `not ${key.length}, but 1 to ${MAX_KEY} characters`);
+};
+
+const hashOf = async (
+  method: DescMethod,
+  request: ReceivedRequest,
+  hashLarge: HashLarge | undefined,
+): Promise<string> => {
+  const { input } = method;
+  if (hashLarge) {
+    const bytes = request instanceof Uint8Array ? request : toBinary(input, request);
+    if (bytes.length > LARGE_CONTENT) return hashLarge(method, bytes);
+  }
+  return contentOf(input, request instanceof Uint8Array ? fromBinary(input, request) : request);
+};
+
+/**
+ * Finds what the caller's key of a request stands for: its RPC, and what it says. The command is decided with it, and
+ * the stream remembers it.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when the key is empty or too long; as {@link HashLarge}.
+ */
+export const idempotency =
+  (hashLarge: HashLarge | undefined): Interceptor =>
+  async (call, next) => {
+    const { idempotencyKey: key, request, endpoint } = call;
+    if (key !== undefined && request !== undefined) {
+      assertKey(key);
+      call.idempotency = {
+        key,
+        operation: endpoint.method.name,
+        content: await hashOf(endpoint.method, request, hashLarge),
+      };
+    }
+    return next();
+  };

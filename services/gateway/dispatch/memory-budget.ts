@@ -1,0 +1,15 @@
+import type { Interceptor } from './dispatch.js';
+
+/** Answers up to this size are not counted, in bytes: what a call is in memory is more. */
+const UNCOUNTED_BYTES = 1_024;
+
+/**
+ * Counts an answer against the memory budget for answers that have not been read.
+ *
+ * @throws {RpcError} RESOURCE_EXHAUSTED when there is no memory for it.
+ */
+export const memoryBudget: Interceptor = async (call, next) => {
+  const answer = await next();
+  if (answer.length > UNCOUNTED_BYTES) call.holdAnswer(answer.length);
+  return answer;
+};

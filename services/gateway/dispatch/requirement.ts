@@ -1,0 +1,156 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import {
+  AgentMetadataService,
+  AsyncAgentService,
+  SyncAgentService,
+} from '../../../proto/gen/platformidl/service/agent_pb.js';
+import { AuthMetadataService } from '../../../proto/gen/platformidl/service/auth_pb.js';
+import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
+import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
+
+/** What a caller may be allowed to do. */
+export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
+
+/** Where a request says what it is about: the paths of its fields, dotted, as the interface spells them. */
+export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
+
+/** What an RPC requires of its caller, and about what. */
+export type Requirement = {
+  /** `none`: whoever reaches the server may call it. */
+  readonly permission: Permission | 'none';
+  readonly target: Target;
+};
+
+/** No project in particular. */
+const NOWHERE: Target = {};
+const PROJECT_AND_DOMAIN: Target = { project: 'project', domain: 'domain' };
+
+/** What has project, domain and name in one field. */
+const at = (path: string): Target => ({ project: `${path}.project`, domain: `${path}.domain`, name: `${path}.name` });
+
+const ID = at('id');
+const EXECUTION_OF_ID = at('id.execution_id');
+const EXECUTION_OF_TASK = at('id.node_execution_id.execution_id');
+
+const admin = AdminService.method;
+const data = DataProxyService.method;
+const signal = SignalService.method;
+
+type Row = readonly [method: DescMethod, target: Target];
+
+const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
+  none: [
+    [AuthMetadataService.method.getOAuth2Metadata, NOWHERE],
+    [AuthMetadataService.method.getPublicClientConfig, NOWHERE],
+    [IdentityService.method.userInfo, NOWHERE],
+  ],
+  read: [
+    [admin.getVersion, NOWHERE],
+    [admin.listProjects, NOWHERE],
+    [admin.getDomains, NOWHERE],
+    [admin.getProject, { project: 'id' }],
+    [admin.getTask, ID],
+    [admin.listTaskIds, PROJECT_AND_DOMAIN],
+    [admin.listTasks, ID],
+    [admin.getWorkflow, ID],
+    [admin.listWorkflowIds, PROJECT_AND_DOMAIN],
+    [admin.listWorkflows, ID],
+    [admin.getLaunchPlan, ID],
+    [admin.getActiveLaunchPlan, ID],
+    [admin.listActiveLaunchPlans, PROJECT_AND_DOMAIN],
+    [admin.listLaunchPlanIds, PROJECT_AND_DOMAIN],
+    [admin.listLaunchPlans, ID],
+    [admin.getExecution, ID],
+    [admin.getExecutionData, ID],
+    [admin.getExecutionMetrics, ID],
+    [admin.listExecutions, ID],
+    [admin.getNodeExecution, EXECUTION_OF_ID],
+    [admin.getNodeExecutionData, EXECUTION_OF_ID],
+    [admin.getDynamicNodeWorkflow, EXECUTION_OF_ID],
+    [admin.listNodeExecutions, at('workflow_execution_id')],
+    [admin.listNodeExecutionsForTask, at('task_execution_id.node_execution_id.execution_id')],
+    [admin.getTaskExecution, EXECUTION_OF_TASK],
+    [admin.getTaskExecutionData, EXECUTION_OF_TASK],
+    [admin.listTaskExecutions, at('node_execution_id.execution_id')],
+    [admin.listNamedEntities, PROJECT_AND_DOMAIN],
+    [admin.getNamedEntity, ID],
+    [admin.getDescriptionEntity, ID],
+    [admin.listDescriptionEntities, ID],
+    [admin.getProjectAttributes, { project: 'project' }],
+    [admin.getProjectDomainAttributes, PROJECT_AND_DOMAIN],
+    [admin.getWorkflowAttributes, { ...PROJECT_AND_DOMAIN, name: 'workflow' }],
+    [admin.listMatchableAttributes, NOWHERE],
+    [data.createDownloadLocation, NOWHERE],
+    [data.createDownloadLink, at('node_execution_id.execution_id')],
+    [data.getData, NOWHERE],
+    [signal.listSignals, at('workflow_execution_id')],
+    [AgentMetadataService.method.getAgent, NOWHERE],
+    [AgentMetadataService.method.listAgents, NOWHERE],
+  ],
+  register: [
+    [admin.createTask, ID],
+    [admin.createWorkflow, ID],
+    [admin.createLaunchPlan, ID],
+    [admin.updateLaunchPlan, ID],
+    [admin.updateNamedEntity, ID],
+    [data.createUploadLocation, PROJECT_AND_DOMAIN],
+  ],
+  execute: [
+    [admin.createExecution, { ...PROJECT_AND_DOMAIN, name: 'name' }],
+    [admin.relaunchExecution, ID],
+    [admin.recoverExecution, ID],
+    [admin.updateExecution, ID],
+    [admin.terminateExecution, ID],
+    [signal.setSignal, EXECUTION_OF_ID],
+    [SyncAgentService.method.executeTaskSync, NOWHERE],
+    [AsyncAgentService.method.createTask, NOWHERE],
+    [AsyncAgentService.method.getTask, NOWHERE],
+    [AsyncAgentService.method.deleteTask, NOWHERE],
+    [AsyncAgentService.method.getTaskMetrics, NOWHERE],
+    [AsyncAgentService.method.getTaskLogs, NOWHERE],
+  ],
+  events: [
+    [admin.createWorkflowEvent, at('event.execution_id')],
+    [admin.createNodeEvent, at('event.id.execution_id')],
+    [admin.createTaskEvent, at('event.parent_node_execution_id.execution_id')],
+    [signal.getOrCreateSignal, EXECUTION_OF_ID],
+  ],
+  admin: [
+    [admin.registerProject, { project: 'project.id' }],
+    [admin.updateProject, { project: 'id' }],
+    [admin.updateProjectAttributes, { project: 'attributes.project' }],
+    [admin.deleteProjectAttributes, { project: 'project' }],
+    [admin.updateProjectDomainAttributes, { project: 'attributes.project', domain: 'attributes.domain' }],
+    [admin.deleteProjectDomainAttributes, PROJECT_AND_DOMAIN],
+    [
+      admin.updateWorkflowAttributes,
+      { project: 'attributes.project', domain: 'attributes.domain', name: 'attributes.workflow' },
+    ],
+    [admin.deleteWorkflowAttributes, { ...PROJECT_AND_DOMAIN, name: 'workflow' }],
+  ],
+};
+
+const PERMISSIONS = ['none', 'read', 'register', 'execute', 'events', 'admin'] as const;
+
+const requirements = new Map<DescMethod, Requirement>(
+  PERMISSIONS.flatMap((permission) =>
+    rows[permission].map(([method, target]) => [method, { permission, target }] as const),
+  ),
+);
+
+/** Of what is no part of the interface: health checks, reflection. */
+export const OPEN: Requirement = { permission: 'none', target: NOWHERE };
+
+/**
+ * What an RPC of the interface requires.
+ *
+ * @throws {Error} when nobody has said it: such an RPC is not served.
+ */
+export const requirementOf = (method: DescMethod): Requirement => {
+  const found = requirements.get(method);
+  if (found) return found;
+  throw new Error(`nobody has said which permission ${method.parent.name}.${method.name} requires`);
+};

@@ -1,0 +1,63 @@
+import type { DescField, DescMessage } from '@bufbuild/protobuf';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+
+import { fieldPath } from '../field-path.js';
+import type { ReceivedRequest } from './call.js';
+import type { Target } from './requirement.js';
+
+/** What a request is about; empty where it does not say, or cannot be read. */
+export type FoundTarget = { readonly project: string; readonly domain: string; readonly name: string };
+
+/** Finds what a request is about. */
+export type ReadTarget = (request: ReceivedRequest) => FoundTarget;
+
+type Path = readonly DescField[];
+
+const inMessage = (request: object, path: Path): string => {
+  let value: unknown = request;
+  for (const { localName } of path) value = (value as Record<string, unknown> | undefined)?.[localName];
+  return typeof value === 'string' ? value : '';
+};
+
+/** As decoding merges them: the last value counts, wherever the messages around it stand. */
+const inBytes = (reader: BinaryReader, end: number, path: Path, found = ''): string => {
+  let last = found;
+  while (reader.pos < end) {
+    const [number, wireType] = reader.tag();
+    if (number !== path[0]?.number || wireType !== WireType.LengthDelimited) reader.skip(wireType, number);
+    else if (path.length === 1) last = reader.string();
+    else last = inBytes(reader, reader.uint32() + reader.pos, path.slice(1), last);
+  }
+  return last;
+};
+
+const valueAt = (request: ReceivedRequest, path: Path): string => {
+  if (path.length === 0) return '';
+  if (!(request instanceof Uint8Array)) return inMessage(request, path);
+  try {
+    return inBytes(new BinaryReader(request), request.length, path);
+  } catch {
+    return ''; // a large request that its handler has not looked at yet
+  }
+};
+
+const resolve = (input: DescMessage, path: string | undefined): Path => {
+  if (path === undefined) return [];
+  const fields = fieldPath(input, path);
+  if (!fields) throw new Error(`${input.name} has no field ${path}`);
+  return fields;
+};
+
+/**
+ * Finds what requests of a type are about, in the message or, on the hot path, in its bytes.
+ *
+ * @throws {Error} when the type does not have the fields.
+ */
+export const targetReader = (input: DescMessage, { project, domain, name }: Target): ReadTarget => {
+  const paths = { project: resolve(input, project), domain: resolve(input, domain), name: resolve(input, name) };
+  return (request) => ({
+    project: valueAt(request, paths.project),
+    domain: valueAt(request, paths.domain),
+    name: valueAt(request, paths.name),
+  });
+};

@@ -1,0 +1,32 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+
+import {
+  type Arrival,
+  type DispatchedCall,
+  openCall,
+  type ReceivedRequest,
+} from '../../../../services/gateway/dispatch/call.js';
+import { requirementOf } from '../../../../services/gateway/dispatch/requirement.js';
+import { endpointOf } from '../../../../services/gateway/routes.js';
+import type { AnyRoute } from '../../../../services/kernel/rpc.js';
+
+type Given = Partial<Omit<Arrival, 'endpoint' | 'header' | 'receive'>> & {
+  readonly request?: ReceivedRequest;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly route?: AnyRoute;
+};
+
+/** A call of an RPC that has come whole. */
+export const callOf = (method: DescMethod, { request, headers = {}, route, ...more }: Given = {}): DispatchedCall =>
+  openCall({
+    endpoint: endpointOf(method, route, requirementOf(method)),
+    transport: 'grpc',
+    startedAt: performance.now(),
+    deadline: undefined,
+    header: (name) => headers[name],
+    isCancelled: () => false,
+    receive: () => Promise.resolve(request),
+    makeRoom: () => Promise.resolve(),
+    holdAnswer: () => undefined,
+    ...more,
+  });

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+import { deadline, timeoutOf } from '../../../../services/gateway/dispatch/deadline.js';
+import { dispatcher, type Interceptor } from '../../../../services/gateway/dispatch/dispatch.js';
+import { memoryBudget } from '../../../../services/gateway/dispatch/memory-budget.js';
+import { awaitPosition, readPosition } from '../../../../services/gateway/dispatch/min-position.js';
+import { positionTokens } from '../../../../services/gateway/position-token.js';
+import { route, RpcError } from '../../../../services/kernel/rpc.js';
+import { callOf } from './calls.js';
+
+const { getTask, createTask } = AdminService.method;
+const call = callOf(getTask);
+const never = (): Promise<string> => new Promise(() => undefined);
+
+/** Notes when a call comes by, and when it goes back. */
+const noting =
+  (notes: string[], name: string): Interceptor =>
+  async (_call, next) => {
+    notes.push(`${name} in`);
+    try {
+      return await next();
+    } finally {
+      notes.push(`${name} out`);
+    }
+  };
+
+describe('the dispatch', () => {
+  it('runs the interceptors in their order around the handler, and answers as the handler does', async () => {
+    const notes: string[] = [];
+    const dispatch = dispatcher([noting(notes, 'a'), noting(notes, 'b')]);
+    const answer = await dispatch(call, () => {
+      notes.push('handler');
+      return Promise.resolve('answer');
+    });
+    expect({ answer, notes }).toEqual({ answer: 'answer', notes: ['a in', 'b in', 'handler', 'b out', 'a out'] });
+  });
+
+  it('refuses a call with what is thrown at once as with what is thrown later, and goes no further', async () => {
+    const notes: string[] = [];
+    const refusing: Interceptor = () => {
+      throw new RpcError('PERMISSION_DENIED', 'no');
+    };
+    const dispatch = dispatcher([noting(notes, 'a'), refusing, noting(notes, 'b')]);
+    await expect(dispatch(call, never)).rejects.toThrow('no');
+    expect(notes).toEqual(['a in', 'a out']);
+  });
+});
+
+describe('the deadline of a call', () => {
+  it('ends it in the words of its transport', async () => {
+    const late = callOf(getTask, { deadline: { ms: 1, message: 'too late' } });
+    await expect(dispatcher([deadline])(late, never)).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: 'too late',
+    });
+  });
+
+  it('leaves a call alone that ends before', async () => {
+    const soon = callOf(getTask, { deadline: { ms: 60_000, message: 'too late' } });
+    expect(await dispatcher([deadline])(soon, () => Promise.resolve('in time'))).toBe('in time');
+  });
+
+  it.each([
+    ['5S', 5_000],
+    ['200m', 200],
+    ['99999999H', 2 ** 31 - 1],
+    [undefined, undefined],
+  ])('%s is %s ms', (said, ms) => expect(timeoutOf(said)).toBe(ms));
+
+  it.each(['5', 'S', '123456789S', '-1S', '1s'])('%s is none', (said) =>
+    expect(() => timeoutOf(said)).toThrow('invalid value for grpc-timeout'),
+  );
+});
+
+describe('the memory budget', () => {
+  it('counts an answer that is larger than a call is anyway', async () => {
+    const held: number[] = [];
+    const counted = callOf(getTask, { holdAnswer: (bytes) => void held.push(bytes) });
+    for (const bytes of [1_024, 1_025])
+      await dispatcher([memoryBudget])(counted, () => Promise.resolve(Buffer.alloc(bytes)));
+    expect(held).toEqual([1_025]);
+  });
+});
+
+describe('the position that a caller has seen', () => {
+  const positions = positionTokens('log');
+  const headers = { 'flightlog-min-position': positions.format(7n) };
+  const handle = (): Promise<never> => Promise.reject(new Error('not called'));
+  const command = { ...route(createTask, handle), awaitsPosition: true } as const;
+  const waiting = (answer: boolean, asked: bigint[] = []) =>
+    dispatcher([
+      readPosition(positions),
+      awaitPosition([
+        {
+          reached: (position) => {
+            asked.push(position);
+            return Promise.resolve(answer);
+          },
+        },
+      ]),
+    ]);
+
+  it('holds a command until all that it is decided on has come there', async () => {
+    const asked: bigint[] = [];
+    const dispatched = waiting(true, asked)(callOf(createTask, { headers, route: command }), () =>
+      Promise.resolve('done'),
+    );
+    expect({ answer: await dispatched, asked }).toEqual({ answer: 'done', asked: [7n] });
+  });
+
+  it('refuses a command when that does not come there in time', async () => {
+    const refused = waiting(false)(callOf(createTask, { headers, route: command }), never);
+    await expect(refused).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'this process has not come to position 7 yet',
+    });
+  });
+
+  it('is left to the read that needs it', async () => {
+    const asked: bigint[] = [];
+    const read = callOf(getTask, { headers, route: route(getTask, handle) });
+    await waiting(false, asked)(read, () => Promise.resolve('read'));
+    expect({ asked, minPosition: read.minPosition }).toEqual({ asked: [], minPosition: 7n });
+  });
+});

@@ -1,0 +1,61 @@
+import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { TaskCreateRequestSchema } from '../../../../proto/gen/platformidl/admin/task_pb.js';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+import { dispatcher } from '../../../../services/gateway/dispatch/dispatch.js';
+import { idempotency } from '../../../../services/gateway/dispatch/idempotency.js';
+import { receive } from '../../../../services/gateway/dispatch/receive.js';
+import { contentOf } from '../../../../services/kernel/idempotency.js';
+import { callOf } from './calls.js';
+
+const { createTask } = AdminService.method;
+
+const requestOf = (textBytes: number, isTurned = false) => {
+  const entries = [['a', 'x'.repeat(textBytes)] as const, ['b', 'y'] as const];
+  const config = Object.fromEntries(isTurned ? entries.reverse() : entries);
+  return create(TaskCreateRequestSchema, { spec: { template: { config } } });
+};
+
+/** What the call is known by to its handler, and what was hashed elsewhere. */
+const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof requestOf>, key?: string) => {
+  const elsewhere: string[] = [];
+  const hashLarge = ({ name }: DescMethod): Promise<string> => {
+    elsewhere.push(name);
+    return Promise.resolve('elsewhere');
+  };
+  const request = kind === 'message' ? message : toBinary(TaskCreateRequestSchema, message);
+  const call = callOf(createTask, { request, headers: key === undefined ? {} : { 'idempotency-key': key } });
+  await dispatcher([receive, idempotency(hashLarge)])(call, () => Promise.resolve(''));
+  return { content: call.idempotency?.content, elsewhere };
+};
+
+describe.each(['message', 'bytes'] as const)('what the key of a request stands for, received as %s', (kind) => {
+  it('is hashed on the spot when it is small, whatever the order of its maps', async () => {
+    const content = contentOf(TaskCreateRequestSchema, requestOf(1_000));
+    expect(await seen(kind, requestOf(1_000), 'k')).toEqual({ content, elsewhere: [] });
+    expect(await seen(kind, requestOf(1_000, true), 'k')).toEqual({ content, elsewhere: [] });
+  });
+
+  it('is hashed elsewhere when it is large', async () => {
+    expect(await seen(kind, requestOf(40_000), 'k')).toEqual({ content: 'elsewhere', elsewhere: ['CreateTask'] });
+  });
+
+  it.each(['', 'k'.repeat(257)])('is refused with a key of the wrong length', async (key) => {
+    await expect(seen(kind, requestOf(1), key)).rejects.toThrow(
+      `invalid value for idempotency-key: not ${key.length}, but 1 to 256 characters`,
+    );
+  });
+
+  it('is not hashed without a key', async () => {
+    expect(await seen(kind, requestOf(40_000))).toEqual({ content: undefined, elsewhere: [] });
+  });
+});
+
+it('is the same at any size, whatever the order of the maps', () => {
+  const [content, turned] = [false, true].map((isTurned) =>
+    contentOf(TaskCreateRequestSchema, requestOf(500_000, isTurned)),
+  );
+  expect(content).toBe(turned);
+  expect(content).not.toBe(contentOf(TaskCreateRequestSchema, requestOf(500_001)));
+});
