@@ -128,8 +128,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  const known = [following, ...(warm ? [warm] : [])];
-  const hosting = { logId: store.logId, logger, uploads, checks, known };
+  const hosting = { logId: store.logId, logger, uploads, checks, known: warm ? [following, warm] : [following] };
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: what takes calls first, what others stand on last.

@@ -57,11 +57,11 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
   const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
-    thread: './threads/json-thread.js',
+    thread: './json-thread.js',
     waiting: 'large bodies wait to be read',
   });
   const contents = largeWork<{ readonly rpc: string }, string>({
-    thread: './threads/content-thread.js',
+    thread: './content-thread.js',
     waiting: 'large requests with an idempotency key wait to be hashed',
   });
   const positions = positionTokens(logId);
