@@ -12,6 +12,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/contr
 import { withNeeds } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { launchHello, literal } from '../support/hello.js';
+import { timedAt } from '../support/processor-time.js';
 import { HELLO_TASK, nodeReport, taskReport } from '../support/reports.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 
@@ -60,16 +61,16 @@ describe('an event that is nested two thousand deep is refused at once', () => {
   it.each(EVENTS)('in bytes: of %s, %s', async (path, name, rpc, deepest) => {
     const [, { number, message }] = rpc.input.fields as [DescField, DescField];
     const bytes = within(number, within(message!.fields.find((field) => field.name === name)!.number, deepest));
-    const startedAt = performance.now();
-    for (const { code, message: text } of [
+    const [answers, tookMs] = await timedAt(plane.server().child.pid!, async () => [
       await plane.unchanged(() => grpc.raw(`/platformidl.service.AdminService/${rpc.name}`, bytes)),
       await plane.unchanged(() => rest.request('POST', `/api/v1/events/${path}`, bytes, OCTETS)),
-    ])
+    ]);
+    for (const { code, message: text } of answers)
       expect([code, text]).toEqual([
         'INVALID_ARGUMENT',
         expect.stringMatching(`event.${name}.*nested deeper than 100`),
       ]);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(tookMs).toBeLessThan(1_000);
   });
 
   it.each([
@@ -78,11 +79,11 @@ describe('an event that is nested two thousand deep is refused at once', () => {
     ['nodes', 'inputData', nestedLiteral(DEPTH)],
     ['tasks', 'customInfo', `{"x":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}}`],
   ])('in JSON: of %s, %s', async (path, name, deepest) => {
-    const startedAt = performance.now();
     const ask = () => rest.request('POST', `/api/v1/events/${path}`, `{"event":{"${name}":${deepest}}}`);
-    const { code, message } = await plane.unchanged(ask);
+    const [answer, tookMs] = await timedAt(plane.server().child.pid!, () => plane.unchanged(ask));
+    const { code, message } = answer;
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(`event.${name}.*depth of 100`)]);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(tookMs).toBeLessThan(1_000);
   });
 });
 

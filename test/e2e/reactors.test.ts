@@ -15,6 +15,7 @@ import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { areApart } from '../support/processes-apart.js';
 import { workflowReport } from '../support/reports.js';
+import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const NAME = 'hello.one_at_a_time';
@@ -55,14 +56,6 @@ const end = (plane: ControlPlane, name: string) =>
 const slots = async (plane: ControlPlane): Promise<readonly string[]> =>
   (await plane.events()).filter(({ stream }) => stream.startsWith('launchPlanSlots-')).map(({ type }) => type);
 
-const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + 60_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`waited too long: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-};
-
 const hasEnded = (plane: ControlPlane): boolean =>
   plane.server().child.exitCode !== null || plane.server().child.signalCode !== null;
 
@@ -87,13 +80,16 @@ describe.skipIf(areApart)('a process that is killed between two steps of an exec
     const before = (await slots(dying)).length;
     await launch(dying, name).catch(() => undefined);
     if (!hasEnded(dying)) await end(dying, name).catch(() => undefined);
-    await until(`the end of the process at ${point}`, () => Promise.resolve(hasEnded(dying)));
+    await until(() => Promise.resolve(hasEnded(dying)), Boolean);
 
     const plane = await startControlPlane({}, directory);
     const again = await launch(plane, name);
     expect(['OK', 'ALREADY_EXISTS']).toContain(again.code);
     await end(plane, name);
-    await until('the slot to be given back', async () => (await slots(plane)).at(-1) === 'SlotReleased');
+    await until(
+      () => slots(plane),
+      (all) => all.at(-1) === 'SlotReleased',
+    );
     expect((await slots(plane)).slice(before)).toEqual(['SlotTaken', 'SlotReleased']);
     await plane.server().stop();
   });
@@ -111,7 +107,7 @@ describe('an execution that takes longer than the configuration allows', () => {
     await plane.grpc.call(method.createExecution, helloRequest('too-long'));
     const request = { id: idOf('too-long') };
     const get = async () => (await plane.grpc.call(method.getExecution, request)).closure!;
-    await until('its end', async () => (await get()).phase === Phase.TIMED_OUT);
+    await until(get, ({ phase }) => phase === Phase.TIMED_OUT);
     expect((await get()).outputResult).toMatchObject({
       case: 'abortMetadata',
       value: { cause: expect.stringContaining('execution.timeout of 0.001 s is over') as string },
