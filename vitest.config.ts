@@ -1,18 +1,30 @@
 import { defineConfig } from 'vitest/config';
 import { leftOut } from './test/support/left-out.js';
+import { filesOf, LOADS, MATRICES } from './test/support/suites.js';
 
 /** Which files those are, and why. */
 const LEFT_OUT = Object.keys(leftOut(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
 
+type Kind = {
+  readonly timeoutMs: number;
+  /** The compiled files; all of the folder of that name, where it is not given. */
+  readonly files?: readonly string[];
+  readonly apart?: readonly string[];
+  readonly setupFiles?: readonly string[];
+  /** Whether each file has a process of its own; where it has none, what it imports is loaded once for all. */
+  readonly isolate?: boolean;
+};
+
 // Tests run as compiled: worker threads load the same files then as in production.
-const kind = (name: string, testTimeout: number, setupFiles: readonly string[] = []) => ({
+const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], isolate = true }: Kind) => ({
   test: {
     name,
-    include: [`dist/test/${name}/**/*.test.js`],
-    exclude: LEFT_OUT,
-    testTimeout,
-    hookTimeout: Math.max(2.5 * testTimeout, 30_000), // stories begin with many requests
+    include: [...(files ?? [`dist/test/${name}/**/*.test.js`])],
+    exclude: [...LEFT_OUT, ...apart],
+    testTimeout: timeoutMs,
+    hookTimeout: Math.max(2.5 * timeoutMs, 30_000), // stories begin with many requests
     setupFiles: [...setupFiles],
+    isolate,
     env: { FLIGHTLOG_TEST_AS_BUILT: '1' },
   },
 });
@@ -26,15 +38,20 @@ const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
  */
 const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;
 
+const stories = { timeoutMs: E2E_MS, setupFiles: STOP_LOGS };
+const [loads, matrices] = [filesOf(LOADS), filesOf(MATRICES)];
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     reporters: ['default', './dist/test/support/tally-reporter.js'],
     projects: [
-      kind('unit', 5_000),
-      kind('contract', 20_000),
-      kind('integration', 60_000, STOP_LOGS),
-      kind('e2e', E2E_MS, STOP_LOGS),
+      kind('unit', { timeoutMs: 5_000, isolate: false }),
+      kind('contract', { timeoutMs: 20_000 }),
+      kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS }),
+      kind('e2e', { ...stories, apart: [...loads, ...matrices] }),
+      kind('loads', { ...stories, files: loads }),
+      kind('matrices', { ...stories, files: matrices }),
     ],
   },
 });

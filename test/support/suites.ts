@@ -1,0 +1,23 @@
+/** End-to-end tests that run apart from the stories, by the names of their files, and why. */
+type Apart = Readonly<Record<string, string>>;
+
+/** `npm run test:loads`: what keeps a machine busy for a minute or more. */
+export const LOADS: Apart = {
+  kill: 'kills a server 30 times under load, and compares all that was acknowledged with the log and the views',
+  'kill-two-processes': 'kills two control planes and their log by turns under load',
+  'list-costs': 'lists in a store of many executions, and counts what each page reads',
+  'log-copy': 'copies thousands of events from log to log, killed on the way',
+  'roles-kill': 'kills five processes of a role each by turns under load',
+};
+
+/** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */
+export const MATRICES: Apart = {
+  'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
+  'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
+  'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
+  'eventstore-recording': 'plays 126 recorded operations against two servers, and waits for what must not come',
+};
+
+/** The compiled files of such a list. */
+export const filesOf = (apart: Apart): readonly string[] =>
+  Object.keys(apart).map((name) => `dist/test/e2e/${name}.test.js`);

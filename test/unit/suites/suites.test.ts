@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { filesOf, LOADS, MATRICES } from '../../support/suites.js';
+
+/** The compiled tests lie in `dist/test`. */
+const ROOT = join(import.meta.dirname, '../../../..');
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Readonly<Record<string, string>>;
+};
+const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8');
+const parts = [...(scripts['test:all'] ?? '').matchAll(/npm run (test:\w+)/gu)].map(([, name]) => name!);
+const projectsOf = (script: string): readonly string[] =>
+  [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
+
+describe('the parts of the tests', () => {
+  it.each([...filesOf(LOADS), ...filesOf(MATRICES)])('have a file that there is: %s', (file) => {
+    expect(existsSync(join(ROOT, file))).toBe(true);
+  });
+
+  it('have each kind of test once, and npm run test:all has them all', () => {
+    expect(scripts['test:all']).toMatch(/^npm test && /u);
+    expect(['test', ...parts].flatMap(projectsOf)).toEqual([
+      'unit',
+      'contract',
+      'e2e',
+      'loads',
+      'matrices',
+      'integration',
+    ]);
+  });
+
+  it('are all called by CI', () => {
+    expect(ci).toMatch(/^npm test\b/mu);
+    for (const part of parts) expect(ci).toContain(`npm run ${part}`);
+  });
+
+  it.each(['test:eventstore', 'test:mongodb', 'test:roles'])('run on other stores too: %s', (script) => {
+    expect(projectsOf(script)).toEqual(['e2e', 'loads', 'matrices']);
+  });
+});
