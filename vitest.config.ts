@@ -46,7 +46,7 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', './dist/test/support/tally-reporter.js'],
     projects: [
-      kind('unit', { timeoutMs: 5_000, isolate: false }),
+      kind('unit', { timeoutMs: 20_000, isolate: false }),
       kind('contract', { timeoutMs: 20_000 }),
       kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS }),
       kind('e2e', { ...stories, apart: [...loads, ...matrices] }),
