@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { createClient, type InterfaceClient } from './client.js';
-import { createCrew, type Crew } from './crew.js';
+import { createWorkerPool, type WorkerPool } from './worker-pool.js';
 import { createDefinitions, readDynamicClosures } from './definitions.js';
-import { createRoster, executionKey, type Held } from './held.js';
-import { createHunt } from './hunt.js';
+import { createActiveExecutions, executionKey, type ActiveExecution } from './active-executions.js';
+import { createPoller } from './poller.js';
 import {
   createCounters,
   type EngineCounters,
@@ -15,7 +15,7 @@ import {
 } from './options.js';
 import { createPacer } from './pace.js';
 import { createReporter } from './reporter.js';
-import { createSetbacks } from './setbacks.js';
+import { createRetries } from './retries.js';
 import { walkHeldExecution } from './walk-execution.js';
 
 export type EngineSurroundings = {
@@ -30,10 +30,10 @@ export type EngineSurroundings = {
   readonly watch?: EventWatch;
 };
 
-type Walk = (held: Held, execution: Execution) => Promise<void>;
+type Walk = (held: ActiveExecution, execution: Execution) => Promise<void>;
 
 /** How many executions are walked at once: each has at least one call in flight. */
-const roomOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
+const capacityOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
 
 const summaryOf = (
   counters: EngineCounters,
@@ -79,31 +79,31 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   // Every pause of every call listens to it.
   setMaxListeners(0, signal);
   const client = createClient({ endpoint: options.endpoint, concurrency: options.concurrency, signal });
-  const roster = createRoster();
-  const room = roomOf(options);
+  const active = createActiveExecutions();
+  const capacity = capacityOf(options);
   const onLaunch = (): void => {
-    crew.noteActivity();
-    hunt.hurry();
+    workers.noteActivity();
+    poller.hurry();
   };
-  const within = { isHeld: (key: string) => roster.all.has(key), held: () => roster.all.size, onLaunch };
+  const within = { isHeld: (key: string) => active.all.has(key), held: () => active.all.size, onLaunch };
   const walk = walkerOf(options, client, { ...surroundings, signal, counters }, within);
   const onEnd = (): void => {
-    if (crew.pending() < room) hunt.hurry();
+    if (workers.pending() < capacity) poller.hurry();
   };
   const { logger } = surroundings;
-  const setbacks = createSetbacks(logger);
-  const crew: Crew = createCrew({ roster, setbacks, room, walk, onEnd });
+  const retries = createRetries(logger);
+  const workers: WorkerPool = createWorkerPool({ active, retries, capacity, walk, onEnd });
   const { untilIdle } = options;
   const isWoken = surroundings.onWork !== undefined;
-  const hunt = createHunt({ client, crew, roster, room, untilIdle, isWoken, signal, logger });
-  surroundings.onWork?.(() => hunt.wake());
+  const poller = createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });
+  surroundings.onWork?.(() => poller.wake());
   try {
-    const endedBecause = await hunt.run();
-    const left = { held: [...roster.all.keys()], dropped: setbacks.dropped };
+    const endedBecause = await poller.run();
+    const left = { held: [...active.all.keys()], dropped: retries.dropped };
     return summaryOf(counters, endedBecause, left);
   } finally {
     halt.abort();
-    await crew.settled();
+    await workers.settled();
     client.close();
   }
 };

@@ -8,7 +8,7 @@ import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js'
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { EngineStopped } from './call-error.js';
 import { type InterfaceClient } from './client.js';
-import { type Held, rest } from './held.js';
+import { type ActiveExecution, rest } from './active-executions.js';
 import { type EngineOptions } from './options.js';
 import { createPerformer, type Outcome, type PerformerNeeds } from './performer.js';
 import { nothingKnown, recollect } from './recollect.js';
@@ -33,7 +33,7 @@ export type ExecutionNeeds = PerformerNeeds & {
 
 type Perform = (effect: Effect) => Promise<Outcome>;
 
-const waitOf = (outcomes: readonly Outcome[]): Held['waiting'] => {
+const waitOf = (outcomes: readonly Outcome[]): ActiveExecution['waiting'] => {
   if (outcomes.includes('done')) return undefined;
   return outcomes.includes('gate') ? 'gate' : 'child';
 };
@@ -46,7 +46,7 @@ export const nextRest = (restMs: number, hasMoved: boolean, held: number): numbe
 export const drive = async (
   walk: Walk<Phase>,
   perform: Perform,
-  held: Held,
+  held: ActiveExecution,
   needs: Pick<ExecutionNeeds, 'signal' | 'held'>,
 ): Promise<void> => {
   let restMs = SHORTEST_REST_MS;
@@ -103,7 +103,7 @@ const begin = async (needs: ExecutionNeeds, execution: Execution, run: Run): Pro
 
 const OVER: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
-const finishAbort = async (run: Run, perform: Perform, held: Held): Promise<void> => {
+const finishAbort = async (run: Run, perform: Perform, held: ActiveExecution): Promise<void> => {
   held.waiting = undefined;
   for (const effects of walkAbort(run, held.abortCause ?? '')) await Promise.all(effects.map(perform));
 };
@@ -116,7 +116,11 @@ const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution[
 };
 
 /** Walks one execution until it has ended, here or by somebody else's word. */
-export const walkHeldExecution = async (needs: ExecutionNeeds, held: Held, id: Execution['id']): Promise<void> => {
+export const walkHeldExecution = async (
+  needs: ExecutionNeeds,
+  held: ActiveExecution,
+  id: Execution['id'],
+): Promise<void> => {
   const execution = await readExecution(needs.client, id);
   if (OVER.has(phaseOf(execution))) return;
   if (phaseOf(execution) === Phase.ABORTING) held.abortCause ??= causeOf(execution);

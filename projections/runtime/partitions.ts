@@ -47,7 +47,7 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
     .join(' ');
 
 /**
- * The name of the claims on these views, in a build of them. Who keeps others, of another release or of before a
+ * The name of the leases on these views, in a build of them. Who keeps others, of another release or of before a
  * rebuild, shares nothing with who keeps these: each would keep the half of what somebody reads.
  */
 export const claimsName = (sources: Pick<EventSources, 'models'>, build = 0): string =>

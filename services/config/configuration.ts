@@ -69,9 +69,9 @@ export const settings = z
       .describe(
         'what this process does: all; or of it api, projector and reactor, any of them; or log, a log server and nothing else',
       ),
-    claims: flag
+    leases: flag
       .default(true)
-      .describe('let processes share the views and the reactors out between them; off: each works on all of them'),
+      .describe('divide views and reactors over the processes; off: each process works on all of them'),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
       .default('info')

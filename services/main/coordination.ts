@@ -1,49 +1,49 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Checkpoint } from '../kernel/ports/checkpoint.js';
-import type { Claims } from '../kernel/ports/claims.js';
+import type { Leases } from '../kernel/ports/leases.js';
 import { fileCheckpoint } from '../store/file-checkpoint.js';
 import type { ReadStoreSource } from './read-stores.js';
 
-/** What processes know of each other that share views. */
+/** The means by which processes that share views divide their work. */
 export type Coordination = {
-  /** Absent where a process shares out nothing, and does everything itself. */
-  readonly claims?: Claims;
-  /** The checkpoint of something that acts on a log. */
+  /** Absent where a process does all work itself. */
+  readonly leases?: Leases;
+  /** The checkpoint of a reader of the log, by the reader's name. */
   readonly checkpoint: (name: string, logId: string) => Checkpoint;
   readonly close: () => Promise<void>;
 };
 
-/** How far a process works together with others. */
-export type Togetherness = {
-  /** Nobody else has its views, or acts on its log. */
+/** Which work a process shares with others. */
+export type Sharing = {
+  /** No other process uses its views or runs reactors on its log. */
   readonly isAlone: boolean;
-  /** Whether work is shared out by claims. */
-  readonly claims: boolean;
+  /** Work is divided by leases. */
+  readonly leases: boolean;
 };
 
-/** A name that no other worker has, and that says to people which one it is. */
+/** A unique name of this process, with its host and process id for people. */
 export const workerName = (): string => `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 
 /**
- * Opens what processes that share views know of each other.
+ * Opens leases and checkpoints where the views are: in the database, or in files of the data directory.
  *
  * @throws {Fault} when it cannot be used.
  */
 export const openCoordination = async (
   { directory, views }: ReadStoreSource,
-  { isAlone, claims: isShared }: Togetherness,
+  { isAlone, leases: isShared }: Sharing,
 ): Promise<Coordination> => {
   const files = (name: string, logId: string): Checkpoint => fileCheckpoint({ directory, name, logId });
   if (isAlone) return { checkpoint: files, close: () => Promise.resolve() };
   if (views.kind === 'mongodb') {
-    const { mongoClaims } = await import('../../projections/store/mongo/mongo-claims.js');
-    const claims = await mongoClaims(views);
-    const checkpoint: Coordination['checkpoint'] = (name, logId) => claims.checkpoint(name, logId);
-    return { ...(isShared && { claims }), checkpoint, close: () => claims.close() };
+    const { mongoLeases } = await import('../../projections/store/mongo/mongo-leases.js');
+    const leases = await mongoLeases(views);
+    const checkpoint: Coordination['checkpoint'] = (name, logId) => leases.checkpoint(name, logId);
+    return { ...(isShared && { leases }), checkpoint, close: () => leases.close() };
   }
   if (!isShared) return { checkpoint: files, close: () => Promise.resolve() };
-  const { sqliteClaims } = await import('../../projections/store/sqlite/sqlite-claims.js');
-  const claims = await sqliteClaims({ directory });
-  return { claims, checkpoint: files, close: () => claims.close() };
+  const { sqliteLeases } = await import('../../projections/store/sqlite/sqlite-leases.js');
+  const leases = await sqliteLeases({ directory });
+  return { leases, checkpoint: files, close: () => leases.close() };
 };

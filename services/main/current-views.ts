@@ -4,7 +4,7 @@ import { checkViewsFile } from '../../projections/store/sqlite/sqlite-read-store
 import { storedViews } from '../../projections/runtime/stored-views.js';
 import type { Timer, Views } from '../../projections/runtime/views.js';
 import type { Configuration } from '../config/configuration.js';
-import type { Togetherness } from './coordination.js';
+import type { Sharing } from './coordination.js';
 import type { Foundation } from './foundation.js';
 import { models } from './models.js';
 import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
@@ -50,9 +50,9 @@ const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation
   isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
 /** How far a process works together with others. */
-export const togethernessOf = (configuration: Configuration, foundation: Foundation): Togetherness => ({
+export const sharingOf = (configuration: Configuration, foundation: Foundation): Sharing => ({
   isAlone: isAlone(configuration, foundation),
-  claims: configuration.claims,
+  leases: configuration.leases,
 });
 
 /** Starts what keeps the views, where the process does. */
@@ -65,7 +65,7 @@ export const startProjecting = async (
   if (!dutiesOf(configuration.role).projector) return undefined;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
   else await forSetting('data', () => checkViewsFile(source.directory));
-  return startViews({ ...source, isShared: configuration.claims && !isAlone(configuration, foundation) }, logger);
+  return startViews({ ...source, isShared: configuration.leases && !isAlone(configuration, foundation) }, logger);
 };
 
 /** Opens the views to be read, and waits until they have seen the log up to its head. */

@@ -1,7 +1,7 @@
 import type { Reactor } from '../kernel/reactor.js';
 import type { Configuration } from '../config/configuration.js';
 import { openCoordination } from './coordination.js';
-import { togethernessOf } from './current-views.js';
+import { sharingOf } from './current-views.js';
 import type { Foundation } from './foundation.js';
 import { untilReachable, viewsKey } from './read-stores.js';
 import { type ReactorServices, startReactors } from './reactors.js';
@@ -16,7 +16,7 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
 export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<Reactor> => {
   const { log, sessions, source, parked } = foundation;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
-  const together = togethernessOf(configuration, foundation);
+  const together = sharingOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
   const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, parked, ...parts });
   return {

@@ -5,7 +5,7 @@ import { StreamParked } from '../kernel/fault.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Reactor } from '../kernel/reactor.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
-import { shareWork } from '../kernel/shared-work.js';
+import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/take.js';
@@ -16,7 +16,7 @@ import { systemTimers } from './system-timers.js';
 /** What reactors work with. */
 export type ReactorServices = {
   readonly configuration: Pick<Configuration, 'abort' | 'execution'>;
-  /** By its claims processes share them out; without, this one has them all. */
+  /** Its leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
   readonly store: EventLog;
   readonly sessions: Sessions;
@@ -91,25 +91,26 @@ const assigned = (starters: ReadonlyMap<string, Start>) => {
  */
 export const startReactors = async (services: ReactorServices): Promise<Reactor> => {
   const { coordination, logger } = services;
-  const { claims } = coordination;
+  const { leases } = coordination;
   const starters = startersOf(services);
-  const parts = [...starters.keys()];
+  const partitions = [...starters.keys()];
   const { assign, ended } = assigned(starters);
-  if (!claims) {
-    await assign(parts);
+  if (!leases) {
+    await assign(partitions);
     return { ended, close: () => assign([]) };
   }
-  const work = shareWork({
-    claims,
+  const work = assignPartitions({
+    leases,
     group: 'reactors',
-    parts,
+    partitions,
     worker: workerName(),
     timers: systemTimers,
     onAssigned: async (names) => {
       await assign(names);
       logger.info({ reactors: names }, 'this process has these reactors');
     },
-    onFailure: (error) => logger.warn({ err: error }, 'the claims of reactors cannot be looked at'),
+    onFailure: (error) =>
+      logger.warn({ err: error }, 'the leases of reactors cannot be read; this process keeps the reactors that it has'),
   });
   return { ended, close: () => work.close() };
 };

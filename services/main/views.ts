@@ -40,7 +40,10 @@ const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): vo
   else if ('refused' in message)
     logger.debug('somebody else has moved a checkpoint of the views: what was in hand here is not written');
   else if ('unshared' in message)
-    logger.warn({ why: message.unshared }, 'the claims of the views cannot be looked at; this process keeps its own');
+    logger.warn(
+      { why: message.unshared },
+      'the leases of the views cannot be read; this process keeps the partitions that it has',
+    );
   else if ('partitions' in message)
     logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
   // The first time, and then less and less often.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CLAIM_MS } from '../../services/kernel/ports/claims.js';
+import { LEASE_MS } from '../../services/kernel/ports/leases.js';
 import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
 import { areFilesHeld } from '../support/held-files.js';
 import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';
@@ -17,8 +17,8 @@ const LIMIT_MS = 180_000 + KILLS * 30_000;
 /** What speaks the MongoDB protocol may be slow. */
 const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0));
 /**
- * Within this a partition is taken over of one that is gone: its claim runs out, and then somebody who looks takes it.
- * By the clock of the read store, from claim to claim: what the machine has to do besides does not come into it.
+ * Within this a partition is taken over of one that is gone: its lease ends, and then another process takes it.
+ * By the clock of the read store, from lease to lease: what the machine has to do besides does not come into it.
  */
 const TAKEN_OVER_MS = 10_000;
 /** So often one is stopped at least, and at most until it is stopped with something in hand. */
@@ -56,7 +56,7 @@ const standStill = async ({ server }: Part, load: Load, directory: string | unde
   }
 };
 
-/** Stops a projector for longer than its claims hold, until the other has all partitions. */
+/** Stops a projector for longer than its leases last, until the other has all partitions. */
 const stopped = async (load: Load, directory: string | undefined): Promise<void> => {
   const [late, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
   await until(
@@ -75,9 +75,9 @@ const stopped = async (load: Load, directory: string | undefined): Promise<void>
   }
 };
 
-/** How long partitions were nobody's, counted from when their claims were renewed last. */
+/** How long partitions were nobody's, counted from when their leases were renewed last. */
 const takenAfterMs = (takeovers: readonly Takeover[]): readonly number[] =>
-  takeovers.filter(({ isReleased }) => !isReleased).map(({ expiredMs, takenMs }) => takenMs - expiredMs + CLAIM_MS);
+  takeovers.filter(({ isReleased }) => !isReleased).map(({ expiredMs, takenMs }) => takenMs - expiredMs + LEASE_MS);
 
 /** Every one counts, whoever was killed or stopped: there was always a projector that could take it. */
 const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void => {
@@ -93,7 +93,7 @@ const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);
 };
 
-const story = (what: string, setting: Setting, { kills, claims = true }: { kills: number; claims?: boolean }): void => {
+const story = (what: string, setting: Setting, { kills, leases = true }: { kills: number; leases?: boolean }): void => {
   describe(`processes of all roles ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
@@ -102,7 +102,7 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
     const takenOver = async () => (await watch?.all()) ?? [];
     beforeAll(async () => {
       await load.start();
-      if (claims) watch = watchTakeovers(join(load.parts().directory, 'data'), setting.location);
+      if (leases) watch = watchTakeovers(join(load.parts().directory, 'data'), setting.location);
     }, LIMIT_MS);
     afterAll(async () => {
       await watch?.close();
@@ -130,8 +130,8 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
       LIMIT_MS,
     );
 
-    it.runIf(claims)(
-      'have one stand still past its claims: the other takes over, and what the late one had in hand is refused',
+    it.runIf(leases)(
+      'have one stand still past its leases: the other takes over, and what the late one had in hand is refused',
       async () => {
         const late = load.parts().part('projector-1');
         const refusedBefore = refusals(late);
@@ -148,8 +148,8 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
       LIMIT_MS,
     );
 
-    it.runIf(claims)(
-      'have one told to stop: it gives its partitions back, and nobody waits for its claims to run out',
+    it.runIf(leases)(
+      'have one told to stop: it gives its partitions back, and nobody waits for its leases to end',
       async () => {
         const [going, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
         // What it had before it stood still it may not have taken again, though it last said that it keeps them.
@@ -186,8 +186,8 @@ const story = (what: string, setting: Setting, { kills, claims = true }: { kills
 };
 
 story('under load', {}, { kills: KILLS });
-const everyone = { FLIGHTLOG_CLAIMS: 'off' };
-story('that all work on everything', { env: everyone }, { kills: Math.ceil(KILLS / 3), claims: false });
+const everyone = { FLIGHTLOG_LEASES: 'off' };
+story('that all work on everything', { env: everyone }, { kills: Math.ceil(KILLS / 3), leases: false });
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   // Views belong to one log, and each story has one of its own.
@@ -220,6 +220,6 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   story(
     'that all work on everything',
     { args: alone, location: locations[1], env: everyone },
-    { kills: Math.ceil(MONGO_KILLS / 4), claims: false },
+    { kills: Math.ceil(MONGO_KILLS / 4), leases: false },
   );
 });

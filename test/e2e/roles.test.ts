@@ -156,7 +156,7 @@ describe('a control plane of processes with a role each', () => {
       await parts.part('projector-2').start();
       const seen = () => other().refused(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
-      // Claims were given back, so that nobody has to wait for them to run out.
+      // Leases were released, so that nobody has to wait for them to run out.
       await launched('given-back');
       expect(
         await until(

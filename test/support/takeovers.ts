@@ -3,41 +3,41 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { MongoClient } from 'mongodb';
 
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
-import { CLAIM_MS } from '../../services/kernel/ports/claims.js';
+import { LEASE_MS } from '../../services/kernel/ports/leases.js';
 
-/** A claim of the views that changed hands, by the clock of the store that it is in, in milliseconds since 1970. */
+/** A lease of the views that changed hands, by the clock of the store that it is in, in milliseconds since 1970. */
 export type Takeover = {
-  readonly claim: string;
-  /** When the claim of the one before ran out, or would have. */
+  readonly lease: string;
+  /** When the lease of the owner before ended, or would have. */
   readonly expiredMs: number;
   readonly takenMs: number;
   /** Whether it was given back. */
   readonly isReleased: boolean;
 };
 
-/** Hears of every claim that changes hands from now on. */
+/** Hears of every lease that changes hands from now on. */
 export type TakeoverWatch = {
   /** All until now. */
   readonly all: () => Promise<readonly Takeover[]>;
-  /** How many claims each worker has now, as the store has them. */
+  /** The number of leases of each worker has now, as the store has them. */
   readonly shares: () => Promise<readonly number[]>;
   readonly close: () => Promise<void>;
 };
 
 const OF_VIEWS = /^views [\da-f]{8}\.\d+ \d+$/u;
 
-// What is recorded of a claim is when it was taken, and not when somebody looked: other work on the machine adds nothing.
+// What is recorded of a lease is when it was taken, and not when somebody looked: other work on the machine adds nothing.
 const RECORD = `
   CREATE TABLE IF NOT EXISTS released (name TEXT PRIMARY KEY, owner TEXT, until INTEGER);
   CREATE TABLE IF NOT EXISTS takeovers (name TEXT, expired INTEGER, taken INTEGER, is_released INTEGER);
   CREATE TRIGGER IF NOT EXISTS ran_out AFTER UPDATE ON claims WHEN old.owner <> new.owner BEGIN
-    INSERT INTO takeovers VALUES (new.name, old.until, new.until - ${CLAIM_MS}, 0);
+    INSERT INTO takeovers VALUES (new.name, old.until, new.until - ${LEASE_MS}, 0);
   END;
   CREATE TRIGGER IF NOT EXISTS given_back AFTER DELETE ON claims BEGIN
     INSERT OR REPLACE INTO released VALUES (old.name, old.owner, old.until);
   END;
   CREATE TRIGGER IF NOT EXISTS taken_up AFTER INSERT ON claims BEGIN
-    INSERT INTO takeovers SELECT name, until, new.until - ${CLAIM_MS}, 1 FROM released
+    INSERT INTO takeovers SELECT name, until, new.until - ${LEASE_MS}, 1 FROM released
       WHERE name = new.name AND owner <> new.owner;
     DELETE FROM released WHERE name = new.name;
   END`;
@@ -63,8 +63,8 @@ const watchFile = (directory: string): TakeoverWatch => {
       Promise.resolve(
         (select.all() as Recorded[])
           .filter(({ name }) => OF_VIEWS.test(name))
-          .map(({ name: claim, expired: expiredMs, taken: takenMs, is_released: isReleased }) => ({
-            ...{ claim, expiredMs, takenMs },
+          .map(({ name: lease, expired: expiredMs, taken: takenMs, is_released: isReleased }) => ({
+            ...{ lease, expiredMs, takenMs },
             isReleased: isReleased === 1,
           })),
       ),
@@ -83,7 +83,7 @@ const LOOK_EVERY_MS = 50;
 
 type Row = { readonly _id: string; readonly owner: string; readonly until: Date };
 
-/** A database has no triggers: it is looked at, far more often than a claim is renewed. */
+/** A database has no triggers: it is looked at, far more often than a lease is renewed. */
 const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
   const client = new MongoClient(url);
   const claims = client.db(database).collection<Row>('claims');
@@ -93,10 +93,10 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     const before = last.get(row._id);
     const expiredMs = before?.until.getTime();
     if (before && before.owner !== row.owner && expiredMs !== undefined) {
-      const takenMs = row.until.getTime() - CLAIM_MS;
+      const takenMs = row.until.getTime() - LEASE_MS;
       // Between two looks it may have been given back and taken: nobody takes it before it has run out otherwise.
       const isReleased = !present.has(row._id) || takenMs < expiredMs;
-      found.push({ claim: row._id, expiredMs, takenMs, isReleased });
+      found.push({ lease: row._id, expiredMs, takenMs, isReleased });
     }
     last.set(row._id, row);
   };
@@ -129,6 +129,6 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
   };
 };
 
-/** Watches the claims of processes that share views, in their data directory or a database. */
+/** Watches the leases of processes that share views, in their data directory or a database. */
 export const watchTakeovers = (directory: string, location?: MongoLocation): TakeoverWatch =>
   location ? watchDatabase(location) : watchFile(directory);

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Progress } from '../../../projections/runtime/partition-run.js';
 import { claimsName, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { runProjections } from '../../../projections/runtime/runner.js';
-import { shareWork } from '../../kernel/shared-work.js';
+import { assignPartitions } from '../../kernel/assignment.js';
 import { openCoordination, workerName } from '../coordination.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { codecs, models } from '../models.js';
@@ -67,14 +67,14 @@ const projections = await runProjections({
   },
 });
 
-const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, claims: true });
+const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, leases: true });
 // Partitions are taken as they come free, and left to others that are theirs.
 const sharing =
-  coordination.claims &&
-  shareWork({
-    claims: coordination.claims,
+  coordination.leases &&
+  assignPartitions({
+    leases: coordination.leases,
     group: claimsName({ models }, readStore.build),
-    parts: PARTITIONS.map(String),
+    partitions: PARTITIONS.map(String),
     worker: workerName(),
     timers: systemTimers,
     onAssigned: async (partitions) => {

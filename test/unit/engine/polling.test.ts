@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { InterfaceClient } from '../../../engine/client.js';
 import { BEGUN, createFindWork, ENDING, WAITING } from '../../../engine/find-work.js';
-import { createRoster } from '../../../engine/held.js';
-import { nextPause } from '../../../engine/hunt.js';
+import { createActiveExecutions } from '../../../engine/active-executions.js';
+import { nextPause } from '../../../engine/poller.js';
 import type { Walk } from '../../../engine/walk/effects.js';
 import { drive, nextRest } from '../../../engine/walk-execution.js';
 
@@ -68,7 +68,7 @@ describe('an engine that finds nothing', () => {
   });
 
   it('rests longer after each round in which all of an execution waits', async () => {
-    const held = createRoster().add('an execution');
+    const held = createActiveExecutions().add('an execution');
     const effect = { kind: 'await-time', nodeId: 'n0', milliseconds: 1, reply: () => undefined } as const;
     function* waiting(): Walk<Phase> {
       for (;;) yield [effect];

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
 
-import { CLAIM_MS, type Claims } from '../../../services/kernel/ports/claims.js';
-import { shareOf, shareWork } from '../../../services/kernel/shared-work.js';
+import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
+import { shareOf, assignPartitions } from '../../../services/kernel/assignment.js';
 import { handTimers } from '../../support/hand-timers.js';
 
 const PARTS = Array.from({ length: 8 }, (_, at) => String(at));
 
-/** Claims in memory, by a clock that a test moves on. */
-const memoryClaims = (now: () => number): Claims & { fails: boolean } => {
+/** Leases in memory, by a clock that a test moves on. */
+const memoryLeases = (now: () => number): Leases & { fails: boolean } => {
   const rows = new Map<string, { owner: string; until: number }>();
-  const claims: Claims & { fails: boolean } = {
+  const leases: Leases & { fails: boolean } = {
     fails: false,
     take: (names, owner) => {
-      if (claims.fails) return Promise.reject(new Error('the store is away'));
+      if (leases.fails) return Promise.reject(new Error('the store is away'));
       const own = names.filter((name) => {
         const row = rows.get(name);
         return !row || row.owner === owner || row.until <= now();
       });
-      for (const name of own) rows.set(name, { owner, until: now() + CLAIM_MS });
+      for (const name of own) rows.set(name, { owner, until: now() + LEASE_MS });
       return Promise.resolve(own);
     },
     held: (prefix) => {
@@ -30,7 +30,7 @@ const memoryClaims = (now: () => number): Claims & { fails: boolean } => {
     },
     close: () => Promise.resolve(),
   };
-  return claims;
+  return leases;
 };
 
 const settled = async (): Promise<void> => {
@@ -39,17 +39,17 @@ const settled = async (): Promise<void> => {
 
 const fixture = () => {
   const clock = handTimers(0);
-  const claims = memoryClaims(() => clock.now());
+  const leases = memoryLeases(() => clock.now());
   const failures: unknown[] = [];
   const join = (worker: string) => {
     // A worker whose process stands still has timers that do.
     let own: readonly string[] = [];
     let isStopped = false;
     const timers = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => !isStopped && run()) };
-    const work = shareWork({
-      claims,
+    const work = assignPartitions({
+      leases,
       group: 'views',
-      parts: PARTS,
+      partitions: PARTS,
       worker,
       timers,
       onAssigned: (parts) => {
@@ -66,7 +66,7 @@ const fixture = () => {
       await settled();
     }
   };
-  return { claims, join, pass, failures };
+  return { leases, join, pass, failures };
 };
 
 describe('a share of some work', () => {
@@ -104,15 +104,15 @@ describe('a share of some work', () => {
     expect(a.own()).toEqual(PARTS);
   });
 
-  it('is kept while the claims cannot be looked at', async () => {
-    const { join, pass, claims, failures } = fixture();
+  it('is kept while the leases cannot be looked at', async () => {
+    const { join, pass, leases, failures } = fixture();
     const a = join('a');
     await pass(250);
-    claims.fails = true;
+    leases.fails = true;
     await pass(20_000);
     expect(a.own()).toEqual(PARTS);
     expect(failures.length).toBeGreaterThan(1);
-    claims.fails = false;
+    leases.fails = false;
     await pass(2_000);
     expect(a.own()).toEqual(PARTS);
   });

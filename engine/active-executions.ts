@@ -1,10 +1,10 @@
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 
-/** What an execution waits for when a whole round of it had no answer. */
+/** What an execution waits for when a round over its nodes had nothing to do. */
 export type Wait = 'child' | 'gate';
 
 /** An execution that this engine walks. */
-export type Held = {
+export type ActiveExecution = {
   readonly key: string;
   /** Set when the control plane wants it ended; the walk sees it between two rounds. */
   abortCause: string | undefined;
@@ -16,22 +16,22 @@ export type Held = {
 export const executionKey = (id: WorkflowExecutionIdentifier | undefined): string =>
   id ? `${id.project}/${id.domain}/${id.name}` : '';
 
-/** The executions that this engine walks; those that wait take up none of its room. */
-export interface Roster {
-  readonly all: ReadonlyMap<string, Held>;
-  /** How many are at work rather than waiting. */
+/** The executions that this engine walks; those that wait for a child or a gate take up no capacity. */
+export interface ActiveExecutions {
+  readonly all: ReadonlyMap<string, ActiveExecution>;
+  /** The number of executions that are not waiting. */
   busy(): number;
-  add(key: string): Held;
+  add(key: string): ActiveExecution;
   remove(key: string): void;
 }
 
-export const createRoster = (): Roster => {
-  const all = new Map<string, Held>();
+export const createActiveExecutions = (): ActiveExecutions => {
+  const all = new Map<string, ActiveExecution>();
   return {
     all,
     busy: () => [...all.values()].filter((each) => each.waiting === undefined).length,
     add: (key) => {
-      const held: Held = { key, abortCause: undefined, waiting: undefined, wake: () => undefined };
+      const held: ActiveExecution = { key, abortCause: undefined, waiting: undefined, wake: () => undefined };
       all.set(key, held);
       return held;
     },
@@ -40,7 +40,7 @@ export const createRoster = (): Roster => {
 };
 
 /** Waits some milliseconds, or until the execution is woken; from then on it is at work. */
-export const rest = (held: Held, milliseconds: number, signal: AbortSignal): Promise<void> =>
+export const rest = (held: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
       held.waiting = undefined;

@@ -1,16 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { CLAIM_MS, type Claims } from '../../../services/kernel/ports/claims.js';
+import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
 import { guarded } from './driver-faults.js';
 
-/** The name of the file of claims in a data directory. */
-const CLAIMS_FILE = 'claims.db';
+/** The file of leases in a data directory; file and table keep the name of the first release. */
+const LEASES_FILE = 'claims.db';
 
-/** Claims of those who are long gone. */
+/** Leases that ended longer ago are deleted. */
 const FORGOTTEN_MS = 60_000;
 
-// Who loses claims in a power cut takes them again: nothing is synced.
+// Not synced: leases that are lost in a power cut are taken again.
 const PREPARE = `
   PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
   CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)`;
@@ -23,14 +23,14 @@ const TAKE = `
 type Row = { readonly name: string; readonly owner: string };
 
 /**
- * Claims in a file of a data directory that processes of one machine share, by its clock.
+ * Leases in a file of a data directory that processes of one machine share, by the machine's clock.
  *
  * @throws {StoreUnavailable} when it cannot be opened.
  */
-export const sqliteClaims = ({ directory }: { readonly directory: string }): Promise<Claims> =>
+export const sqliteLeases = ({ directory }: { readonly directory: string }): Promise<Leases> =>
   guarded(() => {
     mkdirSync(directory, { recursive: true });
-    const db = new DatabaseSync(join(directory, CLAIMS_FILE), { timeout: 5_000 });
+    const db = new DatabaseSync(join(directory, LEASES_FILE), { timeout: 5_000 });
     db.exec(PREPARE);
     db.prepare('DELETE FROM claims WHERE until < ?').run(Date.now() - FORGOTTEN_MS);
     const take = db.prepare(TAKE);
@@ -44,7 +44,7 @@ export const sqliteClaims = ({ directory }: { readonly directory: string }): Pro
         guarded(() => {
           const now = Date.now();
           const wanted = JSON.stringify(names);
-          take.run({ owner, names: wanted, now, until: now + CLAIM_MS });
+          take.run({ owner, names: wanted, now, until: now + LEASE_MS });
           return (owned.all(wanted, owner) as Row[]).map(({ name }) => name);
         }),
       held: (prefix) =>

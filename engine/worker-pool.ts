@@ -1,29 +1,29 @@
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
-import { executionKey, type Held, type Roster } from './held.js';
-import { type Setbacks } from './setbacks.js';
+import { executionKey, type ActiveExecution, type ActiveExecutions } from './active-executions.js';
+import { type Retries } from './retries.js';
 
-/** Executions that have been found, taken in the order of finding when there is room. */
-export interface Crew {
-  /** Takes an execution, or keeps it until there is room; does nothing with one that is known. */
+/** Walks executions in the order in which they were found, as many at a time as there is capacity. */
+export interface WorkerPool {
+  /** Walks an execution, or queues it until there is capacity; ignores one that is known. */
   offer(execution: Execution): void;
-  /** Ends an execution, whether it is walked here or nowhere. */
+  /** Aborts an execution, whether it is walked here or not at all. */
   abort(execution: Execution): void;
-  /** Takes what is kept, as far as there is room. */
+  /** Starts queued executions, as far as there is capacity. */
   fill(): void;
-  /** How many found executions wait for room, or for another attempt. */
+  /** The number of executions that are queued, or wait for another attempt. */
   pending(): number;
-  /** Goes up with whatever the crew does. */
+  /** A counter that rises with everything that the pool does. */
   activity(): number;
   noteActivity(): void;
   /** Resolves when every walk has ended. */
   settled(): Promise<void>;
 }
 
-type CrewNeeds = {
-  readonly roster: Roster;
-  readonly setbacks: Setbacks;
-  readonly room: number;
-  readonly walk: (held: Held, execution: Execution) => Promise<void>;
+type WorkerPoolOptions = {
+  readonly active: ActiveExecutions;
+  readonly retries: Retries;
+  readonly capacity: number;
+  readonly walk: (held: ActiveExecution, execution: Execution) => Promise<void>;
   readonly onEnd: () => void;
 };
 
@@ -32,13 +32,13 @@ const abortCauseOf = (execution: Execution): string => {
   return result?.case === 'abortMetadata' ? result.value.cause : '';
 };
 
-export const createCrew = ({ roster, setbacks, room, walk, onEnd }: CrewNeeds): Crew => {
+export const createWorkerPool = ({ active, retries, capacity, walk, onEnd }: WorkerPoolOptions): WorkerPool => {
   const backlog = new Map<string, Execution>();
   const walks = new Set<Promise<void>>();
   let activity = 0;
 
   const fill = (): void => {
-    let free = room - roster.busy();
+    let free = capacity - active.busy();
     for (const [key, execution] of backlog) {
       if (free-- <= 0) return;
       take(key, execution);
@@ -47,21 +47,21 @@ export const createCrew = ({ roster, setbacks, room, walk, onEnd }: CrewNeeds): 
 
   const end = (key: string, execution: Execution): void => {
     activity++;
-    roster.remove(key);
+    active.remove(key);
     const parent = executionKey(execution.spec?.metadata?.parentNodeExecution?.executionId);
-    roster.all.get(parent)?.wake();
+    active.all.get(parent)?.wake();
     fill();
     onEnd();
   };
 
-  const take = (key: string, execution: Execution): Held => {
+  const take = (key: string, execution: Execution): ActiveExecution => {
     activity++;
     backlog.delete(key);
-    const held = roster.add(key);
+    const held = active.add(key);
     const walking = walk(held, execution)
       .then(
-        () => setbacks.forget(key),
-        (error: unknown) => setbacks.note(key, error),
+        () => retries.forget(key),
+        (error: unknown) => retries.note(key, error),
       )
       .finally(() => {
         walks.delete(walking);
@@ -75,16 +75,16 @@ export const createCrew = ({ roster, setbacks, room, walk, onEnd }: CrewNeeds): 
     fill,
     offer: (execution) => {
       const key = executionKey(execution.id);
-      if (!roster.all.has(key) && !setbacks.holdsBack(key)) backlog.set(key, execution);
+      if (!active.all.has(key) && !retries.isPutOff(key)) backlog.set(key, execution);
     },
     abort: (execution) => {
       const key = executionKey(execution.id);
-      const held = roster.all.get(key) ?? (setbacks.holdsBack(key) ? undefined : take(key, execution));
+      const held = active.all.get(key) ?? (retries.isPutOff(key) ? undefined : take(key, execution));
       if (!held) return;
       held.abortCause ??= abortCauseOf(execution);
       held.wake();
     },
-    pending: () => backlog.size + setbacks.pending(),
+    pending: () => backlog.size + retries.pending(),
     activity: () => activity,
     noteActivity: () => {
       activity++;

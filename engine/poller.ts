@@ -2,38 +2,38 @@ import { status } from '@grpc/grpc-js';
 import { WorkflowExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { CallError, EngineStopped } from './call-error.js';
 import { type InterfaceClient } from './client.js';
-import { type Crew } from './crew.js';
+import { type WorkerPool } from './worker-pool.js';
 import { BEGUN, createFindWork, ENDING, type FindWork, WAITING } from './find-work.js';
-import { type Roster } from './held.js';
+import { type ActiveExecutions } from './active-executions.js';
 import { type EngineLogger } from './options.js';
 import { createBell, pause } from './pace.js';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** Where it is woken when there is work, it looks for what the waking has missed. */
+/** Between polls of an engine that is woken when there is work; they find what a wake-up has missed. */
 const LONGEST_PAUSE_WOKEN_MS = 5_000;
-/** How long an execution that another engine has left may lie before it is looked for. */
+/** Between polls for executions that another engine has begun and left. */
 const LOOK_FOR_LEFT_MS = 2000;
-/** Looks that must find nothing, one after another, before the engine is idle: a list may lag. */
+/** Polls in a row that must find nothing before the engine is idle, because a list may lag. */
 const LOOKS_UNTIL_IDLE = 2;
 
-export type HuntNeeds = {
+export type PollerOptions = {
   readonly client: InterfaceClient;
-  readonly crew: Crew;
-  readonly roster: Roster;
-  readonly room: number;
+  readonly workers: WorkerPool;
+  readonly active: ActiveExecutions;
+  readonly capacity: number;
   readonly untilIdle: boolean;
-  /** Whether somebody calls `wake` when there is work. */
+  /** True when `wake` is called as soon as there is work. */
   readonly isWoken: boolean;
   readonly signal: AbortSignal;
   readonly logger: EngineLogger;
 };
 
-/** The hunt for work. */
-export interface Hunt {
-  /** Ends its pause. */
+/** Polls the control plane's lists for executions to walk. */
+export interface Poller {
+  /** Ends the pause between two polls. */
   hurry(): void;
-  /** There is work, or will be in a moment: it looks at once, and often for a while. */
+  /** There is work, or will be in a moment: polls at once, and often for a while. */
   wake(): void;
   /** Resolves when the engine is idle and may end, or was stopped. */
   run(): Promise<'idle' | 'stopped'>;
@@ -44,23 +44,23 @@ export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean):
   hasActed ? SHORTEST_PAUSE_MS : Math.min(isWoken ? LONGEST_PAUSE_WOKEN_MS : LONGEST_PAUSE_MS, pauseMs * 1.5);
 
 /**
- * One look at the lists: what is to be ended always, what waits while there is room to keep it, and when the look is
- * thorough what somebody may have left.
+ * One poll of the lists: executions to be aborted always, waiting ones while there is capacity, and in a thorough poll
+ * also those that another engine may have left.
  */
-const look = async ({ crew, room }: HuntNeeds, findWork: FindWork, isThorough: boolean): Promise<void> => {
-  const waiting = crew.pending() < room ? WAITING : [];
-  const isEnough = (): boolean => crew.pending() >= room * 4;
+const look = async ({ workers, capacity }: PollerOptions, findWork: FindWork, isThorough: boolean): Promise<void> => {
+  const waiting = workers.pending() < capacity ? WAITING : [];
+  const isEnough = (): boolean => workers.pending() >= capacity * 4;
   for await (const execution of findWork([...ENDING, ...waiting, ...(isThorough ? BEGUN : [])])) {
-    if (execution.closure?.phase === WorkflowExecution_Phase.ABORTING) crew.abort(execution);
-    else crew.offer(execution);
+    if (execution.closure?.phase === WorkflowExecution_Phase.ABORTING) workers.abort(execution);
+    else workers.offer(execution);
     if (isEnough()) break;
   }
-  if (isEnough()) for await (const execution of findWork(ENDING)) crew.abort(execution);
-  crew.fill();
+  if (isEnough()) for await (const execution of findWork(ENDING)) workers.abort(execution);
+  workers.fill();
 };
 
-export const createHunt = (needs: HuntNeeds): Hunt => {
-  const { client, crew, roster, signal, untilIdle, isWoken } = needs;
+export const createPoller = (needs: PollerOptions): Poller => {
+  const { client, workers, active, signal, untilIdle, isWoken } = needs;
   const findWork = createFindWork(client);
   let pauseMs = SHORTEST_PAUSE_MS;
   let lastThorough = 0;
@@ -68,7 +68,7 @@ export const createHunt = (needs: HuntNeeds): Hunt => {
   let isAwake = false;
   const bell = createBell(signal);
 
-  /** A defect of the control plane spoils one look; anything else that it says to a list is for the caller. */
+  /** An INTERNAL answer fails one poll; the caller handles any other error. */
   const lookThrough = async (isThorough: boolean): Promise<boolean> => {
     try {
       await look(needs, findWork, isThorough);
@@ -80,23 +80,23 @@ export const createHunt = (needs: HuntNeeds): Hunt => {
     }
   };
 
-  /** Looks once; answers whether nothing happened and nothing is at work. */
+  /** Polls once; true when nothing happened and no execution is active. */
   const lookOnce = async (): Promise<boolean> => {
-    const before = crew.activity();
-    const isThorough = (untilIdle && roster.busy() === 0) || Date.now() - lastThorough > LOOK_FOR_LEFT_MS;
+    const before = workers.activity();
+    const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > LOOK_FOR_LEFT_MS;
     if (isThorough) lastThorough = Date.now();
     if (!(await lookThrough(isThorough))) return false;
-    return isThorough && crew.activity() === before && crew.pending() === 0 && roster.busy() === 0;
+    return isThorough && workers.activity() === before && workers.pending() === 0 && active.busy() === 0;
   };
 
   const run = async (): Promise<'idle' | 'stopped'> => {
     while (!signal.aborted) {
-      const before = crew.activity();
+      const before = workers.activity();
       quietLooks = (await lookOnce()) ? quietLooks + 1 : 0;
       if (untilIdle && quietLooks >= LOOKS_UNTIL_IDLE) return 'idle';
-      pauseMs = nextPause(pauseMs, isAwake || crew.activity() !== before, isWoken);
+      pauseMs = nextPause(pauseMs, isAwake || workers.activity() !== before, isWoken);
       isAwake = false;
-      // A hurry cuts the pause short, but not to nothing: lists cost the control plane something.
+      // A wake-up shortens the pause, but not to zero: polls cost the control plane time.
       await pause(SHORTEST_PAUSE_MS, signal);
       await bell.wait(pauseMs - SHORTEST_PAUSE_MS);
     }

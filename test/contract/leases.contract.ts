@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CLAIM_MS, type Claims } from '../../services/kernel/ports/claims.js';
+import { LEASE_MS, type Leases } from '../../services/kernel/ports/leases.js';
 import { until } from '../support/until.js';
 
-/** What a store of claims must do; `open` opens the same one each time. */
-export const claimsContract = (name: string, open: () => Promise<Claims>): void => {
-  describe(`claims in ${name}`, () => {
-    let one: Claims;
-    let other: Claims;
+/** What a store of leases must do; `open` opens the same one each time. */
+export const claimsContract = (name: string, open: () => Promise<Leases>): void => {
+  describe(`leases in ${name}`, () => {
+    let one: Leases;
+    let other: Leases;
 
     beforeAll(async () => {
       one = await open();
@@ -38,11 +38,11 @@ export const claimsContract = (name: string, open: () => Promise<Claims>): void 
     });
 
     it('go to one of many who ask at once', async () => {
-      const claims = await Promise.all(Array.from({ length: 6 }, open));
+      const leases = await Promise.all(Array.from({ length: 6 }, open));
       const names = Array.from({ length: 8 }, (_, at) => `race ${at}`);
-      const taken = await Promise.all(claims.map((each, at) => each.take(names, `worker ${at}`)));
+      const taken = await Promise.all(leases.map((each, at) => each.take(names, `worker ${at}`)));
       expect(taken.flat().sort()).toEqual(names);
-      await Promise.all(claims.map((each) => each.close()));
+      await Promise.all(leases.map((each) => each.close()));
     });
 
     it('run out when they are not renewed, and not before', async () => {
@@ -57,7 +57,7 @@ export const claimsContract = (name: string, open: () => Promise<Claims>): void 
       );
       expect(got).toEqual(['out 1']);
       // The clock of the store is as good as its milliseconds.
-      expect(performance.now() - from).toBeGreaterThan(CLAIM_MS - 50);
+      expect(performance.now() - from).toBeGreaterThan(LEASE_MS - 50);
       expect((await one.held('out 1')).get('out 1')).toBe('b');
     });
   });

@@ -1,0 +1,51 @@
+import { EngineStopped } from './call-error.js';
+import { type EngineLogger } from './options.js';
+import { ExecutionLost } from './reporter.js';
+
+/** The retry policy of executions whose walk failed: when each is tried again, and which are given up. */
+export interface Retries {
+  note(key: string, error: unknown): void;
+  forget(key: string): void;
+  /** True while an execution is not to be walked: until its backoff has passed, or always once it was given up. */
+  isPutOff(key: string): boolean;
+  /** How many are to be tried again. */
+  pending(): number;
+  readonly dropped: ReadonlyMap<string, string>;
+}
+
+type Retry = { readonly count: number; readonly notBefore: number };
+
+const MAX_ATTEMPTS = 5;
+const FIRST_BACKOFF_MS = 200;
+
+/** The execution was ended by a request, or the engine is stopping: no failure. */
+const isExpected = (error: unknown): boolean =>
+  error instanceof EngineStopped || (error instanceof ExecutionLost && error.why === 'ended');
+
+const isForGood = (error: unknown, count: number): boolean =>
+  count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');
+
+export const createRetries = (logger: EngineLogger): Retries => {
+  const retries = new Map<string, Retry>();
+  const dropped = new Map<string, string>();
+  return {
+    dropped,
+    note: (key, error) => {
+      if (isExpected(error)) return;
+      const count = (retries.get(key)?.count ?? 0) + 1;
+      retries.set(key, { count, notBefore: Date.now() + FIRST_BACKOFF_MS * 2 ** count });
+      if (!isForGood(error, count)) {
+        logger.warn({ execution: key, err: error }, 'execution put off');
+        return;
+      }
+      retries.delete(key);
+      dropped.set(key, error instanceof Error ? error.message : String(error));
+      logger.warn({ execution: key, err: error }, 'execution given up');
+    },
+    forget: (key) => {
+      retries.delete(key);
+    },
+    isPutOff: (key) => dropped.has(key) || (retries.get(key)?.notBefore ?? 0) > Date.now(),
+    pending: () => retries.size,
+  };
+};

@@ -1,0 +1,101 @@
+import { LEASE_MS, type Leases } from './ports/leases.js';
+import type { Timers } from './ports/timers.js';
+
+/** Partitions of work that several processes share out among them. */
+export type AssignmentOptions = {
+  readonly leases: Leases;
+  /** The kind of work; the names of its leases begin with it. */
+  readonly group: string;
+  readonly partitions: readonly string[];
+  /** The name of this process, unique among all that share the work. */
+  readonly worker: string;
+  readonly timers: Timers;
+  /** Called with the partitions of this process from now on; those left out are released once it resolves. */
+  readonly onAssigned: (parts: readonly string[]) => Promise<void>;
+  /** Called with the reason when the leases cannot be read; the process keeps the partitions that it has meanwhile. */
+  readonly onFailure: (error: unknown) => void;
+};
+
+/** The partitions that are assigned to this process. */
+export interface Assignment {
+  /** Stops the work on all partitions and releases them. */
+  close(): Promise<void>;
+}
+
+/** A partition is taken over at the first renewal of another process after its lease has ended: within 10 seconds. */
+const RENEW_EVERY_MS = LEASE_MS / 4;
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((each) => other.includes(each));
+
+/** The partitions of one worker: with n workers every n-th, starting at the worker's place in the sorted names. */
+export const shareOf = (parts: readonly string[], workers: readonly string[], worker: string): readonly string[] => {
+  const sorted = [...workers].sort();
+  const place = sorted.indexOf(worker);
+  return place < 0 ? [] : parts.filter((_, at) => at % sorted.length === place);
+};
+
+/** Divides partitions evenly over the processes that take part, and divides them anew as processes come and go. */
+export const assignPartitions = ({
+  leases,
+  group,
+  partitions,
+  worker,
+  timers,
+  onAssigned,
+  onFailure,
+}: AssignmentOptions): Assignment => {
+  const names = partitions.map((part) => `${group} ${part}`);
+  const presence = `${group} worker ${worker}`;
+  const state = { isClosed: false, own: [] as readonly string[], stopWaiting: (): void => undefined };
+
+  const workers = async (): Promise<readonly string[]> => {
+    await leases.take([presence], worker);
+    const held = await leases.held(`${group} worker `);
+    return [...new Set(held.values())];
+  };
+
+  const assign = async (own: readonly string[]): Promise<void> => {
+    if (isSame(own, state.own)) return;
+    state.own = own;
+    await onAssigned(partitions.filter((_, at) => own.includes(names[at] ?? '')));
+  };
+
+  const renew = async (): Promise<void> => {
+    const share = shareOf(names, await workers(), worker);
+    const surplus = state.own.filter((name) => !share.includes(name));
+    if (surplus.length > 0) {
+      await assign(state.own.filter((name) => share.includes(name)));
+      await leases.release(surplus, worker);
+    }
+    await assign(await leases.take(share, worker));
+  };
+
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = timers.after(state.isClosed ? 0 : RENEW_EVERY_MS, resolve);
+      state.stopWaiting = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  const keepRenewing = async (): Promise<void> => {
+    while (!state.isClosed) {
+      await renew().catch(onFailure);
+      await pause();
+    }
+  };
+
+  const renewing = keepRenewing();
+  return {
+    close: async () => {
+      state.isClosed = true;
+      state.stopWaiting();
+      await renewing;
+      const { own } = state;
+      await assign([]);
+      await leases.release([...own, presence], worker).catch(onFailure);
+    },
+  };
+};

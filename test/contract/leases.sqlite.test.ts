@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+
+import { sqliteLeases } from '../../projections/store/sqlite/sqlite-leases.js';
+import { claimsContract } from './leases.contract.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'flightlog-leases-'));
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+claimsContract('a data directory', () => sqliteLeases({ directory }));

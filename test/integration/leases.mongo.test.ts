@@ -1,0 +1,23 @@
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { mongoLeases } from '../../projections/store/mongo/mongo-leases.js';
+import { claimsContract } from '../contract/leases.contract.js';
+import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+
+describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
+  const location = newMongoLocation();
+  afterAll(() => dropDatabase(location));
+
+  claimsContract('a MongoDB', () => mongoLeases(location));
+
+  it('keeps where somebody has come to in a log, and nothing of another log', async () => {
+    const leases = await mongoLeases(location);
+    const checkpoint = leases.checkpoint('release-slots', 'log');
+    expect(await checkpoint.read()).toBe(0n);
+    await checkpoint.write(2n ** 60n);
+    expect(await leases.checkpoint('release-slots', 'log').read()).toBe(2n ** 60n);
+    expect(await leases.checkpoint('release-slots', 'other').read()).toBe(0n);
+    expect(await leases.checkpoint('others', 'log').read()).toBe(0n);
+    await leases.close();
+  });
+});
