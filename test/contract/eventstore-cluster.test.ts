@@ -51,7 +51,7 @@ describe('a cluster of the double', () => {
   let leader: ClusterNode;
   let follower: ClusterNode;
   beforeAll(async () => {
-    cluster = await startEventstoreCluster({ timing: { electionMs: 800, deadMs: 300 }, restartMs: 100 });
+    cluster = await startEventstoreCluster({ restartMs: 100 });
     leader = await cluster.leader();
     follower = (await cluster.followers())[0]!;
   });

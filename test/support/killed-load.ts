@@ -6,14 +6,13 @@ import { runEngine } from '../../engine/engine.js';
 import type { EngineSummary } from '../../engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { register } from './control-plane.js';
 import { withNeeds } from './fixtures.js';
 import { type GrpcClient, grpcClient } from './grpc-client.js';
 import { helloRequest } from './hello.js';
 import { modelOf } from './independent-model.js';
 import { timesInLog, watchRecorded } from './recorded-events.js';
-import { type Parts, startParts } from './roles.js';
+import { type Parts, type PartsOptions, type Roles, startParts } from './roles.js';
 import { overGrpc, type Transport } from './transports.js';
 import { until } from './until.js';
 import { viewDifferences } from './view-check.js';
@@ -28,22 +27,28 @@ const ENDED = new Set([4, 6, 7, 8]);
  * work, and never has more to do than a test waits for. */
 const AHEAD = { executions: 30, events: 12 };
 
+/** A launch, and the status of its answer. */
+export type Launched = { readonly name: string; readonly code: string };
+
 /** How the processes are set up. */
-export type Setting = {
+export type Setting<Running extends Roles = Parts> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Where the views are, when that is not the data directory. */
   readonly location?: MongoLocation;
   /** Waits until what leaves the control plane has left it, and holds it against the log. */
-  readonly settled?: (parts: Parts, head: bigint) => Promise<void>;
+  readonly settled?: (parts: Running, head: bigint) => Promise<void>;
 };
 
-/** A control plane of five processes and their log, an engine that runs what is launched, and what they were told. */
-export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
+/** Processes of a control plane, an engine that runs what is launched, and what they were told. */
+export const loadOn = <Running extends Roles>(
+  startAll: (options: PartsOptions) => Promise<Running>,
+  { args = [], env = {}, settled }: Setting<Running> = {},
+) => {
   const { watch, hashes: recorded } = watchRecorded();
   const created = new Set<string>();
   const stopping = new AbortController();
-  let parts: Parts;
+  let parts: Running;
   let apis: readonly Transport[] = [];
   let engine: Promise<EngineSummary> = Promise.reject(new Error('no engine was started'));
   engine.catch(() => undefined);
@@ -64,12 +69,12 @@ export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
       { signal, logger, watch },
     );
 
-  /** Launches through both by turns; what the caller was told is remembered. */
-  const launch = async (): Promise<void> => {
-    const turn = launches++;
-    const name = `killed-${turn}`;
-    const { code } = await apis[turn % 2]!.refused(AdminService.method.createExecution, helloRequest(name));
+  /** Launches through both by turns, or through one; what the caller was told is remembered. */
+  const launch = async (api = launches % 2): Promise<Launched> => {
+    const name = `killed-${launches++}`;
+    const { code } = await apis[api]!.refused(AdminService.method.createExecution, helloRequest(name));
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+    return { name, code };
   };
 
   return {
@@ -77,7 +82,8 @@ export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
     settled,
     recorded,
     created,
-    launchSome: () => Promise.all(Array.from({ length: 6 }, launch)),
+    launch,
+    launchSome: () => Promise.all(Array.from({ length: 6 }, () => launch())),
     /** Waits until the engine is told of so many more events. */
     progress: async (events = 10): Promise<void> => {
       const wanted = recorded.size + events;
@@ -91,7 +97,7 @@ export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
     },
     start: async (): Promise<void> => {
       const verbose = [...args, '--log-level', 'debug'];
-      parts = await startParts(['api', 'api', 'projector', 'projector', 'reactor'], { env, args: verbose });
+      parts = await startAll({ env, args: verbose });
       apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
       await register(apis[0]!, withNeeds('01-hello'));
       engine = run(RATE, stopping.signal);
@@ -110,13 +116,22 @@ export const underLoad = ({ args = [], env = {}, settled }: Setting) => {
   };
 };
 
+/** A control plane of five processes and their log server, under load. */
+export const underLoad = (setting: Setting) =>
+  loadOn((options) => startParts(['api', 'api', 'projector', 'projector', 'reactor'], options), setting);
+
 /** Processes under load. */
-export type Load = ReturnType<typeof underLoad>;
+export type Load<Running extends Roles = Parts> = ReturnType<typeof loadOn<Running>>;
 
 /** Expects that everything acknowledged is in the log once, and that the views of each API process are what the log says. */
-export const expectNothingLost = async ({ parts, recorded, created, settled }: Load): Promise<string> => {
-  const { directory, logDirectory, part } = parts();
-  const log = await sqliteLogReader({ directory: logDirectory });
+export const expectNothingLost = async <Running extends Roles>({
+  parts,
+  recorded,
+  created,
+  settled,
+}: Load<Running>): Promise<string> => {
+  const { directory, openLog, part } = parts();
+  const log = await openLog();
   const payloads = filePayloadStore({ directory: `${directory}/data` });
   const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
   const times = await timesInLog(log, read);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { type LogServer, startLogServer } from './log-server.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
@@ -16,17 +17,21 @@ export type Part = {
   readonly start: () => Promise<void>;
 };
 
-/** A control plane as a log server and processes of roles, over one data directory unless the views are elsewhere. */
-export type Parts = {
-  readonly log: LogServer;
+/** Processes of roles on one log, over one data directory unless the views are elsewhere. */
+export type Roles = {
   readonly directory: string;
-  /** Where the log itself is. */
-  readonly logDirectory: string;
   readonly parts: readonly Part[];
   /** The process of a name, such as `api-1`. */
   readonly part: (name: string) => Part;
-  readonly events: () => Promise<readonly RecordedEvent[]>;
+  /** The log, to be read and closed by the caller. */
+  readonly openLog: () => Promise<EventLog>;
   readonly close: () => Promise<void>;
+};
+
+/** The same with a log server of their own. */
+export type Parts = Roles & {
+  readonly log: LogServer;
+  readonly events: () => Promise<readonly RecordedEvent[]>;
 };
 
 export type PartsOptions = {
@@ -68,38 +73,58 @@ const openPart = (name: string, data: string, { args = [], env }: PartsOptions):
 const named = (roles: readonly string[]): readonly (readonly [name: string, role: string])[] =>
   roles.map((role, at) => [`${role}-${roles.slice(0, at + 1).filter((each) => each === role).length}`, role]);
 
-/** Starts a log server and a process for each role, all at once. */
-export const startParts = async (roles: readonly string[], options: PartsOptions = {}): Promise<Parts> => {
+/** Where the log of processes is, and how a test reads it. */
+export type LogOfRoles = { readonly url: string; readonly openLog: () => Promise<EventLog> };
+
+/** Starts a process for each role, all at once. */
+export const startRoles = async (
+  roles: readonly string[],
+  { url, openLog }: LogOfRoles,
+  options: PartsOptions = {},
+): Promise<Roles> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-roles-'));
-  const logDirectory = join(directory, 'log');
-  const log = await startLogServer(logDirectory);
   const env = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...options.env };
-  const store = ['--event-store', `esdb://${log.address}?tls=false`];
-  const parts = named(roles).map(([name, role]) =>
-    openPart(name, join(directory, 'data'), { args: ['--role', role, ...store, ...(options.args ?? [])], env }),
-  );
+  const parts = named(roles).map(([name, role]) => {
+    const args = ['--role', role, '--event-store', url, ...(options.args ?? [])];
+    return openPart(name, join(directory, 'data'), { args, env });
+  });
   await Promise.all(parts.map((part) => part.start()));
   return {
-    log,
     directory,
-    logDirectory,
     parts,
     part: (wanted) => {
       const found = parts.find(({ name }) => name === wanted);
       if (!found) throw new Error(`there is no ${wanted}`);
       return found;
     },
+    openLog,
+    close: async () => {
+      await Promise.all(parts.map((part) => part.kill()));
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Starts a log server and a process for each role. */
+export const startParts = async (roles: readonly string[], options: PartsOptions = {}): Promise<Parts> => {
+  const logDirectory = mkdtempSync(join(tmpdir(), 'flightlog-roles-log-'));
+  const log = await startLogServer(logDirectory);
+  const openLog = () => sqliteLogReader({ directory: logDirectory });
+  const started = await startRoles(roles, { url: `esdb://${log.address}?tls=false`, openLog }, options);
+  return {
+    ...started,
+    log,
     events: async () => {
-      const reader = await sqliteLogReader({ directory: logDirectory });
+      const reader = await openLog();
       const events: RecordedEvent[] = [];
       for await (const page of reader.readLog({ after: 0n })) events.push(...page.events);
       await reader.close();
       return events;
     },
     close: async () => {
-      await Promise.all(parts.map((part) => part.kill()));
+      await started.close();
       await log.kill();
-      rmSync(directory, { recursive: true, force: true });
+      rmSync(logDirectory, { recursive: true, force: true });
     },
   };
 };

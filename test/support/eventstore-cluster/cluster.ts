@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createInterface } from 'node:readline';
+import { freePort } from '../command.js';
 import { until } from '../until.js';
 import { openLogFile } from './log-file.js';
-import type { Timing } from './membership.js';
 import type { Command, NodeOptions } from './node-options.js';
+import { type Timing, TIMING } from './timeouts.js';
 
 /** One node of the cluster: a process. */
 export type ClusterNode = {
@@ -62,19 +62,7 @@ export type ClusterOptions = {
   readonly restartMs?: number;
 };
 
-/** The real server takes about 8,000 to elect. */
-const TIMING: Timing = { electionMs: 2_000, deadMs: 500, heartbeatMs: 100 };
-
 const PROGRAM = fileURLToPath(new URL('./node-process.js', import.meta.url));
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof bound === 'object' && bound ? bound.port : 0;
-};
 
 const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
@@ -83,6 +71,8 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
   let isWanted = false;
   let endings = 0;
   let commands = 0;
+
+  const isRunning = (): boolean => child !== undefined && !isOver(child);
 
   const start = async (): Promise<void> => {
     isWanted = true;
@@ -106,8 +96,13 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
 
   const tell = async (command: Omit<Command, 'id'>): Promise<void> => {
     const id = (commands += 1);
+    // A deposed leader is away for a while, and comes back by itself.
+    await until(
+      () => Promise.resolve(isRunning()),
+      (isBack) => isBack || !isWanted,
+    );
     const running = child;
-    if (running === undefined || isOver(running)) throw new Error(`${options.name} is not running`);
+    if (running === undefined || !isRunning()) throw new Error(`${options.name} is not running`);
     const done = new Promise<void>((resolve) => {
       const hear = (message: { readonly done: number }): void => {
         if (message.done === id) {
@@ -124,7 +119,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
   return {
     name: options.name,
     address: `127.0.0.1:${options.port}`,
-    isRunning: () => child !== undefined && !isOver(child),
+    isRunning,
     endings: () => endings,
     start,
     kill: () => end('SIGKILL'),

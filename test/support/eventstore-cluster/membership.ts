@@ -1,14 +1,5 @@
 import type { LogFile } from './log-file.js';
-
-/** How a cluster tells its members' health, in milliseconds. */
-export type Timing = {
-  /** From the loss of a leader to the next one. */
-  readonly electionMs: number;
-  /** A node that was not heard of for so long counts as dead. */
-  readonly deadMs: number;
-  /** Between two heartbeats. */
-  readonly heartbeatMs: number;
-};
+import type { Timing } from './timeouts.js';
 
 export type Member = {
   readonly name: string;

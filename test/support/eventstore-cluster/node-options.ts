@@ -1,4 +1,5 @@
-import type { Timing } from './membership.js';
+import { join } from 'node:path';
+import { type Timing, TIMING } from './timeouts.js';
 
 /** What a node is started with. */
 export type NodeOptions = {
@@ -19,4 +20,10 @@ export type Command = {
   readonly ms?: number | 'frozen';
 };
 
-export const nodeOptions = (text: string): NodeOptions => JSON.parse(text) as NodeOptions;
+const ALONE = { name: 'node-1', size: 1, version: '23.10.6' } as const;
+
+/** Of one node: all of them as JSON, or a directory and a port for a server of its own. */
+export const nodeOptions = ([first = '', port = '0']: readonly string[]): NodeOptions =>
+  first.startsWith('{')
+    ? (JSON.parse(first) as NodeOptions)
+    : { ...ALONE, file: join(first, 'log.db'), port: Number(port), timing: TIMING };

@@ -21,7 +21,7 @@ const TICK_MS = 10;
 
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
-const options = nodeOptions(process.argv[2] ?? '{}');
+const options = nodeOptions(process.argv.slice(2));
 const log = openLogFile(options.file);
 const replica = replicaOf(log);
 const instance = randomUUID();

@@ -1,0 +1,169 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { CLUSTER_FAULTS, type FaultName } from '../support/cluster-faults.js';
+import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
+import { readiness } from '../support/health.js';
+import { expectNothingLost, type Load, loadOn } from '../support/killed-load.js';
+import { type Part, type Roles, startRoles } from '../support/roles.js';
+import { until } from '../support/until.js';
+
+/** A few stories, or with `all` every fault on every kind of connection string, and elections as long as real ones. */
+const ALL = process.env['FLIGHTLOG_TEST_CLUSTER'] === 'all';
+const ELECTION_MS = ALL ? 8_000 : 3_000;
+const LIMIT_MS = 240_000;
+
+/** A call is to be answered within 10 s, and this far above it only by a machine that is overloaded: it hangs. */
+const HANGS_MS = 25_000;
+const PROBE_EVERY_MS = 250;
+
+const STRINGS: Readonly<Record<string, (cluster: Cluster) => string>> = {
+  'three hosts': (cluster) => cluster.url(),
+  ...(ALL && {
+    'one host': (cluster) => cluster.url({ hosts: 1 }),
+    'three hosts, followers': (cluster) => cluster.url({ preference: 'follower' }),
+    'three hosts, any': (cluster) => cluster.url({ preference: 'random' }),
+  }),
+};
+
+const FEW: readonly FaultName[] = [
+  'leader killed',
+  'leader stands still, and is deposed',
+  'follower lags 5 s, leader killed',
+  'all away for 1 s',
+];
+const FAULTS = ALL ? (Object.keys(CLUSTER_FAULTS) as FaultName[]) : FEW;
+
+/** One answer to a caller. */
+type Probe = { readonly code: string; readonly ms: number };
+
+type Row = {
+  readonly story: string;
+  readonly calls: number;
+  readonly failed: string;
+  readonly slowestMs: number;
+  readonly wholeMs: number;
+};
+
+const rows: Row[] = [];
+
+/** Calls both API processes again and again, one call of each at a time. */
+const probing = (load: Load<Roles>) => {
+  let probes: Probe[] = [];
+  let isOver = false;
+  const callOne = async (api: number): Promise<void> => {
+    while (!isOver) {
+      const began = performance.now();
+      const { code } = await load.launch(api);
+      probes.push({ code, ms: performance.now() - began });
+      await pause(PROBE_EVERY_MS);
+    }
+  };
+  const done = Promise.all([callOne(0), callOne(1)]);
+  return {
+    /** The answers since the last time. */
+    take: (): readonly Probe[] => {
+      const taken = probes;
+      probes = [];
+      return taken;
+    },
+    stop: async (): Promise<void> => {
+      isOver = true;
+      await done;
+    },
+  };
+};
+
+/**
+ * Both API processes take a launch, and every process says that it is ready: within 5 s where the machine is not busy
+ * with other things, as the table says.
+ */
+const untilWhole = async (load: Load<Roles>): Promise<void> => {
+  const isReady = ({ server }: Part) => readiness(server().ready.http).then(({ ready }) => ready);
+  for (const api of [0, 1])
+    await until(
+      () => load.launch(api),
+      ({ code }) => code === 'OK',
+    );
+  await until(
+    () => Promise.all(load.parts().parts.map(isReady)),
+    (ready) => ready.every(Boolean),
+  );
+};
+
+const countsOf = (probes: readonly Probe[]): string => {
+  const failed = probes.filter(({ code }) => code !== 'OK');
+  const codes = [...new Set(failed.map(({ code }) => code))];
+  return codes.map((code) => `${failed.filter((probe) => probe.code === code).length} ${code}`).join(', ') || '-';
+};
+
+const hasEnded = ({ server }: Part): boolean => server().child.exitCode !== null || server().child.signalCode !== null;
+
+/** What a projector says when it begins its views anew. */
+const CLEARED = 'they are folded from the log again';
+
+describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, urlOf) => {
+  let cluster: Cluster;
+  const roles = ['api', 'api', 'projector', 'reactor'];
+  const load = loadOn((options) => {
+    const openLog = () => eventstoreEventStore({ url: cluster.url({ preference: 'leader' }) });
+    return startRoles(roles, { url: urlOf(cluster), openLog }, options);
+  });
+  let probes: ReturnType<typeof probing>;
+
+  beforeAll(async () => {
+    cluster = await startEventstoreCluster({ timing: { electionMs: ELECTION_MS } });
+    await load.start();
+    probes = probing(load);
+  }, LIMIT_MS);
+  afterAll(async () => {
+    await load.close();
+    await cluster.close();
+  }, LIMIT_MS);
+
+  it.each(FAULTS)(
+    'go on: %s',
+    async (fault) => {
+      await load.progress();
+      probes.take();
+      await CLUSTER_FAULTS[fault](cluster);
+      const began = performance.now();
+      await untilWhole(load);
+      const wholeMs = Math.round(performance.now() - began);
+      await load.progress();
+      const taken = probes.take();
+      const slowestMs = Math.round(Math.max(...taken.map(({ ms }) => ms)));
+      rows.push({ story: `${name}: ${fault}`, calls: taken.length, failed: countsOf(taken), slowestMs, wholeMs });
+      expect(
+        load
+          .parts()
+          .parts.filter(hasEnded)
+          .map((part) => part.name),
+      ).toEqual([]);
+      expect(slowestMs).toBeLessThan(HANGS_MS);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'have lost and doubled nothing, and cleared no view',
+    async () => {
+      await probes.stop();
+      const { endedBecause, dropped } = await load.finish();
+      expect(endedBecause).toBe('idle');
+      expect([...dropped]).toEqual([]);
+      const logs = load.parts().parts.map(({ server }) => server().log());
+      expect(logs.filter((log) => log.includes(CLEARED))).toEqual([]);
+      process.stdout.write(`${name}: ${await expectNothingLost(load)}\n`);
+    },
+    LIMIT_MS,
+  );
+});
+
+afterAll(() => {
+  const lines = rows.map(
+    ({ story, calls, failed, slowestMs, wholeMs }) => `| ${story} | ${calls} | ${failed} | ${slowestMs} | ${wholeMs} |`,
+  );
+  const head = ['| story | calls | failed | slowest, ms | whole after, ms |', '| --- | --- | --- | --- | --- |'];
+  process.stdout.write(`${[...head, ...lines].join('\n')}\n`);
+});

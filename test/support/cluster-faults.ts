@@ -1,0 +1,141 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Cluster, ClusterNode } from './eventstore-cluster/cluster.js';
+import { until } from './until.js';
+
+/** Something that goes wrong in a cluster, and is over when it resolves: there is a leader, and every node runs. */
+export type ClusterFault = (cluster: Cluster) => Promise<void>;
+
+const AWAY_MS = 1_000;
+
+const runs = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);
+
+const endedItself = async (node: ClusterNode, endings: number): Promise<void> => {
+  await until(
+    () => Promise.resolve(node.endings()),
+    (now) => now > endings,
+  );
+  await runs(node);
+};
+
+const oneOf = async (cluster: Cluster): Promise<ClusterNode> => {
+  const [follower] = await cluster.followers();
+  if (follower === undefined) throw new Error('the cluster has no followers');
+  return follower;
+};
+
+const backSoon = async (node: ClusterNode): Promise<void> => {
+  await pause(AWAY_MS);
+  await node.start();
+};
+
+const leaderKilled: ClusterFault = async (cluster) => {
+  const leader = await cluster.leader();
+  await leader.kill();
+  await Promise.all([cluster.leader(leader), backSoon(leader)]);
+};
+
+const deposed =
+  (
+    lose: (leader: ClusterNode) => Promise<void>,
+    comeBack: (leader: ClusterNode) => Promise<void> | void,
+  ): ClusterFault =>
+  async (cluster) => {
+    const leader = await cluster.leader();
+    const endings = leader.endings();
+    await lose(leader);
+    await cluster.leader(leader);
+    await comeBack(leader);
+    await endedItself(leader, endings);
+  };
+
+/** Another fault while a follower is in trouble, and for as long as it is. */
+const beside =
+  (
+    fault: ClusterFault,
+    trouble: (follower: ClusterNode) => Promise<void>,
+    over: (follower: ClusterNode) => Promise<void> | void,
+  ): ClusterFault =>
+  async (cluster) => {
+    const follower = await oneOf(cluster);
+    await trouble(follower);
+    try {
+      await fault(cluster);
+    } finally {
+      await over(follower);
+    }
+  };
+
+const allAway =
+  (ms: number): ClusterFault =>
+  async (cluster) => {
+    await Promise.all(cluster.nodes.map((node) => node.kill()));
+    await pause(ms);
+    await Promise.all(cluster.nodes.map((node) => node.start()));
+    await cluster.leader();
+  };
+
+/** The leader is killed, and of the two that are left one says nothing: there is no majority until it goes on. */
+const noMajority: ClusterFault = async (cluster) => {
+  const [leader, follower] = [await cluster.leader(), await oneOf(cluster)];
+  await follower.standStill();
+  await leader.kill();
+  await pause(AWAY_MS);
+  follower.goOn();
+  await Promise.all([cluster.leader(leader), backSoon(leader)]);
+};
+
+const resigned: ClusterFault = async (cluster) => {
+  await (await cluster.leader()).resign();
+  await until(
+    () => Promise.resolve(cluster.leaderNow()),
+    (leader) => leader === undefined,
+  );
+  await cluster.leader();
+};
+
+const nothingSaid: ClusterFault = async (cluster) => {
+  const follower = await oneOf(cluster);
+  await follower.standStill();
+  await pause(AWAY_MS);
+  follower.goOn();
+};
+
+const callsForgotten: ClusterFault = async (cluster) => {
+  const leader = await cluster.leader();
+  await leader.mute();
+  await pause(AWAY_MS);
+  await leader.speak();
+};
+
+const LAG_MS = 5_000;
+
+/** Everything that goes wrong, by what a table calls it. */
+export const CLUSTER_FAULTS = {
+  'leader killed': leaderKilled,
+  'leader stands still, and is deposed': deposed(
+    (leader) => leader.standStill(),
+    (leader) => leader.goOn(),
+  ),
+  'leader cut off, its tail gone': deposed(
+    (leader) => leader.isolate(),
+    (leader) => leader.rejoin(),
+  ),
+  'leader resigns': resigned,
+  'leader forgets its calls': callsForgotten,
+  'follower says nothing': nothingSaid,
+  'follower lags 5 s, leader killed': beside(
+    leaderKilled,
+    (follower) => follower.lag(LAG_MS),
+    (follower) => follower.lag(0),
+  ),
+  'follower stands still in the log, leader resigns': beside(
+    resigned,
+    (follower) => follower.lag('frozen'),
+    (follower) => follower.lag(0),
+  ),
+  'leader killed, a follower says nothing': noMajority,
+  'all away for 1 s': allAway(1_000),
+  'all away for 30 s': allAway(30_000),
+} as const satisfies Readonly<Record<string, ClusterFault>>;
+
+export type FaultName = keyof typeof CLUSTER_FAULTS;
