@@ -8,14 +8,13 @@ import { runEngine } from '../../engine/engine.js';
 import type { EngineSummary } from '../../engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { fixtureFolders } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { modelOf } from '../support/independent-model.js';
 import { isOnMongodb } from '../support/mongo-server.js';
 import { timesInLog, watchRecorded } from '../support/recorded-events.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { logDirectory } from '../support/test-log.js';
+import { openTestLog } from '../support/test-log.js';
 import { viewDifferences } from '../support/view-check.js';
 
 /** How often the server is killed under load; a longer run by this variable. What speaks MongoDB's protocol may be slow. */
@@ -201,7 +200,7 @@ describe('a server that is killed under load', () => {
       expect(summary.endedBecause).toBe('idle');
       expect([...summary.dropped]).toEqual([]);
 
-      const log = await sqliteLogReader({ directory: logDirectory(directory) });
+      const log = await openTestLog(directory);
       const payloads = filePayloadStore({ directory });
       const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
       const times = await timesInLog(log, read);

@@ -8,13 +8,12 @@ import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/adm
 import { NodeExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { streamName } from '../../services/kernel/stream.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { allPages } from '../support/lists.js';
 import { isOnMongodb } from '../support/mongo-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { logDirectory } from '../support/test-log.js';
+import { openTestLog } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
 /** More than the views take at a time, many times over; what speaks MongoDB's protocol may look at all for each page. */
@@ -48,7 +47,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
   };
 
   const eventsOfStream = async (): Promise<number> => {
-    const log = await sqliteLogReader({ directory: logDirectory(directory) });
+    const log = await openTestLog(directory);
     let count = 0;
     for await (const page of log.readStream(streamName('execution', [id.project, id.domain, id.name])))
       count += page.length;

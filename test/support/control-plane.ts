@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { type EngineOptions, type EngineSummary } from '../../engine/options.js';
 import { runEngine } from '../../engine/engine.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import type { FixtureFolder } from './fixtures.js';
 import { kafkaBrokers } from './kafka-server.js';
 import { byTurns, type Client } from './by-turns.js';
 import { areApart, type Processes, reconciled, startApart } from './processes-apart.js';
 import { type Ready, type ServerProcess, startServerProcess } from './server-process.js';
-import { logDirectory } from './test-log.js';
+import { openTestLog } from './test-log.js';
 import { overGrpc, overRest, type Transport } from './transports.js';
 
 export type Transports = { readonly grpc: Transport; readonly rest: Transport };
@@ -28,6 +28,8 @@ export type ControlPlane = Transports & {
   /** Asks, and throws when something was recorded meanwhile. */
   readonly unchanged: <Result>(ask: () => Promise<Result>) => Promise<Result>;
   readonly events: () => Promise<readonly RecordedEvent[]>;
+  /** What was recorded after a position that was the head. */
+  readonly eventsAfter: (position: bigint) => Promise<readonly RecordedEvent[]>;
   /** Runs a simulated engine until nothing is left to run, or the signal. */
   readonly run: (options?: Partial<EngineOptions>, signal?: AbortSignal) => Promise<EngineSummary>;
   /** Kills the process and leaves its data. */
@@ -43,11 +45,8 @@ const LOG_IDENTITY = 'flightlog-identity';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
-const reading = async <Result>(
-  directory: string,
-  read: (log: Awaited<ReturnType<typeof sqliteLogReader>>) => Promise<Result>,
-): Promise<Result> => {
-  const log = await sqliteLogReader({ directory: logDirectory(directory) });
+const reading = async <Result>(directory: string, read: (log: EventLog) => Promise<Result>): Promise<Result> => {
+  const log = await openTestLog(directory);
   try {
     return await read(log);
   } finally {
@@ -88,6 +87,12 @@ export const startControlPlane = async (
     );
   const grpc = waysBy((ready) => overGrpc(ready));
   const head = (): Promise<bigint> => reading(directory, (log) => log.head());
+  const eventsAfter = (after: bigint): Promise<readonly RecordedEvent[]> =>
+    reading(directory, async (log) => {
+      const events: RecordedEvent[] = [];
+      for await (const page of log.readLog({ after })) events.push(...page.events);
+      return events.filter(({ stream }) => stream !== LOG_IDENTITY);
+    });
   return {
     grpc,
     rest: waysBy((ready) => overRest(ready)),
@@ -102,12 +107,8 @@ export const startControlPlane = async (
       if (after !== before) throw new Error(`the log went from ${before} to ${after}`);
       return result;
     },
-    events: () =>
-      reading(directory, async (log) => {
-        const events: RecordedEvent[] = [];
-        for await (const page of log.readLog({ after: 0n })) events.push(...page.events);
-        return events.filter(({ stream }) => stream !== LOG_IDENTITY);
-      }),
+    events: () => eventsAfter(0n),
+    eventsAfter,
     run: (options, signal = new AbortController().signal) =>
       runEngine(engineOptions(server, options), { signal, logger: quiet }),
     kill: async () => {

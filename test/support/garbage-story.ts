@@ -11,14 +11,13 @@ import type { PayloadRef, PayloadStore } from '../../services/kernel/ports/paylo
 import { codecs } from '../../services/main/models.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
 import { payloadReferences } from '../../services/store/payloads/payload-references.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { surveyPayloads, sweepPayloads } from '../../services/store/payloads/sweep-payloads.js';
 import { flightlog } from './command.js';
 import { type ControlPlane, register, startControlPlane } from './control-plane.js';
 import { withNeeds } from './fixtures.js';
 import { helloRequest, literal } from './hello.js';
 import { readStoreEnvironment } from './mongo-server.js';
-import { eventStoreEnvironment, logDirectory } from './test-log.js';
+import { eventStoreEnvironment, openTestLog } from './test-log.js';
 
 /** A payload store of a test. */
 export type GarbageStore = {
@@ -158,7 +157,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
           await Promise.all([sweeps(), ...executions.map((each) => launch(each).finally(() => launched.add(each)))]);
         }
         // The server has put what was planted, or else this has shown nothing.
-        const log = await sqliteLogReader({ directory: logDirectory(directory) });
+        const log = await openTestLog(directory);
         const named = await payloadReferences({ log, codecs, foreign: FOREIGN, onProgress: () => undefined });
         await log.close();
         expect([...planted].filter((path) => !named.has(path))).toEqual([]);
@@ -168,7 +167,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
 
     const sweepOnce = async (): Promise<void> => {
       const { store, objects } = garbage.open();
-      const log = await sqliteLogReader({ directory: logDirectory(directory) });
+      const log = await openTestLog(directory);
       const cutoffMs = Date.now() - garbage.ageMs;
       const named = await payloadReferences({ log, codecs, foreign: FOREIGN, onProgress: () => undefined });
       const sweeping = { objects, named, cutoffMs, onProgress: () => undefined };

@@ -1,3 +1,4 @@
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -9,9 +10,8 @@ import { type GrpcClient, grpcClient } from './grpc-client.js';
 import { type Hostile, hostileTo } from './hostile.js';
 import { encodePublished } from './published-client.js';
 import { isAsked, restClient, type RestClient } from './rest-client.js';
-import { logDirectory } from './test-log.js';
+import { openTestLog } from './test-log.js';
 import { wholeRequests } from './whole-requests.js';
-import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
 const LIMIT_MS = 60_000;
@@ -64,7 +64,7 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
   let plane: ControlPlane;
   let client: GrpcClient;
   let ask: Ask;
-  let log: Awaited<ReturnType<typeof sqliteLogReader>>;
+  let log: EventLog;
 
   beforeAll(async () => {
     plane = await start();
@@ -72,7 +72,7 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
     client = grpcClient(grpc);
     const rest = restClient(http);
     ask = { gRPC: overGrpc(client), 'REST in bytes': inOctets(rest), 'REST in JSON': inJson(rest) }[way];
-    log = await sqliteLogReader({ directory: logDirectory(plane.directory) });
+    log = await openTestLog(plane.directory);
   });
   afterAll(async () => {
     client.close();

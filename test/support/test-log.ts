@@ -1,13 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type LogServer, startLogServer } from './log-server.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
+import { startLogServer } from './log-server.js';
+import { eventStoreCommand, type OtherEventStore, startOtherEventStore } from './other-event-store.js';
 
 /**
- * Whether the logs of servers under test are in log servers, one for each data directory; otherwise they are in the
- * data directories themselves.
+ * Whether the logs of servers under test are in event stores, one for each data directory: log servers, or what
+ * FLIGHTLOG_TEST_EVENTSTORE_COMMAND starts. Otherwise they are in the data directories themselves.
  */
-const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
+const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore' || eventStoreCommand !== undefined;
 
 /**
  * Whether a test cannot say anything where the logs are in an event store, because what it does is done to the writer of
@@ -15,7 +19,7 @@ const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore';
  */
 export const isWithoutWriter = isOnEventstore;
 
-type TestLog = { readonly directory: string; readonly server: Promise<LogServer>; url?: string };
+type TestLog = { readonly directory: string; readonly server: Promise<OtherEventStore>; url?: string };
 
 const logs = new Map<string, TestLog>();
 
@@ -23,7 +27,9 @@ const opened = (data: string): TestLog => {
   const known = logs.get(data);
   if (known !== undefined) return known;
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-log-of-'));
-  const log: TestLog = { directory, server: startLogServer(directory) };
+  const server =
+    eventStoreCommand === undefined ? startLogServer(directory) : startOtherEventStore(eventStoreCommand, directory);
+  const log: TestLog = { directory, server };
   logs.set(data, log);
   return log;
 };
@@ -45,8 +51,15 @@ export const eventStoreEnvironment = (data: string): Readonly<Record<string, str
   return url === undefined ? {} : { FLIGHTLOG_EVENT_STORE: url };
 };
 
-/** Where the file of the log is that belongs to a data directory. */
+/** Where the file of the log is that belongs to a data directory, unless others keep it. */
 export const logDirectory = (data: string): string => logs.get(data)?.directory ?? data;
+
+/** The log that belongs to a data directory, to be read and closed: its file, or what others keep through their port. */
+export const openTestLog = (data: string): Promise<EventLog> => {
+  const { url } = logs.get(data) ?? {};
+  if (eventStoreCommand === undefined || url === undefined) return sqliteLogReader({ directory: logDirectory(data) });
+  return eventstoreEventStore({ url });
+};
 
 /** Ends the log servers of a test file, and removes their logs. */
 export const stopTestLogs = async (): Promise<void> => {

@@ -188,8 +188,8 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     ['more tags than that', { tags: Array.from({ length: 150_000 }, () => 'x') }, 'spec.description'],
     ['a format that there is not', { longDescription: { format: 8 as never } }, 'long_description.format'],
   ])('with %s are refused, and the version with them', async (_what, description, text) => {
-    const request = describeTask('v5', description);
-    await expect(plane.unchanged(() => request.catch(String))).resolves.toContain(text);
+    const request = () => describeTask('v5', description).catch(String);
+    await expect(plane.unchanged(request)).resolves.toContain(text);
     const answer = await transport.refused(method.getTask, { id: { ...id, version: 'v5' } });
     expect(answer.code).toBe('NOT_FOUND');
   });
