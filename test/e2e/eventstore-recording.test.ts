@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
 import { startLogServer } from '../support/log-server.js';
 import {
   answersOfEventstoredb,
@@ -44,8 +45,17 @@ const differing = (answers: Answers, recorded: Answers): Answers => {
   return Object.fromEntries(differs.map((name) => [name, answers[name]]));
 };
 
+/** What tests have for a cluster of others. */
+const playDouble = async (): Promise<Answers> => {
+  const double = await startEventstoreCluster({ size: 1 });
+  const answers = await playOperations((await double.leader()).address);
+  await double.close();
+  return answers;
+};
+
 describe('the operations recorded from EventStoreDB 23.10.6', () => {
   const played = new Map<Name, Answers>();
+  let answersOfDouble: Answers = {};
 
   beforeAll(async () => {
     const all = NAMES.map(async (name) => {
@@ -53,9 +63,14 @@ describe('the operations recorded from EventStoreDB 23.10.6', () => {
       played.set(name, await playOperations(address));
       await stop();
     });
-    await Promise.all(all);
+    [answersOfDouble] = await Promise.all([playDouble(), ...all]);
   });
   afterAll(() => rmSync(directory, { recursive: true }));
+
+  it('are answered by the double of its cluster as they were there, but for persistent subscriptions', () => {
+    const differs = Object.keys(differing(answersOfDouble, answersOfEventstoredb()));
+    expect(differs.filter((name) => !name.startsWith('persistent.'))).toEqual([]);
+  });
 
   it.each(NAMES)('are answered by a %s as they were there, but for what docs/differences.md says', async (name) => {
     const recorded = answersOfEventstoredb();
