@@ -4,7 +4,9 @@ import type { StreamName } from '../../kernel/stream.js';
 
 const metadataText = (metadata: unknown): string => {
   if (metadata === undefined) return '{}';
-  return metadata instanceof Uint8Array ? Buffer.from(metadata).toString() : JSON.stringify(metadata);
+  return metadata instanceof Uint8Array
+    ? Buffer.from(metadata.buffer, metadata.byteOffset, metadata.length).toString()
+    : JSON.stringify(metadata);
 };
 
 const dataBytes = (data: unknown): Uint8Array =>

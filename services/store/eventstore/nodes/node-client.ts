@@ -1,8 +1,22 @@
-import { EventStoreDBClient } from '@eventstore/db-client';
+import {
+  type AllStreamResolvedEvent,
+  type AllStreamSubscription,
+  EventStoreDBClient,
+  type EventType,
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type ResolvedEvent,
+  START,
+  type StreamingRead,
+  type SubscribeToAllOptions,
+} from '@eventstore/db-client';
 import { type Channel, connectivityState } from '@grpc/grpc-js';
 import type { Endpoint } from '../address.js';
 import { type NodeChannel, nodeChannel } from './channel.js';
 import type { NodeSettings } from './settings.js';
+import { openRead } from '../wire/calls.js';
+import { eventRead } from '../wire/event-read.js';
 
 /**
  * The library's client of one node. It looks for no other by itself: the library's own search rejects where nobody can
@@ -33,6 +47,28 @@ export class NodeClient extends EventStoreDBClient {
     const { channel } = this.#way;
     if (channel.getConnectivityState(false) !== connectivityState.READY) disconnected();
     else channel.watchConnectivityState(connectivityState.READY, Infinity, disconnected);
+  }
+
+  /** Reads are decoded here and not by the library, which takes more of the processor for it. */
+  override readAll(options: ReadAllOptions = {}): StreamingRead<AllStreamResolvedEvent> {
+    const { fromPosition: from = START, maxCount: count, ...asked } = options;
+    return eventRead(openRead(this, { from, count, ...asked })) as StreamingRead<AllStreamResolvedEvent>;
+  }
+
+  override readStream<Known extends EventType = EventType>(
+    stream: string,
+    options: ReadStreamOptions = {},
+  ): StreamingRead<ResolvedEvent<Known>> {
+    const { fromRevision: from = START, maxCount: count, ...asked } = options;
+    return eventRead(openRead(this, { stream, from, count, ...asked })) as StreamingRead<ResolvedEvent<Known>>;
+  }
+
+  override subscribeToAll(options: SubscribeToAllOptions = {}): AllStreamSubscription {
+    const { fromPosition: from = START, filter, ...asked } = options;
+    const opening = openRead(this, { from, filter, isSubscription: true, ...asked });
+    const onCheckpoint = (position: Position): unknown => filter?.checkpointReached?.(read, position);
+    const read = eventRead(opening, onCheckpoint) as AllStreamSubscription;
+    return read;
   }
 
   override getChannel = (): Promise<Channel> => Promise.resolve(this.#way.channel);

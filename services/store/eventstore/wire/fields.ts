@@ -13,7 +13,7 @@ const MAX_GROUP_DEPTH = 100;
 export type Range = { readonly start: number; readonly end: number };
 
 /** Of a field that is not there. */
-const NOWHERE: Range = { start: 0, end: 0 };
+export const NOWHERE: Range = { start: 0, end: 0 };
 
 /** The tag of a field that has its length before it. */
 export const delimited = (field: number): number => (field << 3) | DELIMITED;

@@ -1,0 +1,77 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type Direction, type Filter, FORWARDS, type Position, STREAM_NAME } from '@eventstore/db-client';
+import {
+  type ReadReq_Options_AllOptionsSchema,
+  type ReadReq_Options_FilterOptionsSchema,
+  ReadReq_Options_ReadDirection,
+  type ReadReq_Options_StreamOptionsSchema,
+  type ReadReq_OptionsSchema,
+  ReadReqSchema,
+} from '../../../../proto/gen/event_store/client/streams_pb.js';
+
+const { Forwards, Backwards } = ReadReq_Options_ReadDirection;
+
+type Options = MessageInitShape<typeof ReadReq_OptionsSchema>;
+type AllOptions = MessageInitShape<typeof ReadReq_Options_AllOptionsSchema>;
+type StreamOptions = MessageInitShape<typeof ReadReq_Options_StreamOptionsSchema>;
+type FilterOptions = MessageInitShape<typeof ReadReq_Options_FilterOptionsSchema>;
+
+/** A read that ends, or a subscription, as the library has it asked for. */
+export type Asked = {
+  /** The whole log by default. */
+  readonly stream?: string;
+  readonly from: 'start' | 'end' | bigint | Position;
+  readonly direction?: Direction;
+  /** All by default; a subscription has none. */
+  readonly count?: number | bigint | undefined;
+  readonly isSubscription?: boolean;
+  readonly filter?: Filter | undefined;
+  readonly requiresLeader?: boolean | undefined;
+};
+
+const end = (from: 'start' | 'end') => ({ case: from, value: {} }) as const;
+
+const allOption = (from: Asked['from']): NonNullable<AllOptions['allOption']> => {
+  if (from === 'start' || from === 'end') return end(from);
+  const { commit, prepare } = typeof from === 'bigint' ? { commit: from, prepare: from } : from;
+  return { case: 'position', value: { commitPosition: commit, preparePosition: prepare } };
+};
+
+const revisionOption = (from: Asked['from']): NonNullable<StreamOptions['revisionOption']> => {
+  if (from === 'start' || from === 'end') return end(from);
+  return { case: 'revision', value: typeof from === 'bigint' ? from : from.commit };
+};
+
+const streamOption = ({ stream, from }: Asked): NonNullable<Options['streamOption']> =>
+  stream === undefined
+    ? { case: 'all', value: { allOption: allOption(from) } }
+    : {
+        case: 'stream',
+        value: { streamIdentifier: { streamName: Buffer.from(stream) }, revisionOption: revisionOption(from) },
+      };
+
+const expression = (filter: Filter): NonNullable<FilterOptions['filter']> => {
+  const value = 'regex' in filter ? { regex: filter.regex } : { prefix: [...filter.prefixes] };
+  return { case: filter.filterOn === STREAM_NAME ? 'streamIdentifier' : 'eventType', value };
+};
+
+const filterOption = (filter: Filter | undefined): NonNullable<Options['filterOption']> => {
+  if (filter === undefined) return { case: 'noFilter', value: {} };
+  const { maxSearchWindow: max, checkpointInterval } = filter;
+  const window = max === undefined ? ({ case: 'count', value: {} } as const) : ({ case: 'max', value: max } as const);
+  const value = { filter: expression(filter), window, checkpointIntervalMultiplier: checkpointInterval };
+  return { case: 'filter', value };
+};
+
+/** A read or subscription as one message. */
+export const readRequest = (asked: Asked): Buffer => {
+  const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = asked;
+  const options: Options = {
+    streamOption: streamOption(asked),
+    readDirection: direction === FORWARDS ? Forwards : Backwards,
+    countOption: isSubscription ? { case: 'subscription', value: {} } : { case: 'count', value: BigInt(count) },
+    filterOption: filterOption(filter),
+    uuidOption: { content: { case: 'string', value: {} } },
+  };
+  return Buffer.from(toBinary(ReadReqSchema, create(ReadReqSchema, { options })));
+};

@@ -1,0 +1,137 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { BACKWARDS, END, FORWARDS, START, streamNameFilter } from '@eventstore/db-client';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ReadReqSchema, ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { toOurs } from '../../../services/store/eventstore/eventstore-events.js';
+import { readAnswer } from '../../../services/store/eventstore/wire/read-answer.js';
+import { readRequest } from '../../../services/store/eventstore/wire/read-request.js';
+
+type Content = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
+
+const answered = (content: Content) =>
+  readAnswer(Buffer.from(toBinary(ReadRespSchema, create(ReadRespSchema, { content }))));
+
+const ID = '00112233-4455-6677-8899-aabbccddeeff';
+
+const eventContent = (event: {
+  readonly stream: string;
+  readonly type: string;
+  readonly data: Uint8Array;
+  readonly metadata: string;
+  readonly revision: bigint;
+  readonly position: bigint;
+  readonly contentType?: string;
+}): Content => ({
+  case: 'event',
+  value: {
+    event: {
+      id: { value: { case: 'string', value: ID } },
+      streamIdentifier: { streamName: Buffer.from(event.stream) },
+      streamRevision: event.revision,
+      commitPosition: event.position,
+      preparePosition: event.position,
+      metadata: {
+        type: event.type,
+        created: '17000000001230000',
+        'content-type': event.contentType ?? 'application/octet-stream',
+      },
+      customMetadata: Buffer.from(event.metadata),
+      data: event.data,
+    },
+    position: { case: 'commitPosition', value: event.position },
+  },
+});
+
+const text = fc.string({ unit: 'grapheme', maxLength: 200 });
+
+describe('an event that is read from an event store', () => {
+  it('is the one that the library of protobuf has written', () => {
+    const event = fc.record({
+      stream: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }),
+      type: text,
+      data: fc.uint8Array({ maxLength: 10_000 }),
+      metadata: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }),
+      revision: fc.bigInt(0n, 2n ** 62n),
+      position: fc.bigInt(0n, 2n ** 62n),
+    });
+    fc.assert(
+      fc.property(event, (given) => {
+        const read = answered(eventContent(given));
+        if ('mark' in read) throw new Error('no event');
+        const { data, id, ...rest } = toOurs(read);
+        expect({ ...rest, data: Buffer.from(data), id: Buffer.from(id).toString('hex') }).toEqual({
+          ...given,
+          data: Buffer.from(given.data),
+          id: ID.replaceAll('-', ''),
+        });
+        expect(read).toMatchObject({ isJson: false, created: new Date(1_700_000_000_123) });
+      }),
+    );
+  });
+
+  it('has its JSON as the library gives it', () => {
+    const given = { stream: 'a', type: 'T', metadata: '', revision: 0n, position: 1n, contentType: 'application/json' };
+    const read = answered(eventContent({ ...given, data: Buffer.from('{"logId":"x"}') }));
+    expect(read).toMatchObject({ isJson: true, data: { logId: 'x' }, metadata: undefined });
+    expect(answered(eventContent({ ...given, data: Buffer.from('{') }))).toMatchObject({ data: '{' });
+  });
+
+  it('is told from what is none', () => {
+    expect(answered({ case: 'caughtUp', value: {} })).toEqual({ mark: 'caught-up' });
+    expect(answered({ case: 'checkpoint', value: { commitPosition: 2n ** 40n, preparePosition: 1n } })).toEqual({
+      mark: 'checkpoint',
+      position: 2n ** 40n,
+    });
+    expect(answered({ case: 'streamNotFound', value: {} })).toEqual({ mark: 'not-found' });
+    expect(answered({ case: 'confirmation', value: { subscriptionId: 'x' } })).toEqual({ mark: 'other' });
+    expect(answered({ case: 'fellBehind', value: {} })).toEqual({ mark: 'other' });
+  });
+
+  it('is refused where its bytes are cut off', () => {
+    const event = { stream: 'a', type: 'T', data: Buffer.from('data'), metadata: '{}', revision: 0n, position: 1n };
+    const bytes = Buffer.from(toBinary(ReadRespSchema, create(ReadRespSchema, { content: eventContent(event) })));
+    for (let end = 1; end < bytes.length; end += 1) expect(() => readAnswer(bytes.subarray(0, end))).toThrow();
+  });
+});
+
+describe('a read of an event store', () => {
+  const asked = (...given: Parameters<typeof readRequest>) => fromBinary(ReadReqSchema, readRequest(...given)).options!;
+
+  it('is of a stream, from a revision or an end', () => {
+    expect(asked({ stream: 'a-b', from: 7n, count: 3 })).toMatchObject({
+      streamOption: { case: 'stream', value: { revisionOption: { case: 'revision', value: 7n } } },
+      readDirection: 0,
+      countOption: { case: 'count', value: 3n },
+      filterOption: { case: 'noFilter' },
+      uuidOption: { content: { case: 'string' } },
+    });
+    expect(asked({ stream: 'a-b', from: END, direction: BACKWARDS })).toMatchObject({
+      streamOption: { case: 'stream', value: { revisionOption: { case: 'end' } } },
+      readDirection: 1,
+    });
+  });
+
+  it('is of the whole log, from a position or the start, with a filter', () => {
+    const filter = streamNameFilter({ prefixes: ['a-'], maxSearchWindow: 500 });
+    const position = { commit: 9n, prepare: 8n };
+    expect(asked({ from: position, isSubscription: true, filter, direction: FORWARDS })).toMatchObject({
+      streamOption: {
+        case: 'all',
+        value: { allOption: { case: 'position', value: { commitPosition: 9n, preparePosition: 8n } } },
+      },
+      countOption: { case: 'subscription' },
+      filterOption: {
+        case: 'filter',
+        value: {
+          filter: { case: 'streamIdentifier', value: { prefix: ['a-'] } },
+          window: { case: 'max', value: 500 },
+          checkpointIntervalMultiplier: 1,
+        },
+      },
+    });
+    expect(asked({ from: START })).toMatchObject({
+      streamOption: { case: 'all', value: { allOption: { case: 'start' } } },
+    });
+  });
+});
