@@ -11,6 +11,7 @@ import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
 import { isWhole } from '../config/roles.js';
+import { boundHeapGrowth } from './heap-growth.js';
 import { isShared } from './shared-log.js';
 import { forSetting } from '../config/operator-errors.js';
 import type { ViewsThreadData } from './threads/views-thread.js';
@@ -52,6 +53,7 @@ const warnOfFiles = (
  */
 export const openFoundation = async (configuration: Configuration, logger: Logger): Promise<Foundation> => {
   const { payload_store: location, read_store: views, max_session_bytes: maxCachedBytes } = configuration;
+  boundHeapGrowth();
   const directory = resolve(configuration.data);
   const together = isWhole(configuration.role) ? 'alone' : 'together';
   const lock = await forSetting('data', () => lockDataDirectory(directory, together));

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+
+/** Keeps 150,000 entries, the newest ones, until four full collections were seen; prints the most by the least. */
+const CHURN = `
+  const { getHeapStatistics } = await import('node:v8');
+  const live = new Map();
+  let [at, used, most, least, seen] = [0, 0, 0, Infinity, 0];
+  while (seen < 4) {
+    live.set(at, { numbers: [at, at + 1, at + 2], text: 'x' + at });
+    live.delete(at - 150_000);
+    at += 1;
+    if (at % 5_000 !== 0) continue;
+    const now = getHeapStatistics().used_heap_size;
+    const isCollected = now < used - 10_000_000;
+    if (isCollected) seen += 1;
+    if (isCollected && seen > 1) [most, least] = [Math.max(most, used), Math.min(least, now)];
+    used = now;
+  }
+  console.log(most / least);
+`;
+
+const grown = (before: string): number =>
+  Number(execFileSync(process.execPath, ['--input-type=module', '--eval', before + CHURN]).toString());
+
+it('heaps grow to little more than twice of what is live before they are collected', () => {
+  const module = new URL('../../../services/main/heap-growth.js', import.meta.url).href;
+  expect(grown(`(await import('${module}')).boundHeapGrowth();`)).toBeLessThan(3);
+});
