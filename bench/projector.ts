@@ -17,6 +17,8 @@ const EXECUTIONS = 100;
 
 /** Above this share of what one worker does, two are worth having. */
 const TARGET = 1.3;
+/** Of a shorter log, what each thread compiles for itself is most of the work, and the ratio says nothing. */
+const MIN_COMPARED = 100_000;
 
 const said = async (worker: Worker, word: string): Promise<void> => {
   for (;;) {
@@ -78,6 +80,7 @@ const compared = async (name: string, directory: string, views: ReadStoreLocatio
       floor: { what: '1 worker', perSecond: one.perSecond },
       perSecond: two.perSecond,
       notes: { readOnly, processorUs: two.processorUs },
+      target: head < MIN_COMPARED ? 0 : TARGET,
     },
   ];
 };
@@ -104,4 +107,4 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
 };
 
 /** Workers that share the partitions of the views, and how soon a server's own views show what it has acknowledged. */
-export const projector: Bench = { name: 'projector', target: TARGET, run: measure };
+export const projector: Bench = { name: 'projector', target: 0, run: measure };
