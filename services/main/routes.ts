@@ -190,7 +190,8 @@ const readRoutes = ({
 
 /** Joins every slice to what it asks of the others. */
 export const allRoutes = (services: RouteServices): Routing => {
-  const reference = openReference({ ...services, isShared: services.warm !== undefined });
+  const { configuration, store, sessions, parked, warm } = services;
+  const reference = openReference({ configuration, store, sessions, parked, isShared: warm !== undefined });
   const writes = writeRoutes(services, reference).map((each): Route => ({ ...each, awaitsPosition: true }));
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
