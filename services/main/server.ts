@@ -3,6 +3,7 @@ import { executions as executionsView } from '../../projections/executions/proje
 import { freshness as freshnessOf, lastIn } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { registerConfiguredProjects } from '../project/configured.js';
@@ -70,6 +71,12 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
   return eventstorePort(configuration);
 };
 
+/** Whether anything was ever recorded; what an event store writes by itself is nothing. */
+const isBegun = async (log: Pick<EventLog, 'readLog'>): Promise<boolean> => {
+  for await (const { events } of log.readLog({ after: 0n, limit: 1 })) if (events.length > 0) return true;
+  return false;
+};
+
 /** What a new log begins with: the projects of the configuration, and the newest format. */
 const beginLog = async ({ projects }: Configuration, { sessions, format }: Foundation): Promise<void> => {
   await registerConfiguredProjects(projects, sessions);
@@ -91,7 +98,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const { directory, log, payloads, sessions, source, watch, format, parked } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
-  const isEmpty = (await store.head()) === 0n;
+  const isEmpty = !(await isBegun(store));
   if (isEmpty) await beginLog(configuration, foundation);
 
   const current = await openCurrentViews(configuration, foundation, logger);

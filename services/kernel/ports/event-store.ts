@@ -33,8 +33,10 @@ export type ReadStreamOptions = {
 
 /** Which part of the log to read. */
 export type ReadLogOptions = {
-  /** Read what follows this position; 0n is the beginning. */
+  /** Read what follows this position, whether or not an event has it; 0n is the beginning. */
   readonly after: bigint;
+  /** Read the event at that position too, where one has it. */
+  readonly isInclusive?: boolean;
   readonly filter?: EventFilter;
   readonly limit?: number;
 };
@@ -78,7 +80,10 @@ export interface EventLog {
     onPage: (page: LogPage, isLive: boolean) => Promise<void> | void,
   ): Subscription;
 
-  /** The position of the last event; 0n in an empty log. */
+  /**
+   * The position of the last event, whoever has written it; 0n in an empty log. All that was read before the call is at
+   * or below it, but where a log was cut back or the one that answers has not all of it.
+   */
   head(): Promise<bigint>;
 
   close(): Promise<void>;

@@ -7,10 +7,11 @@ import { appender, appenderInOrder } from './appender.js';
 import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
-import { headOf, readLogBackwards, readLogUpTo, readStream } from './log-reads.js';
+import { readLogUpTo, readStream } from './log-reads.js';
 import { type Connection, nodeConnection } from './nodes/connection.js';
 import { assertNewEnough } from './nodes/server-version.js';
 import { nodeSettings } from './nodes/settings.js';
+import { headOf, readLogBackwards } from './read-backwards.js';
 import { subscribe } from './subscription.js';
 
 /** Where the event store is, and who hears when it cannot be reached. */
@@ -25,6 +26,8 @@ export type EventstoreOptions = {
    */
   readonly retries?: boolean;
   readonly onTrouble?: (error: unknown) => void;
+  /** Hears that the server has dropped the live subscription because this process was busy; it goes on at once. */
+  readonly onDrop?: () => void;
   /**
    * Called while it is waited for at the start, with what went wrong, or with nothing while there is no answer. What it
    * throws ends the waiting.
@@ -97,6 +100,7 @@ export const eventstoreEventStore = async ({
   writes = false,
   retries = true,
   onTrouble = () => undefined,
+  onDrop = () => undefined,
   onWait = (error) => {
     onTrouble(error);
     return Promise.resolve();
@@ -109,7 +113,7 @@ export const eventstoreEventStore = async ({
     throw error;
   });
   const appends = (retries ? appender : appenderInOrder)(appendClient(nodeConnection(settings)));
-  const feed = liveFeed(reads, onTrouble);
+  const feed = liveFeed(reads, { onTrouble, onDrop });
   const subscriptions = new Set<Subscription>();
   let isClosed = false;
   const head = () => throwing(headOf(reads));
@@ -124,7 +128,7 @@ export const eventstoreEventStore = async ({
     },
     subscribe: (options, onPage) => {
       const read = (asked: typeof options, upTo: bigint) => readLogUpTo(reads, asked, upTo);
-      const subscription = subscribe({ head, read, feed }, options, onPage);
+      const subscription = subscribe({ head, read, feed, onTrouble }, options, onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
       subscription.ended.then(forget, forget);

@@ -84,6 +84,16 @@ export const isAccessDenied = (error: unknown): boolean => kindOf(error) === Err
 /** The stream that was to be read is not there. */
 export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorType.STREAM_NOT_FOUND;
 
+/** A position that no event has, or one beyond the end for a read backwards: for some reads the server says no more. */
+const NO_PLACE = /Unexpected ReadAllResult|Exception was thrown by handler|invalid position/iu;
+
+/** Whether a read of all can have failed because it was to begin where no event is. */
+export const isNoPlace = (error: unknown): boolean =>
+  NO_PLACE.test(textOf(error instanceof Fault ? error.cause : error));
+
+/** The server lets go of a live subscription that leaves 32 events unread: it has to be made anew from where it was. */
+export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
+
 /** The fault of something that was tried for long enough. */
 export const exhaustedFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
   const text = `${what}: ${textOf(error)}`;

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventTypeFilter, START } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { positionOf } from './eventstore-events.js';
-import { headOf, nodeOf } from './log-reads.js';
+import { isSlowConsumer } from './eventstore-fault.js';
+import { startOf } from './places.js';
+import { headOf } from './read-backwards.js';
 import type { Connection } from './nodes/connection.js';
+import { nodeOf } from './read-pages.js';
 import { silenceLook, watchSilence } from './silence.js';
-import { takeEvents, type TakenEvents } from './taken-events.js';
+import { type Brought, takeEvents, type TakenEvents } from './taken-events.js';
 
 /** One who listens to what is recorded. */
 export type Listener = (events: readonly RecordedEvent[]) => void;
@@ -27,19 +28,28 @@ const PAUSE_MS = { first: 50, most: 2_000 } as const;
 /** Where much is recorded, what comes meanwhile is handed on together; the first after a while is not held up. */
 const BREATH_MS = 5;
 
-/** The server's own streams are left out by the server, which says now and then how far it has looked. */
-const notSystem = (checkpointReached: () => void) => eventTypeFilter({ regex: '^[^$].*', checkpointReached });
+/** Who hears of what becomes of the subscription. */
+export type FeedEvents = {
+  /** Hears why it broke, each time. */
+  readonly onTrouble: (error: unknown) => void;
+  /** Hears that the server has dropped it, since it left events unread: nothing is lost, and it has been made again. */
+  readonly onDrop: () => void;
+};
 
 const silent = (): StoreUnavailable =>
   new StoreUnavailable('the log has gone on, and the subscription has brought nothing of it');
 
+/** A node that lags behind brings again what another has brought. */
+const eventsAfter = (position: bigint, brought: readonly Brought[]): readonly RecordedEvent[] =>
+  brought.filter((each) => each !== 'caught-up').filter((event) => event.position > position);
+
 /**
- * Follows the log from a position on. A connection that breaks is made again, and so is a subscription that falls silent
- * while the log goes on; both go on after the last event that came: listeners notice nothing but the pause.
- *
- * @param onTrouble hears why, each time.
+ * Follows the log from a position on, with whatever others write there: how far it is counts as the head does. A
+ * connection that breaks is made again, and so is a subscription that falls silent while the log goes on, or that the
+ * server drops because this process was busy for a moment; all go on after the last event that came: listeners notice
+ * nothing but the pause, and after a drop there is none.
  */
-export const liveFeed = (connection: Connection, onTrouble: (error: unknown) => void): LiveFeed => {
+export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEvents): LiveFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
   let taken: TakenEvents | undefined;
@@ -48,7 +58,7 @@ export const liveFeed = (connection: Connection, onTrouble: (error: unknown) => 
 
   const handOn = async (from: TakenEvents, hear: () => void): Promise<never> => {
     for (;;) {
-      const events = (await from.next()).filter((each) => each !== 'caught-up');
+      const events = eventsAfter(position ?? 0n, await from.next());
       hear();
       const last = events.at(-1);
       if (last === undefined) continue;
@@ -61,9 +71,10 @@ export const liveFeed = (connection: Connection, onTrouble: (error: unknown) => 
   const take = async (from: bigint): Promise<void> => {
     let signs = 0;
     const hear = (): void => void (signs += 1);
-    const fromPosition = from === 0n ? START : positionOf(from);
-    const client = await nodeOf(connection);
-    const fresh = (taken = takeEvents(client.subscribeToAll({ fromPosition, filter: notSystem(hear) })));
+    const fresh = (taken = takeEvents(
+      (await nodeOf(connection)).subscribeToAll({ fromPosition: startOf(from) }),
+      'fail',
+    ));
     const heard = () => ({ signs, position: position ?? from });
     const look = silenceLook(heard, () => headOf(connection));
     const watch = watchSilence(look, () => fresh.fail(silent()));
@@ -75,8 +86,11 @@ export const liveFeed = (connection: Connection, onTrouble: (error: unknown) => 
     let pauseMs: number = PAUSE_MS.first;
     while (goesOn()) {
       const before = position;
-      await take(position ?? 0n).catch((error: unknown) => isClosed || onTrouble(error));
+      const why: unknown = await take(position ?? 0n).catch((error: unknown) => error);
+      if (isSlowConsumer(why)) onDrop();
+      else if (goesOn()) onTrouble(why);
       await taken?.close();
+      if (position !== before && isSlowConsumer(why)) continue;
       pauseMs = position === before ? Math.min(PAUSE_MS.most, pauseMs * 2) : PAUSE_MS.first;
       if (goesOn()) await pause(pauseMs);
     }

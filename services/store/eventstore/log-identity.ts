@@ -23,7 +23,7 @@ const recordedId = async (client: EventStoreDBClient): Promise<string | undefine
   try {
     // To its end: the client waits for a read that is left when it is closed.
     let logId: string | undefined;
-    const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1 } as const;
+    const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
     for await (const { event } of client.readStream(IDENTITY_STREAM, last)) {
       logId = readable((event?.data ?? {}) as Identity);
     }

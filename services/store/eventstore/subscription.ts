@@ -1,15 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventFilter, LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
+import type { LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { endsBefore } from '../../kernel/log-end.js';
 import type { LiveFeed } from './live-feed.js';
-import { isWanted, PAGE_EVENTS } from './log-reads.js';
+import { isWanted, PAGE_EVENTS } from './read-pages.js';
 
 /** How a subscription reads what was there before it, and listens to what comes. */
 export type Sources = {
   readonly head: () => Promise<bigint>;
   readonly read: (options: ReadLogOptions, upTo: bigint) => AsyncIterable<LogPage>;
   readonly feed: LiveFeed;
+  /** Hears why it cannot go on, each time. */
+  readonly onTrouble: (error: unknown) => void;
 };
 
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
@@ -48,39 +51,36 @@ const waitingRoom = (sources: Sources, after: bigint) => {
 };
 
 /**
- * Follows the log: reads what is there, then listens with the others of this process. Where the store cannot be reached
- * it waits; only the handler ends it.
+ * Follows the log: reads what is there, then listens with the others of this process. Where the store cannot be reached,
+ * or ends before what was read of it, it waits; only the handler ends it.
  */
-export const subscribe = (
-  sources: Sources,
-  { after, filter }: { readonly after: bigint; readonly filter?: EventFilter },
-  onPage: OnPage,
-): Subscription => {
+export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit'>, onPage: OnPage): Subscription => {
   const ending = new AbortController();
   const isClosed = (): boolean => ending.signal.aborted;
-  let position = after;
+  const { filter } = options;
+  let next = options;
   let room: ReturnType<typeof waitingRoom> | undefined;
 
   const hand = async (page: LogPage, isLive: boolean): Promise<void> => {
     if (isClosed()) return;
-    position = page.position;
+    next = { after: page.position, ...(filter && { filter }) };
     await onPage(page, isLive);
   };
 
   /** Reads up to a position, or to the head of that moment. */
   const catchUp = async (upTo: bigint): Promise<void> => {
-    for await (const page of sources.read({ after: position, ...(filter && { filter }) }, upTo)) {
+    for await (const page of sources.read(next, upTo)) {
       if (isClosed()) return;
       await hand({ ...page, hasNext: page.position < upTo }, false);
     }
   };
 
   const listen = async (): Promise<void> => {
-    room = waitingRoom(sources, position);
-    if (room.from > position) await catchUp(room.from);
-    await hand({ events: [], position, hasNext: room.hasAfter(position) }, true);
+    room = waitingRoom(sources, next.after);
+    if (room.from > next.after) await catchUp(room.from);
+    await hand({ events: [], position: next.after, hasNext: room.hasAfter(next.after) }, true);
     while (!isClosed() && !room.isOverfull()) {
-      const fresh = (await room.take()).filter((event) => event.position > position);
+      const fresh = (await room.take()).filter((event) => event.position > next.after);
       const last = fresh.at(-1)?.position;
       if (last === undefined) continue;
       const events = fresh.filter((event) => isWanted(filter, event));
@@ -90,10 +90,13 @@ export const subscribe = (
 
   const follow = async (): Promise<void> => {
     try {
-      await catchUp(await sources.head());
+      const head = await sources.head();
+      if (head < next.after) throw new StoreUnavailable(endsBefore(head, next.after));
+      await catchUp(head);
       await listen();
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
+      sources.onTrouble(error);
       await pause(RETRY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
     } finally {
       room?.stop();

@@ -2,8 +2,11 @@ import type { AllStreamSubscription } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { toOurs } from './eventstore-events.js';
 
-/** Events that wait to be taken; beyond it the server is not listened to. */
-const MOST_WAITING = 1_000;
+/**
+ * Events that wait to be taken. Beyond it a subscription that reads history is not listened to: the server waits. One
+ * that follows what comes would be dropped by the server for that; it fails here, where what it brought is not lost.
+ */
+const MOST_WAITING = { pause: 1_000, fail: 10_000 } as const;
 
 /** What a subscription has brought, in order: events, or that it has caught up. */
 export type Brought = RecordedEvent | 'caught-up';
@@ -27,15 +30,23 @@ export interface TakenEvents {
  * Takes events as they come, with marks in their places: the client says that a subscription has caught up before it
  * hands over the events that came before that.
  */
-export const takeEvents = (subscription: AllStreamSubscription): TakenEvents => {
+export const takeEvents = (
+  subscription: AllStreamSubscription,
+  whenFull: keyof typeof MOST_WAITING = 'pause',
+): TakenEvents => {
   let waiting: Brought[] = [];
   let failure: Error | undefined;
   let isClosed = false;
   let wake = (): void => undefined;
 
+  const full = (): void => {
+    if (whenFull === 'pause') subscription.pause();
+    else fail(new Error('Consumer too slow: what comes is not taken'));
+  };
   const put = (brought: Brought): void => {
+    if (failure !== undefined) return;
     waiting.push(brought);
-    if (waiting.length >= MOST_WAITING) subscription.pause();
+    if (waiting.length >= MOST_WAITING[whenFull]) full();
     wake();
   };
   const mark = (): void => {

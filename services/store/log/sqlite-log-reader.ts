@@ -1,4 +1,4 @@
-import type { EventFilter, EventLog, LogPage, Subscription } from '../../kernel/ports/event-store.js';
+import type { EventFilter, EventLog, LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import { headFor, headInMemory, headOfFile, type LogHeads } from './head.js';
 import { logPages, numberOf, pagesBefore, streamPages } from './pages.js';
 import { logRows, PAGE_ROWS, type LogRows } from './rows.js';
@@ -41,6 +41,10 @@ const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   }
 };
 
+/** Positions are counted here: what follows the one before a position begins with it. */
+const startOf = ({ after, isInclusive }: Pick<ReadLogOptions, 'after' | 'isInclusive'>): bigint =>
+  isInclusive === true && after > 0n ? after - 1n : after;
+
 const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
   const path = logPath(directory);
   const { db, logId } = throwing(
@@ -54,13 +58,13 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
   return {
     logId,
     readStream: (stream, options) => streamPages(rows, stream, options),
-    readLog: (options) => logPages(rows, head.position(), options),
+    readLog: (options) => logPages(rows, head.position(), { ...options, after: startOf(options) }),
     readLogBackwards: (options) => pagesBefore(rows, head.position(), options),
     head: () => Promise.resolve(BigInt(head.position())),
-    subscribe: ({ after, filter }, onPage) => {
+    subscribe: ({ filter, ...options }, onPage) => {
       const page = (from: number, upTo: number): LogPage => rows.logPage({ after: from, upTo }, filter, PAGE_ROWS);
       const followed = filter ? headFor(head, () => wantsHot(rows, filter)) : head;
-      const subscription = subscribeTo(followed, page, numberOf(after), onPage);
+      const subscription = subscribeTo(followed, page, numberOf(startOf(options)), onPage);
       const forget = (): boolean => subscriptions.delete(subscription);
       subscriptions.add(subscription);
       subscription.ended.then(forget, forget);

@@ -12,7 +12,7 @@ import { openJson } from '../../../services/kernel/encoding/json-bytes.js';
 import { wireJson } from '../../../services/main/event-json/wire-json.js';
 import { eventTypes } from '../../../services/main/event-json/event-types.js';
 import { contentIn, eventRegistry } from '../../../services/main/event-json/readable.js';
-import { messageOf } from '../../support/message-values.js';
+import { eventOf } from '../../support/event-values.js';
 
 const written = (schema: DescMessage, event: Uint8Array): unknown => {
   const json = openJson();
@@ -60,19 +60,6 @@ const byLibrary = (schema: DescMessage, event: Uint8Array): unknown => {
   } catch {
     return undefined;
   }
-};
-
-/** An event with something in it of what its contents are. */
-const eventOf = (draw: fc.GeneratorValue, schema: DescMessage): Uint8Array => {
-  const message = messageOf(draw, schema) as unknown as Record<string, unknown>;
-  const head = toBinary(schema, message as never);
-  for (const field of schema.fields) {
-    if (field.message?.typeName !== ContentSchema.typeName || message[field.localName] === undefined) continue;
-    const inner = contentIn(field, head);
-    const value = inner ? toBinary(inner, messageOf(draw, inner, 2)) : new Uint8Array();
-    message[field.localName] = create(ContentSchema, { content: { case: 'inline', value } });
-  }
-  return toBinary(schema, message as never);
 };
 
 const reported = toBinary(

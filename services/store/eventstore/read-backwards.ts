@@ -1,0 +1,68 @@
+import { BACKWARDS, END } from '@eventstore/db-client';
+import type { ReadLogBackwardsOptions } from '../../kernel/ports/event-store.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { positionOf } from './eventstore-events.js';
+import { isNoPlace } from './eventstore-fault.js';
+import { placesAround } from './places.js';
+import { isWanted, LEADER, nodeOf, PAGE_EVENTS, pagesOf, patiently } from './read-pages.js';
+import type { Connection } from './nodes/connection.js';
+
+/** The largest position that the protocol has. */
+const MAX_POSITION = 2n ** 63n - 1n;
+
+/** Read beyond what is wanted: a page may hold events that are none of the log's. */
+const FOREIGN_EVENTS = 16;
+
+/** So many events before a place, or before the end; what is none of the log's among them. */
+const eventsBefore = async (
+  connection: Connection,
+  before: bigint | undefined,
+  maxCount: number,
+): Promise<RecordedEvent[]> => {
+  const fromPosition = before === undefined ? END : positionOf(before);
+  const found: RecordedEvent[] = [];
+  const read = (await nodeOf(connection)).readAll({ direction: BACKWARDS, fromPosition, maxCount, ...LEADER });
+  for await (const page of pagesOf(read)) found.push(...page);
+  return found;
+};
+
+/** The events before a position, wherever that is: the server reads back from places of events alone, or from its end. */
+const eventsBeforeAny = async (...[connection, before, maxCount]: Parameters<typeof eventsBefore>) => {
+  try {
+    return await eventsBefore(connection, before, maxCount);
+  } catch (error) {
+    if (before === undefined || !isNoPlace(error)) throw error;
+    return eventsBefore(connection, (await placesAround(connection, before)).atOrAfter, maxCount);
+  }
+};
+
+/** The log from its end, as much at a time as is wanted. */
+export async function* readLogBackwards(
+  connection: Connection,
+  { before, limit = Infinity }: ReadLogBackwardsOptions = {},
+): AsyncGenerator<readonly RecordedEvent[]> {
+  let from = before === undefined || before > MAX_POSITION ? undefined : before;
+  let left = limit;
+  while (left > 0 && from !== 0n) {
+    const maxCount = Math.min(left, PAGE_EVENTS) + FOREIGN_EVENTS;
+    const found = await eventsBeforeAny(connection, from, maxCount);
+    const wanted = found.filter((event) => isWanted(undefined, event)).slice(0, left);
+    if (wanted.length > 0) yield wanted;
+    if (found.length < maxCount) return;
+    left -= wanted.length;
+    from = found.at(-1)?.position;
+  }
+}
+
+async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent> {
+  yield* await eventsBefore(connection, undefined, 1);
+}
+
+/**
+ * The place of the last event, whoever has written it: readers count what others write as read, and their positions are
+ * compared with this. 0n where there is none.
+ */
+export const headOf = async (connection: Connection): Promise<bigint> => {
+  for await (const { position } of patiently(() => lastEvent(connection))) return position;
+  return 0n;
+};

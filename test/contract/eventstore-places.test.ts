@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewEvent, RecordedEvent } from '../../services/kernel/event.js';
+import type { EventStore, LogPage } from '../../services/kernel/ports/event-store.js';
+import { sha256 } from '../../services/kernel/encoding/hash.js';
+import { streamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import type { Appending } from '../support/appending-thread.js';
+import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
+import { until } from '../support/until.js';
+
+const event = (text: string, bytes = 0): NewEvent => ({
+  id: sha256(text + randomUUID()).subarray(0, 16),
+  type: 'Counted',
+  data: Buffer.from(text.padEnd(bytes)),
+  metadata: JSON.stringify({ recordedAtMs: 1, actor: '', commandId: text, schema: 1 }),
+});
+
+const textOf = ({ data }: RecordedEvent): string => Buffer.from(data).toString().trimEnd();
+const all = async <Item>(pages: AsyncIterable<Item>): Promise<Item[]> => {
+  const found: Item[] = [];
+  for await (const page of pages) found.push(page);
+  return found;
+};
+const textsIn = (pages: readonly LogPage[]): string[] => pages.flatMap(({ events }) => events.map(textOf));
+
+describe('an event store whose positions are byte offsets', () => {
+  let cluster: Cluster;
+  let store: EventStore;
+  let operator: EventStoreDBClient;
+  const drops: number[] = [];
+  const troubles: unknown[] = [];
+  /** Of `one`, `two` and `three`, the first events of ours. */
+  const places: bigint[] = [];
+
+  beforeAll(async () => {
+    cluster = await startEventstoreCluster({ size: 1 });
+    operator = EventStoreDBClient.connectionString(cluster.url());
+    store = await eventstoreEventStore({
+      url: cluster.url(),
+      onTrouble: (error) => troubles.push(error),
+      onDrop: () => drops.push(1),
+    });
+    for (const text of ['one', 'two', 'three'])
+      places.push((await store.append(streamName('counted', [text]), 'no-stream', [event(text)])).position);
+  });
+  afterAll(async () => {
+    await store.close();
+    await operator.dispose();
+    await cluster.close();
+  });
+
+  const [categories, first] = [['counted'], () => places[0]!];
+
+  it.each([
+    ['the whole log', undefined],
+    ['a filter', { categories }],
+  ] as const)('is read after a position that no event has, with %s', async (_, filter) => {
+    const given = filter === undefined ? {} : { filter };
+    const after = async (position: bigint) => textsIn(await all(store.readLog({ after: position, ...given })));
+    expect(await after(first() + 1n)).toEqual(['two', 'three']);
+    expect(await after(first() - 1n)).toEqual(['one', 'two', 'three']);
+    expect(await after(1n)).toEqual(['one', 'two', 'three']);
+    expect(await after((await store.head()) + 1_000n)).toEqual([]);
+  });
+
+  it.each([
+    ['the whole log', undefined],
+    ['a filter', { categories }],
+  ] as const)('is read from a position on, its event too, with %s', async (_, filter) => {
+    const from = async (position: bigint) =>
+      textsIn(await all(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
+    expect(await from(places[1]!)).toEqual(['two', 'three']);
+    expect(await from(places[1]! + 1n)).toEqual(['three']);
+    expect(await from(places[2]!)).toEqual(['three']);
+  });
+
+  it('is read back from a position that no event has, and from beyond its end', async () => {
+    const before = async (position: bigint) =>
+      (await all(store.readLogBackwards({ before: position }))).flat().map(textOf);
+    expect(await before(places[2]!)).toEqual(['two', 'one']);
+    expect(await before(places[2]! + 1n)).toEqual(['three', 'two', 'one']);
+    expect(await before(places[1]! - 1n)).toEqual(['one']);
+    expect(await before((await store.head()) + 1_000n)).toEqual(['three', 'two', 'one']);
+  });
+
+  it('is followed after a position that no event has', async () => {
+    const seen: string[] = [];
+    const subscription = store.subscribe({ after: first() + 1n, filter: { categories } }, ({ events }) => {
+      seen.push(...events.map(textOf));
+    });
+    await until(
+      () => Promise.resolve(seen.length),
+      (count) => count >= 2,
+    );
+    expect(seen).toEqual(['two', 'three']);
+    await subscription.close();
+  });
+
+  it('ends where anybody has written last, and its readers come to there', async () => {
+    const foreign = jsonEvent({ type: 'Theirs', data: {} });
+    const positions: bigint[] = [];
+    const after = await store.head();
+    const subscription = store.subscribe({ after, filter: { categories } }, ({ position }) => {
+      positions.push(position);
+    });
+    const { position } = await operator.appendToStream('$theirs', foreign);
+    await until(
+      () => Promise.resolve(positions.at(-1)),
+      (reached) => reached === position?.commit,
+    );
+    expect(await store.head()).toBe(position?.commit);
+    const pages = await all(store.readLog({ after: places[2]! }));
+    expect(pages).toEqual([{ events: [], position: position?.commit }]);
+    await subscription.close();
+  });
+
+  it('waits for a log that ends before what was read of it, says so, and then goes on', async () => {
+    const after = (await store.head()) + 1_500n;
+    const seen: string[] = [];
+    const told: boolean[] = [];
+    const subscription = store.subscribe({ after, filter: { categories } }, ({ events }, isLive) => {
+      seen.push(...events.map(textOf));
+      told.push(isLive);
+    });
+    await until(
+      () => Promise.resolve(troubles.map(String)),
+      (texts) => texts.some((text) => text.includes(`before position ${after}`)),
+    );
+    expect(told).toEqual([]);
+    await store.append(streamName('counted', ['passed']), 'no-stream', [event('passed', 3_000)]);
+    await store.append(streamName('counted', ['next']), 'no-stream', [event('next')]);
+    await until(
+      () => Promise.resolve(seen),
+      (texts) => texts.includes('next'),
+    );
+    await subscription.close();
+  });
+
+  it('drops a subscription that leaves events unread, which goes on at once and loses and doubles nothing', async () => {
+    const seen: string[] = [];
+    const stream = streamName('counted', [randomUUID()]);
+    const before = troubles.length;
+    const subscription = store.subscribe({ after: await store.head(), filter: { categories } }, ({ events }) => {
+      seen.push(...events.map(textOf));
+    });
+    const beside = new Worker(new URL('../support/appending-thread.js', import.meta.url), {
+      workerData: { url: cluster.url(), stream, bytes: 2_000 } satisfies Appending,
+    });
+    await until(
+      () => Promise.resolve(seen.length),
+      (count) => count > 0,
+    );
+    await until(
+      () => {
+        // As on a thread that has something else to do: nothing is taken off the wire meanwhile.
+        for (const busyUntil = performance.now() + 300; performance.now() < busyUntil;);
+        return Promise.resolve(drops.length);
+      },
+      (count) => count > 0,
+    );
+    beside.postMessage('end');
+    const [written] = (await once(beside, 'message')) as [number];
+    await until(
+      () => Promise.resolve(seen.length),
+      (count) => count >= written,
+    );
+    expect(seen).toEqual(Array.from({ length: written }, (_, at) => String(at)));
+    expect(troubles.slice(before)).toEqual([]);
+    await subscription.close();
+  });
+});

@@ -1,0 +1,158 @@
+import { create, type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  ExecutionCreatedSchema,
+  ExecutionTaggedSchema,
+  NodePhaseReportedSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { ENGINE_REPORTED } from '../../../services/execution/events.js';
+import { copyOf, openJson, writeText } from '../../../services/kernel/encoding/json-bytes.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '../../../services/kernel/fault.js';
+import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import { type EventType, eventTypes } from '../../../services/main/event-json/event-types.js';
+import { presentingWhole, readable } from '../../../services/main/event-json/readable.js';
+import { eventOf } from '../../support/event-values.js';
+import { executionStream, newEvent } from '../../support/filled-log.js';
+
+const NAMES = { project: 'flytesnacks', domain: 'development', execution: 'a1b2' };
+
+const recorded = (type: string, data: Uint8Array): RecordedEvent => ({
+  ...newEvent(type, data),
+  stream: executionStream('a1b2'),
+  revision: 0n,
+  position: 1n,
+});
+
+/** A store with these objects, by their names. */
+const holding = (objects: ReadonlyMap<string, Uint8Array>): PayloadStore => ({
+  put: () => Promise.reject(new Error('nothing is stored')),
+  get: ({ sha256 }) => Promise.resolve(objects.get(sha256)),
+  close: () => Promise.resolve(),
+});
+
+const failing = (error: Error): PayloadStore => ({ ...holding(new Map()), get: () => Promise.reject(error) });
+
+const NOTHING = holding(new Map());
+
+/** What programs are given, after what stands there already. */
+const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> => {
+  const json = openJson();
+  writeText(json, '[1,');
+  await presentingWhole(payloads).json(event, json);
+  writeText(json, ']');
+  return (JSON.parse(copyOf(json).toString()) as unknown[])[1];
+};
+
+/** What people are shown. */
+const shown = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> =>
+  JSON.parse((await readable(payloads)(event)).toString());
+
+/** The same event with its contents beside it, and those. */
+const besides = (schema: DescMessage, data: Uint8Array) => {
+  const objects = new Map<string, Uint8Array>();
+  const message = fromBinary(schema, data) as unknown as Record<string, Content | undefined>;
+  for (const { localName, message: type } of schema.fields) {
+    const part = type?.name === 'Content' ? message[localName] : undefined;
+    if (part?.content.case !== 'inline') continue;
+    objects.set(localName, part.content.value);
+    const ref = {
+      $typeName: 'platformidl.eventlog.PayloadRef',
+      scope: 's',
+      sha256: localName,
+      sizeBytes: 1n,
+      keyId: '',
+    };
+    part.content = { case: 'ref', value: ref };
+  }
+  return { objects, data: toBinary(schema, message as never) };
+};
+
+const hasContents = ({ message }: EventType): boolean =>
+  message.name !== ENGINE_REPORTED && message.fields.some((field) => field.message?.name === 'Content');
+
+const inputs = toBinary(
+  LiteralMapSchema,
+  create(LiteralMapSchema, { literals: { name: { hash: 'h', value: { case: 'map', value: {} } } } }),
+);
+const created = recorded(
+  'ExecutionCreated',
+  toBinary(
+    ExecutionCreatedSchema,
+    create(ExecutionCreatedSchema, { inputs: { content: { case: 'inline', value: inputs } } }),
+  ),
+);
+const createdBeside = { ...created, ...besides(ExecutionCreatedSchema, created.data) };
+const REF = { ref: { scope: 's', sha256: 'inputs', sizeBytes: '1' } };
+const OPENED = { literals: { name: { hash: 'h', map: {} } } };
+
+describe('the JSON of an event with contents that lie beside it', () => {
+  it.each(eventTypes().filter(hasContents))('is that of a $message.name with them in it', async ({ message }) => {
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.gen(), async (draw) => {
+        const data = eventOf(draw, message);
+        const beside = besides(message, data);
+        count += beside.objects.size;
+        const event = recorded(message.name, beside.data);
+        expect(await whole(event, holding(beside.objects))).toEqual(await whole(recorded(message.name, data)));
+      }),
+      { numRuns: 25, endOnFailure: true }, // to make such events smaller takes long
+    );
+    expect(count).toBeGreaterThan(10);
+  });
+
+  it('has the reference where they are gone or damaged', async () => {
+    for (const payloads of [NOTHING, failing(new CorruptPayload('damaged'))])
+      for (const ask of [whole, shown])
+        expect(await ask(createdBeside, payloads)).toMatchObject({ ...NAMES, inputs: REF });
+  });
+
+  it('waits for a store that cannot be reached, and is shown to people all the same', async () => {
+    const away = failing(new StoreUnavailable('away'));
+    await expect(whole(createdBeside, away)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await shown(createdBeside, away)).toMatchObject({ ...NAMES, inputs: REF });
+  });
+});
+
+describe('the JSON of an event in an unusual encoding', () => {
+  const tagged = (tag: string, principal: string): Uint8Array =>
+    toBinary(ExecutionTaggedSchema, create(ExecutionTaggedSchema, { tags: [tag], principal }));
+
+  it('is that of what its parts come to, and nothing is left of what was written before', async () => {
+    const data = Buffer.concat([tagged('a', 'ada'), tagged('b', 'bob')]);
+    expect(await whole(recorded('ExecutionTagged', data))).toEqual({ ...NAMES, tags: ['a', 'b'], principal: 'bob' });
+  });
+
+  it('has the message of an engine whose parts are merged', async () => {
+    const part = (id: object): Uint8Array =>
+      toBinary(NodeExecutionEventSchema, create(NodeExecutionEventSchema, { id }));
+    const value = Buffer.concat([part({ nodeId: 'n0' }), part({ executionId: { name: 'a1b2' } })]);
+    const report = create(NodePhaseReportedSchema, { node: 'n0', message: { content: { case: 'inline', value } } });
+    const data = toBinary(NodePhaseReportedSchema, report);
+    expect(await whole(recorded('NodePhaseReported', data))).toMatchObject({
+      node: 'n0',
+      message: { id: { nodeId: 'n0', executionId: { name: 'a1b2' } } },
+    });
+  });
+
+  it('has a content as its bytes where they are no such message', async () => {
+    const broken = create(ExecutionCreatedSchema, {
+      inputs: { content: { case: 'inline', value: Uint8Array.of(0xff, 0xff) } },
+      userInputs: { content: { case: 'inline', value: inputs } },
+    });
+    const event = recorded('ExecutionCreated', toBinary(ExecutionCreatedSchema, broken));
+    expect(await whole(event)).toMatchObject({ ...NAMES, inputs: { inline: '//8=' }, userInputs: OPENED });
+  });
+
+  it('is refused to programs, and shown as its bytes, where it is none of its type', async () => {
+    const corrupt = recorded('ExecutionCreated', Uint8Array.of(0xff, 0xff));
+    const unknown = recorded('ExecutionForgotten', Uint8Array.of(0xff, 0xff));
+    await expect(whole(corrupt)).rejects.toBeInstanceOf(CorruptEvent);
+    await expect(whole(unknown)).rejects.toBeInstanceOf(UnknownEvent);
+    for (const event of [corrupt, unknown]) expect(await shown(event)).toBe('//8=');
+  });
+});
