@@ -1,4 +1,4 @@
-import type { EventFilter, EventLog } from '../kernel/ports/event-store.js';
+import type { EventFilter, EventLog, ReadLogOptions } from '../kernel/ports/event-store.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { categoryOf, isInScope, streamName, type StreamName } from '../kernel/stream.js';
 
@@ -68,8 +68,8 @@ const lookBack = async (
 };
 
 /**
- * The position after which printing begins: 0n, or one of an event where the log was looked at for it, because an event
- * store reads from no other. It is looked at from its end, as far as a time or a number of last events asks for.
+ * The position after which printing begins. The log is looked at from its end, as far as a time or a number of last
+ * events asks for.
  */
 export const beginAfter = async (
   log: EventLog,
@@ -85,3 +85,10 @@ export const beginAfter = async (
     ...(tail !== undefined && { tail }),
   });
 };
+
+/** Where a log is read from. */
+export type LogStart = Pick<ReadLogOptions, 'after' | 'isInclusive'>;
+
+/** Begins at the position that was asked for where nothing else says where: an event store reads at once from an event. */
+export const startOf = ({ from }: SelectionFlags, after: bigint): LogStart =>
+  typeof from === 'bigint' && after === from - 1n ? { after: from, isInclusive: true } : { after };

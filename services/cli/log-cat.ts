@@ -6,7 +6,14 @@ import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { StreamName } from '../kernel/stream.js';
 import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
 import type { Configuration } from '../config/configuration.js';
-import { beginAfter, type Selection, selectionOf, type SelectionFlags } from './log-cat-selection.js';
+import {
+  beginAfter,
+  type LogStart,
+  type Selection,
+  selectionOf,
+  type SelectionFlags,
+  startOf,
+} from './log-cat-selection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
 import { readable } from '../main/event-json/readable.js';
@@ -25,6 +32,8 @@ type Cat = {
   readonly selection: Selection;
   /** What follows this position is printed. */
   readonly after: bigint;
+  /** Where the log is read from for that. */
+  readonly start: LogStart;
   readonly limit: number;
 };
 
@@ -77,15 +86,15 @@ const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<vo
 
 const printLog = async (cat: Cat): Promise<void> => {
   const print = printer(cat);
-  const { log, selection, after } = cat;
-  for await (const page of log.readLog({ after, filter: selection.filter })) if (await print(page.events)) return;
+  const { log, selection, start } = cat;
+  for await (const page of log.readLog({ ...start, filter: selection.filter })) if (await print(page.events)) return;
 };
 
 const follow = async (cat: Cat): Promise<void> => {
   const print = printer(cat);
-  const { log, selection, after } = cat;
+  const { log, selection, start } = cat;
   await new Promise<void>((enough, fail) => {
-    const subscription = log.subscribe({ after, filter: selection.filter }, async ({ events }) => {
+    const subscription = log.subscribe({ ...start, filter: selection.filter }, async ({ events }) => {
       if (await print(events)) enough();
     });
     subscription.ended.catch(fail);
@@ -110,7 +119,8 @@ export const logCat = async (
   const { limit = Number.POSITIVE_INFINITY } = flags;
   process.stdout.on('error', () => process.exit(0));
   try {
-    const cat: Cat = { log, payloads, selection, after: await beginAfter(log, selection, flags), limit };
+    const after = await beginAfter(log, selection, flags);
+    const cat: Cat = { log, payloads, selection, after, start: startOf(flags, after), limit };
     if (flags.follow) await follow(cat);
     else if (selection.stream === undefined) await printLog(cat);
     else await printStream(cat, selection.stream);

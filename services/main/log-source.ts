@@ -50,6 +50,15 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   };
 };
 
+/** Counts how often the server has let go of the live subscription of this process, which was busy for a moment. */
+const dropsIn = (logger: Logger): (() => void) => {
+  let drops = 0;
+  return () => {
+    drops += 1;
+    logger.debug({ drops }, 'the event store has dropped the live subscription, which left events unread; it goes on');
+  };
+};
+
 /** What calls come to, more than once, where a server of gRPC has other services. */
 const OTHER_SERVICES = 'UNIMPLEMENTED';
 const ENOUGH_TIMES = 3;
@@ -75,7 +84,7 @@ const openEventstore = async (
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
   if (!logger) return eventstoreEventStore({ url, ...how });
   const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, ...how, onTrouble, onWait: waitingFor(url, onTrouble) });
+  return eventstoreEventStore({ url, ...how, onTrouble, onDrop: dropsIn(logger), onWait: waitingFor(url, onTrouble) });
 };
 
 /**

@@ -336,6 +336,24 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await logAfter(store, await store.head())).toEqual([]);
       });
 
+      it('begins with the event at a position where that is asked for', async () => {
+        await fill();
+        const [, second, third] = eventsOf(await logAfter(store, start));
+        const from = { after: second!.position, isInclusive: true };
+        expect(eventsOf(await all(store.readLog({ ...from, limit: 2 }))).map(textOf)).toEqual(['a1', 'b0']);
+        const types = ['TaskCreated'];
+        const filtered = { after: third!.position, isInclusive: true, filter: { categories: [category], types } };
+        expect(eventsOf(await all(store.readLog(filtered))).map(textOf)).toEqual(['b0']);
+        const seen: string[] = [];
+        await new Promise<void>((resolve) => {
+          const subscription = store.subscribe(from, ({ events: come }) => {
+            seen.push(...come.map(textOf));
+            if (seen.includes('a2')) void subscription.close().then(resolve);
+          });
+        });
+        expect(seen).toEqual(['a1', 'b0', 'c0', 'a2']);
+      });
+
       it('ends at a limit', async () => {
         await fill();
         expect(eventsOf(await logAfter(store, start, undefined, 2)).map(textOf)).toEqual(['a0', 'a1']);

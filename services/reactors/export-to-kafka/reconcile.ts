@@ -76,7 +76,7 @@ const inTopics = async ({ kafka, topics, groupPrefix, onProgress }: ReconcileOpt
 const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<Found> => {
   const known = new Set(categories);
   const expected = new Map<string, number[]>();
-  for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
+  for await (const { events, position } of log.readLog({ after: selection.from, isInclusive: true })) {
     for (const event of events)
       if (known.has(categoryOf(event.stream)) && isSelected(event, selection))
         append(expected, { stream: event.stream, revision: Number(event.revision) });

@@ -57,7 +57,7 @@ export const replay = async (options: ReplayOptions): Promise<number> => {
   await producer.connect();
   let count = 0;
   try {
-    for await (const { events, position } of log.readLog({ after: selection.from > 0n ? selection.from - 1n : 0n })) {
+    for await (const { events, position } of log.readLog({ after: selection.from, isInclusive: true })) {
       const wanted = events.filter((event) => known.has(categoryOf(event.stream)) && isSelected(event, selection));
       const messages = await messagesOf(wanted, messageOf);
       for (const batch of batches(messages, BATCH_BYTES)) await producer.send({ topic, messages: batch.map(recordOf) });

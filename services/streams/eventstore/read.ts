@@ -108,8 +108,7 @@ const logPages = (
     return log.readLogBackwards(from === 'end' ? { limit } : { before: from, limit });
   }
   if (from === 'end') return undefined;
-  const after = from === 'start' || from === 0n ? 0n : from - 1n;
-  return eventsOf(log, { after, limit });
+  return eventsOf(log, { after: from === 'start' ? 0n : from, isInclusive: true, limit });
 };
 
 async function* eventsOf(log: EventLog, options: ReadLogOptions): AsyncGenerator<readonly RecordedEvent[]> {
