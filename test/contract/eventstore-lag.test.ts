@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewEvent } from '../../services/kernel/event.js';
+import type { EventStore, Subscription } from '../../services/kernel/ports/event-store.js';
+import { sha256 } from '../../services/kernel/encoding/hash.js';
+import { streamName, type StreamName } from '../../services/kernel/stream.js';
+import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
+import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
+import { until } from '../support/until.js';
+
+/** The same for the same text, so that what was not answered can be sent again. */
+const event = (stream: StreamName, text: string): NewEvent => ({
+  id: sha256(stream + text).subarray(0, 16),
+  type: 'Counted',
+  data: Buffer.from(text),
+  metadata: JSON.stringify({ recordedAtMs: 1, actor: '', commandId: text, schema: 1 }),
+});
+
+describe('a cluster whose followers show nothing new, of which a follower is preferred', () => {
+  let cluster: Cluster;
+  let store: EventStore;
+  const open: Subscription[] = [];
+
+  beforeAll(async () => {
+    cluster = await startEventstoreCluster();
+    store = await eventstoreEventStore({ url: cluster.url({ preference: 'follower' }) });
+    for (const node of await cluster.followers()) await node.lag('frozen');
+  });
+  afterAll(async () => {
+    for (const each of open) await each.close();
+    await store.close();
+    await cluster.close();
+  });
+
+  const textsOf = async (stream: StreamName): Promise<string[]> => {
+    const texts: string[] = [];
+    for await (const page of store.readStream(stream))
+      texts.push(...page.map(({ data }) => Buffer.from(data).toString()));
+    return texts;
+  };
+
+  it('answers with all that was acknowledged, and goes on without a gap when the leader is gone', async () => {
+    const stream = streamName('counted', [randomUUID()]);
+    const seen: string[] = [];
+    const claimed: boolean[] = [];
+    const following = new Set<string>();
+    open.push(
+      store.subscribe({ after: 0n, filter: { categories: ['counted'] } }, ({ events, position }) => {
+        seen.push(...events.map(({ data }) => Buffer.from(data).toString()));
+        for (const [text, at] of places) if (at <= position) following.add(text);
+        claimed.push([...following].every((text) => seen.includes(text)));
+      }),
+    );
+    const places = new Map<string, bigint>();
+    const add = async (text: string): Promise<void> => {
+      const { position } = await store.append(stream, 'any', [event(stream, text)]);
+      places.set(text, position);
+      expect(await store.head()).toBeGreaterThanOrEqual(position);
+      expect(await textsOf(stream)).toEqual([...places.keys()]);
+    };
+    for (const text of ['one', 'two', 'three']) await add(text);
+    await (await cluster.leader()).kill();
+    for (const text of ['four', 'five'])
+      await until(
+        () =>
+          add(text)
+            .then(() => true)
+            .catch(() => false),
+        Boolean,
+      );
+    await until(
+      () => Promise.resolve(seen),
+      (texts) => texts.includes('five'),
+    );
+    expect(seen).toEqual(['one', 'two', 'three', 'four', 'five']);
+    expect(claimed).not.toContain(false);
+  });
+});
