@@ -17,6 +17,8 @@ type Retry = { readonly count: number; readonly notBefore: number };
 
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 200;
+/** Beyond these the oldest is forgotten, and tried again where it is still to be run. */
+const MOST_DROPPED = 10_000;
 
 /** The execution was ended by a request, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
@@ -40,6 +42,8 @@ export const createRetries = (logger: EngineLogger): Retries => {
       }
       retries.delete(key);
       dropped.set(key, error instanceof Error ? error.message : String(error));
+      const [oldest] = dropped.size > MOST_DROPPED ? dropped.keys() : [];
+      if (oldest !== undefined) dropped.delete(oldest);
       logger.warn({ execution: key, err: error }, 'execution given up');
     },
     forget: (key) => {

@@ -24,7 +24,10 @@ export const rememberAcknowledged = (): Acknowledged & {
   return {
     ofStream: (stream) => streams.get(stream),
     ofPrefix: (prefix) => laterOf(prefixes.get(prefix), prefixes.get(categoryPrefixOf(prefix))),
-    streamUnder: (prefix) => [...streams.keys()].find((stream) => stream.startsWith(prefix)),
+    streamUnder: (prefix) => {
+      for (const stream of streams.keys()) if (stream.startsWith(prefix)) return stream;
+      return undefined;
+    },
     note: (stream, prefix, at) => {
       if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);
       streams.delete(stream);
