@@ -9,6 +9,7 @@ import {
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
   WorkflowExecution_Phase as Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -16,7 +17,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/contr
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { helloRequest } from '../support/hello.js';
 import { nodesOf, tasksOf } from '../support/lists.js';
-import type { ExecutionId } from '../support/reports.js';
+import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 
 const { method } = AdminService;
@@ -186,6 +187,29 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
       const { phase } = recovered.find((each) => each.id!.nodeId === node.id!.nodeId)!.closure!;
       expect([node.id!.nodeId, NodePhase[phase]]).toEqual([node.id!.nodeId, 'RECOVERED']);
     }
+  });
+
+  it('is listed without what was open when the execution succeeded, where that is asked for', async () => {
+    const id = { ...SCOPE, name: `left-open-over-${way}` };
+    await transport.call(method.createExecution, helloRequest(id.name));
+    await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED }));
+    await transport.call(method.createNodeEvent, nodeReport(id, 'n1', { phase: NodePhase.RUNNING }));
+    await transport.call(method.createTaskEvent, taskReport(id, 'n1', { phase: TaskPhase.RUNNING }));
+    await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED }));
+
+    const nodes = async (filters: string) => {
+      const page = await transport.call(method.listNodeExecutions, { workflowExecutionId: id, filters });
+      return page.nodeExecutions.map((node) => `${node.id!.nodeId} ${NodePhase[node.closure!.phase]}`).sort();
+    };
+    const tasks = async (filters: string) => {
+      const nodeExecutionId = { executionId: id, nodeId: 'n1' };
+      return (await transport.call(method.listTaskExecutions, { nodeExecutionId, filters })).taskExecutions.length;
+    };
+    expect(await nodes('')).toEqual(['n0 SUCCEEDED', 'n1 ABORTED']);
+    expect(await nodes('ne(closed_by,SUCCEEDED)')).toEqual(['n0 SUCCEEDED']);
+    expect(await nodes('eq(closed_by,SUCCEEDED)')).toEqual(['n1 ABORTED']);
+    expect([await tasks(''), await tasks('ne(closed_by,SUCCEEDED)')]).toEqual([1, 0]);
   });
 
   it('is not recovered when it has succeeded or still runs', async () => {
