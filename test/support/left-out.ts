@@ -14,6 +14,7 @@ const ON_STORES_OF_ITS_OWN: LeftOut = {
 
 /** What says itself which processes there are, and what log they are on: npm run test:mongodb runs it as it is. */
 const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
+  'eventstore-cluster': 'starts processes of each role on a cluster of its own',
   'eventstore-faults': 'puts a control plane on a log server that it stops',
   'eventstore-stalls': 'puts two control planes on a log server behind a proxy',
   health: 'starts a log server and a process of each role',

@@ -3,6 +3,8 @@ type Apart = Readonly<Record<string, string>>;
 
 /** `npm run test:loads`: what keeps a machine busy for a minute or more. */
 export const LOADS: Apart = {
+  'eventstore-cluster':
+    'kills, stops and cuts off the nodes of an event store under load; a few ways of many by default',
   kill: 'kills a server 30 times under load, and compares all that was acknowledged with the log and the views',
   'kill-two-processes': 'kills two control planes and their log by turns under load',
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
@@ -15,7 +17,7 @@ export const MATRICES: Apart = {
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
   'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
-  'eventstore-recording': 'plays 126 recorded operations against two servers, and waits for what must not come',
+  'eventstore-recording': 'plays 126 recorded operations against three servers, and waits for what must not come',
 };
 
 /** The compiled files of such a list. */
