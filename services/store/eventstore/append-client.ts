@@ -14,6 +14,9 @@ export interface AppendClient {
   close(): Promise<void>;
 }
 
+/** A node that answers none of the appends that it has for so long is left: it may be cut off from the others. */
+const SILENT_MS = 4_000;
+
 /**
  * Appends over a connection of its own, which is left when an append fails for it.
  *
@@ -22,6 +25,7 @@ export interface AppendClient {
  */
 export const appendClient = (connection: Connection): AppendClient => {
   let emptying: Promise<unknown> | undefined;
+  let silence: NodeJS.Timeout | undefined;
   const inFlight = new Set<Promise<unknown>>();
   const known = new WeakMap<NodeClient, BatchAppends>();
 
@@ -44,10 +48,17 @@ export const appendClient = (connection: Connection): AppendClient => {
     return appends;
   };
 
+  /** Waits for the next answer, where one is due. */
+  const listen = (client: NodeClient): void => {
+    clearTimeout(silence);
+    if (inFlight.size > 0) silence = setTimeout(() => connection.leave(client), SILENT_MS);
+  };
+
   const attempt: SendAppend = async (message) => {
     const client = await node();
     const sent = appendsOver(client).append(message);
     inFlight.add(sent);
+    if (inFlight.size === 1) listen(client);
     try {
       return await sent;
     } catch (error) {
@@ -59,6 +70,7 @@ export const appendClient = (connection: Connection): AppendClient => {
       throw error;
     } finally {
       inFlight.delete(sent);
+      listen(client);
     }
   };
 

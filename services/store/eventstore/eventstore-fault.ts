@@ -70,9 +70,15 @@ export const finalFault = (error: unknown): Fault | undefined => {
 /** Errors that an answer has brought: the connection is as good as before. */
 const ANSWERED: readonly (string | undefined)[] = [ErrorType.TIMEOUT, ErrorType.DEADLINE_EXCEEDED];
 
-/** Whether an append failed because its connection did. */
-export const isConnectionLost = (error: unknown): boolean =>
-  finalFault(error) === undefined && !ANSWERED.includes(kindOf(error)) && unknownAnswer(error) === undefined;
+/** What a node answers that leads no more, or not yet. */
+const NOT_READY = /^Server Is Not Ready/iu;
+
+/** Whether an append failed because its connection did, or because its node is none to append to. */
+export const isConnectionLost = (error: unknown): boolean => {
+  const answer = unknownAnswer(error);
+  if (answer !== undefined) return NOT_READY.test(answer);
+  return finalFault(error) === undefined && !ANSWERED.includes(kindOf(error));
+};
 
 /** Whether an append that failed so can have been written. One that a server is not ready for, or too busy, was not. */
 export const isOutcomeUnknown = (error: unknown): boolean =>

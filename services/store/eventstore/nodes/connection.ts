@@ -7,6 +7,7 @@ import { NodeClient } from './node-client.js';
 import { nodeLoss } from './node-loss.js';
 import { serverVersion } from './server-version.js';
 import type { NodeSettings } from './settings.js';
+import { watchNode } from './watch-node.js';
 
 /** The way to whichever node calls go to at present. */
 export interface Connection {
@@ -86,6 +87,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
         search = undefined;
         patienceMs = PATIENCE_MS;
         client.onDisconnect(() => lose(client));
+        watchNode(client, settings, (leader) => lose(client, leader));
       },
       (trouble: unknown) => {
         if (!ending.signal.aborted) search = next(settings.discoveryIntervalMs, { sinceMs: looked.sinceMs, trouble });

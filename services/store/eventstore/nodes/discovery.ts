@@ -54,6 +54,9 @@ const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
   throw failed?.reason ?? new Error(`${shown(seeds)}: no address`);
 };
 
+/** Whether the leader is to be found among several nodes. */
+export const isCluster = ({ hosts, isDiscovered }: NodeSettings): boolean => hosts.length > 1 || isDiscovered;
+
 /**
  * The node that calls go to: the one host that is named, or the leader of the cluster that several belong to. Other
  * nodes are never taken: they may lag behind, and what is decided and shown rests on what was read.
@@ -62,6 +65,5 @@ const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
  */
 export const nodeToCall = (settings: NodeSettings): Promise<Endpoint> => {
   const [only] = settings.hosts;
-  const isAlone = settings.hosts.length === 1 && !settings.isDiscovered;
-  return isAlone && only ? Promise.resolve(only) : clusterLeader(settings);
+  return only && !isCluster(settings) ? Promise.resolve(only) : clusterLeader(settings);
 };

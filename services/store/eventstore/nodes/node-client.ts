@@ -25,6 +25,9 @@ import { eventRead } from '../wire/event-read.js';
 export class NodeClient extends EventStoreDBClient {
   readonly #way: NodeChannel;
   readonly #onError: (error: unknown) => void;
+  readonly node: Endpoint;
+  /** Whether it takes no more calls. */
+  isLeft = false;
   /** What the node says that it is of. */
   serverVersion: string | undefined;
 
@@ -34,10 +37,12 @@ export class NodeClient extends EventStoreDBClient {
     super({ endpoint, connectionName, defaultDeadline: deadlineMs }, { insecure: tls === undefined }, user);
     this.#way = nodeChannel(node, settings);
     this.#onError = onError;
+    this.node = node;
   }
 
   /** Takes no more calls, and breaks the connection: those that are open fail as when the node had ended. */
   leave(): void {
+    this.isLeft = true;
     this.#way.channel.close();
     this.#way.cut();
   }
