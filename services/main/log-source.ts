@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
+import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { assertLogIsThere } from '../store/log/presence.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
@@ -26,6 +27,8 @@ export type WritableLog = {
   readonly store: EventStore;
   /** What its threads read it by. */
   readonly source: LogSource;
+  /** Why nothing may be recorded at present; `undefined` where it may. */
+  readonly denied: () => string | undefined;
   /** Rejects when nothing can be recorded any more. */
   readonly ended: Promise<unknown>;
 };
@@ -80,7 +83,7 @@ const openEventstore = async (
   url: string,
   how: Pick<EventstoreOptions, 'writes' | 'retries'>,
   logger?: Logger,
-): Promise<EventStore> => {
+): Promise<EventStoreOfServer> => {
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
   if (!logger) return eventstoreEventStore({ url, ...how });
   const onTrouble = troubleIn(logger);
@@ -124,11 +127,11 @@ export const openWritableLog = async (
   const source = logSource({ directory, eventStore });
   if (source.kind === 'eventstore') {
     const store = await openEventstore(source.url, { writes: true, retries }, logger);
-    return { store, source, ended: new Promise(() => undefined) };
+    return { store, source, denied: () => store.denied(), ended: new Promise(() => undefined) };
   }
   assertLogIsThere(directory, derived);
   const store = await sqliteEventStore({ directory });
-  return { store, source: { ...source, woken: store.readerSource }, ended: store.ended };
+  return { store, source: { ...source, woken: store.readerSource }, denied: () => undefined, ended: store.ended };
 };
 
 /** The setting that says where the log is. */

@@ -49,7 +49,7 @@ export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Pr
 
 /** Watches how far a process is behind: its live streams, and the reference where it has one. Closes `warm`. */
 export const watchLag = (
-  { store }: Pick<WritableLog, 'store'>,
+  { store, denied }: Pick<WritableLog, 'store' | 'denied'>,
   { warm, reference }: { readonly warm: WarmSessions | undefined; readonly reference?: { position(): bigint } },
 ): Current => {
   if (warm === undefined) return ALONE;
@@ -59,7 +59,11 @@ export const watchLag = (
   };
   const lag = headLag(store, lowest);
   return {
-    check: () => lagCheck('log', lag, { maxMs: MAX_LAG_MS, otherwise: 'down' }),
+    check: () => {
+      const check = lagCheck('log', lag, { maxMs: MAX_LAG_MS, otherwise: 'down' });
+      const why = denied();
+      return why === undefined || check.state !== 'well' ? check : { ...check, state: 'down', why };
+    },
     ended: warm.ended,
     close: async () => {
       lag.close();

@@ -2,11 +2,13 @@ import {
   Client,
   credentials,
   type handleBidiStreamingCall,
+  Metadata,
   type sendUnaryData,
   Server,
   ServerCredentials,
   type ServerDuplexStream,
   type ServiceError,
+  status,
 } from '@grpc/grpc-js';
 import { toBinary } from '@bufbuild/protobuf';
 import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_store/client/server_features_pb.js';
@@ -19,8 +21,16 @@ export type ForgetfulLog = {
   readonly address: string;
   /** Answers none of the calls any more that are open; their connection stays as alive as it was. */
   readonly forget: () => void;
+  /** Whether it denies every append, without a word. */
+  readonly deny: (denies: boolean) => void;
   readonly close: () => Promise<void>;
 };
+
+const READ = `/${Streams.typeName}/${Streams.method.read.name}`;
+
+const accessDenied = new Metadata();
+accessDenied.set('exception', 'access-denied');
+const DENIED = { code: status.PERMISSION_DENIED, details: ': ', metadata: accessDenied };
 
 const same = (bytes: Buffer): Buffer => bytes;
 
@@ -32,9 +42,14 @@ const same = (bytes: Buffer): Buffer => bytes;
 export const startForgetfulLog = async (log: string, version?: string): Promise<ForgetfulLog> => {
   const client = new Client(log, credentials.createInsecure());
   const open = new Set<ServerDuplexStream<Buffer, Buffer>>();
+  let denies = false;
   const handOn =
     (path: string): handleBidiStreamingCall<Buffer, Buffer> =>
     (call) => {
+      if (denies && path !== READ) {
+        call.once('data', () => call.emit('error', DENIED));
+        return;
+      }
       const behind = client.makeBidiStreamRequest(path, same, same);
       open.add(call);
       const isKnown = (): boolean => open.has(call);
@@ -63,6 +78,10 @@ export const startForgetfulLog = async (log: string, version?: string): Promise<
   return {
     address: `127.0.0.1:${port}`,
     forget: () => open.clear(),
+    deny: (isDenied) => {
+      denies = isDenied;
+      for (const call of open) call.emit('error', DENIED);
+    },
     close: async () => {
       server.forceShutdown();
       client.close();

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
 import { appender, appenderInOrder } from './appender.js';
+import { deniedAppends } from './denied-appends.js';
 import { finalFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
@@ -34,6 +35,12 @@ export type EventstoreOptions = {
    */
   readonly onWait?: (error?: unknown) => Promise<void>;
 };
+
+/** A log whose server may deny what is asked. */
+export interface EventStoreOfServer extends EventStore {
+  /** Why appends are denied at present: from the first that was to the next that is not. */
+  denied(): string | undefined;
+}
 
 type OnWait = NonNullable<EventstoreOptions['onWait']>;
 
@@ -105,7 +112,7 @@ export const eventstoreEventStore = async ({
     onTrouble(error);
     return Promise.resolve();
   },
-}: EventstoreOptions): Promise<EventStore> => {
+}: EventstoreOptions): Promise<EventStoreOfServer> => {
   const settings = nodeSettings(url);
   const reads = nodeConnection(settings);
   const logId = await connected(reads, writes, onWait).catch(async (error: unknown) => {
@@ -113,6 +120,7 @@ export const eventstoreEventStore = async ({
     throw error;
   });
   const appends = (retries ? appender : appenderInOrder)(appendClient(nodeConnection(settings)));
+  const denied = deniedAppends(async () => (await reads.client()).appendToStream(PROBED_STREAM, []));
   const feed = liveFeed(reads, { onTrouble, onDrop });
   const subscriptions = new Set<Subscription>();
   let isClosed = false;
@@ -137,10 +145,12 @@ export const eventstoreEventStore = async ({
     append: async (stream, expected, events): Promise<Appended> => {
       checkAppend(stream, expected, events);
       if (isClosed) throw new StoreUnavailable('the event store is closed');
-      return appends.append({ stream, expected, events });
+      return denied.noted(appends.append({ stream, expected, events }));
     },
+    denied: () => denied.why(),
     close: async () => {
       isClosed = true;
+      denied.close();
       await Promise.all([...subscriptions].map((subscription) => subscription.close()));
       await appends.close();
       await feed.close();

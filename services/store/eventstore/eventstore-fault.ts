@@ -17,10 +17,18 @@ const kindOf = (error: unknown): string | undefined => {
   return typeof type === 'string' ? type : undefined;
 };
 
-/** Some of the client's errors have no text, but all have a type. */
+/** A text has words; some of the client's errors have none, or a colon alone, but all have a type. */
+const SAYS = /[\p{L}\p{N}]/u;
+
+/** What gRPC puts before the text of a status. */
+const CODE = /^\d+ [A-Z_]+: /u;
+
 const textOf = (error: unknown): string => {
   const { message, details } = error as { readonly message?: string; readonly details?: string };
-  return [details, message, kindOf(error)].find((text) => text !== undefined && text !== '') ?? String(error);
+  return (
+    [details, message?.replace(CODE, ''), kindOf(error)].find((text) => text !== undefined && SAYS.test(text)) ??
+    String(error)
+  );
 };
 
 const denied = (text: string): string =>
