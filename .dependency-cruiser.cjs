@@ -1,5 +1,5 @@
 /** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'agents|kernel|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
+const PLUMBING = 'agents|kernel|metrics|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -11,6 +11,7 @@ const DRIVERS = {
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
+  'prom-client': '^services/metrics/',
 };
 
 /** @type {import('dependency-cruiser').IConfiguration} */

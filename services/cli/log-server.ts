@@ -19,13 +19,16 @@ import type { ServeFlags } from './serve.js';
 import { onStopSignals } from './stop-signals.js';
 import { tlsOf } from '../main/tls-files.js';
 import { CannotGoOn, firstFailure, forSetting } from '../config/operator-errors.js';
+import { openMetrics } from '../metrics/process-metrics.js';
+import { measuredAppends, measureParts } from '../main/metrics.js';
+import type { OnCommit } from '../store/log/append-queue.js';
 import { startProbes } from '../main/transports.js';
 
 const DRAIN_MS = 10_000;
 
-const openStore = async (directory: string) => {
+const openStore = async (directory: string, onCommit: OnCommit) => {
   const lock = await lockDataDirectory(directory);
-  return { lock, store: await sqliteEventStore({ directory: lock.directory }) };
+  return { lock, store: await sqliteEventStore({ directory: lock.directory, onCommit }) };
 };
 
 /**
@@ -44,7 +47,10 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
       'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
-  const { lock, store } = await forSetting('data', () => openStore(resolve(configuration.data)));
+  const metrics = openMetrics();
+  const opened = await forSetting('data', () => openStore(resolve(configuration.data), metrics.committed));
+  const { lock } = opened;
+  const store = measuredAppends(opened.store, metrics);
   const rules = await openRuleBook(store);
   const { host } = configuration;
   const server = await serveEventstore({
@@ -58,7 +64,8 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const watch = watchLog(store);
   const data = watchDirectory(lock.directory, logger);
   const checks = (): readonly Check[] => [watch.check(), data.check()];
-  const probes = await startProbes(configuration, { logId: store.logId, logger, checks });
+  measureParts(metrics, configuration, { log: store, checks });
+  const probes = await startProbes(configuration, { logId: store.logId, logger, checks, metrics });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };

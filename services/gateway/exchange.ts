@@ -69,6 +69,8 @@ export type Hosting = {
   readonly logger: GatewayLog;
   /** How the parts of the process are; asked by health checks. All is well where it is not given. */
   readonly checks?: () => readonly Check[];
+  /** What `/metrics` answers, where it is served. */
+  readonly metrics?: (() => Promise<{ readonly mediaType: string; readonly body: string }>) | undefined;
   /** Serves the links that this server gives out, where it does. */
   readonly files?: LinkedFiles | undefined;
   /** The way of every call through the interceptors. */

@@ -65,7 +65,7 @@ export interface Call {
   readonly idempotency?: Idempotency | undefined;
   isCancelled(): boolean;
   /** Hears when nobody waits for the answer any more: it has been given, its time is over, or the caller has gone. */
-  readonly whenOver?: (hear: () => void) => void;
+  readonly whenOver?: ((hear: () => void) => void) | undefined;
   /**
    * Waits until the transport has room for so many bytes of an answer; asked before they are read from where they are.
    *

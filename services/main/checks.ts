@@ -67,7 +67,12 @@ export const parkedCheck = (
 };
 
 /** What is said of the views by a process that serves without them what does not need them. */
-export type ViewsWatch = { readonly checks: () => readonly Check[]; readonly close: () => Promise<void> };
+export type ViewsWatch = {
+  readonly checks: () => readonly Check[];
+  /** How many streams the views have parked. */
+  readonly parked: () => number;
+  readonly close: () => Promise<void>;
+};
 
 /**
  * Watches the views and where they are kept. A process that serves the interface is ready without them: it takes
@@ -110,6 +115,7 @@ export const watchViews = (
       viewsCheck(lag, undefined, 'degraded'),
       parkedCheck({ count: parked.length, names: parked }, here),
     ],
+    parked: () => parked.length,
     close: async () => {
       clearInterval(timer);
       lag.close();

@@ -5,10 +5,12 @@ import { type ParkedStreams, parkedStreams } from '../kernel/parked-streams.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
+import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
 import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
+import { measuredAppends } from './metrics.js';
 import { openPayloads } from './payloads.js';
 import { isWhole } from '../config/roles.js';
 import { boundHeapGrowth } from './heap-growth.js';
@@ -30,6 +32,7 @@ export type Foundation = {
   /** What its threads are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
+  readonly metrics: ProcessMetrics;
   /** Closes all of it; whatever uses it is closed before. */
   readonly close: () => Promise<void>;
 };
@@ -59,9 +62,11 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const lock = await forSetting('data', () => lockDataDirectory(directory, together));
   warnOfFiles(configuration, logger, directory);
   const derived = [VIEWS_FILE];
-  const log = await forSetting(logKey(configuration), () =>
-    openWritableLog(configuration, { directory, derived, logger }),
+  const metrics = openMetrics();
+  const opened = await forSetting(logKey(configuration), () =>
+    openWritableLog(configuration, { directory, derived, logger, onCommit: metrics.committed }),
   );
+  const log = { ...opened, store: measuredAppends(opened.store, metrics) };
   const source = { directory, location, source: log.source, views };
   const payloads = await forSetting('payload_store', () => openPayloads(source));
   const { store } = log;
@@ -84,6 +89,7 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
     parked,
     source,
     watch,
+    metrics,
     close: async () => {
       watch.close();
       await format.close();

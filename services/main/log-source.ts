@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../kernel/fault.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { assertLogIsThere } from '../store/log/presence.js';
+import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../config/configuration.js';
@@ -117,11 +118,13 @@ export const openWritableLog = async (
     derived,
     logger,
     retries = true,
+    onCommit,
   }: {
     readonly directory: string;
     readonly derived: readonly string[];
     readonly logger: Logger;
     readonly retries?: boolean;
+    readonly onCommit?: OnCommit;
   },
 ): Promise<WritableLog> => {
   const source = logSource({ directory, eventStore });
@@ -130,7 +133,7 @@ export const openWritableLog = async (
     return { store, source, denied: () => store.denied(), ended: new Promise(() => undefined) };
   }
   assertLogIsThere(directory, derived);
-  const store = await sqliteEventStore({ directory });
+  const store = await sqliteEventStore({ directory, ...(onCommit && { onCommit }) });
   return { store, source: { ...source, woken: store.readerSource }, denied: () => undefined, ended: store.ended };
 };
 

@@ -16,6 +16,7 @@ import { type Foundation, openFoundation } from './foundation.js';
 import { largeLaunches } from './threads/large-launches.js';
 import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
+import { measureParts } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
@@ -77,11 +78,17 @@ const isBegun = async (log: Pick<EventLog, 'readLog'>): Promise<boolean> => {
   return false;
 };
 
-/** What a new log begins with: the projects of the configuration, and the newest format. */
-const beginLog = async ({ projects }: Configuration, { sessions, format }: Foundation): Promise<void> => {
+/**
+ * Begins a log that has no event: with the projects of the configuration, and the newest format.
+ *
+ * @returns whether it had none.
+ */
+const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, format }: Foundation): Promise<boolean> => {
+  if (await isBegun(log.store)) return false;
   await registerConfiguredProjects(projects, sessions);
   await setLogFormat(NEWEST_FORMAT, sessions, { actor: '', commandId: 'the format of a new log' });
   await format.refresh();
+  return true;
 };
 
 /**
@@ -95,11 +102,10 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const eventstoreAt = await checkedPorts(configuration);
   const duties = dutiesOf(configuration.role);
   const foundation = await openFoundation(configuration, logger);
-  const { directory, log, payloads, sessions, source, watch, format, parked } = foundation;
+  const { directory, log, payloads, sessions, source, watch, format, parked, metrics } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
-  const isEmpty = !(await isBegun(store));
-  if (isEmpty) await beginLog(configuration, foundation);
+  const isEmpty = await beginEmptyLog(configuration, foundation);
 
   const current = await openCurrentViews(configuration, foundation, logger);
   const { readStore, views } = current;
@@ -135,7 +141,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  const hosting = { logId: store.logId, logger, uploads, checks, known: warm ? [following, warm] : [following] };
+  measureParts(metrics, configuration, { log: store, checks, parked, parkedInViews: behind.parked, sessions });
+  const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: what takes calls first, what others stand on last.

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
+import { metrics } from '../gateway/dispatch/metrics.js';
 import type { Follower } from '../gateway/dispatch/min-position.js';
 import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
@@ -11,6 +12,7 @@ import { serveHttp } from '../gateway/rest/server.js';
 import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
+import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import type { Configuration } from '../config/configuration.js';
 import { largeWork } from './threads/large-work.js';
 import { tlsOf } from './tls-files.js';
@@ -48,6 +50,7 @@ export type Hosted = {
   readonly uploads?: Uploads;
   /** What follows the log here and commands are decided on; absent where there are no commands. */
   readonly known?: readonly Follower[];
+  readonly metrics: ProcessMetrics;
   /** How its parts are. */
   readonly checks: () => readonly Check[];
 };
@@ -67,6 +70,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
   const positions = positionTokens(logId);
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
+  const observers = [metrics(asked.metrics.requests)];
   const state = { isOpen: true };
   return {
     hosting: {
@@ -78,12 +82,13 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       answers,
       requests,
       positions,
-      dispatch: dispatcher(interceptorsOf({ logger, positions, hashLarge, known: asked.known })),
+      dispatch: dispatcher(interceptorsOf({ logger, positions, hashLarge, known: asked.known, observers })),
       logger,
       checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
+      metrics: () => asked.metrics.text(),
       readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
     },
     leave: (): void => {

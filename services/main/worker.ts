@@ -9,6 +9,7 @@ import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
 import { openReactors } from './open-reactors.js';
 import { formatCheck } from './log-format.js';
+import { measureParts } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
 import { warmSessions, watchLag } from './shared-log.js';
@@ -82,7 +83,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(views ? [projectorPart(views, foundation)] : []),
     ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
   ];
-  const { directory, log, watch, format, parked } = foundation;
+  const { directory, log, watch, format, parked, metrics, sessions } = foundation;
   const { logId } = log.store;
   const checks = (): readonly Check[] =>
     said([
@@ -91,7 +92,9 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
       formatCheck(format.format()),
     ]);
-  const probes = await startProbes(configuration, { logId, logger, checks });
+  const parkedInViews = views && ((): number => views.parked());
+  measureParts(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions });
+  const probes = await startProbes(configuration, { logId, logger, checks, metrics });
   return {
     http: probes.http,
     data: directory,

@@ -30,6 +30,25 @@ describe('health checks of a control plane of many processes', () => {
     expect([body.ready, states(body)]).toEqual([true, expected]);
   });
 
+  it.each([
+    ['api-1', ['flightlog_log_head_position', 'flightlog_view_lag_seconds', 'flightlog_sessions']],
+    ['projector-1', ['flightlog_log_head_position', 'flightlog_view_lag_seconds', 'flightlog_parked_streams']],
+    ['reactor-1', ['flightlog_log_head_position', 'flightlog_check_state', 'flightlog_session_cache_bytes']],
+    ['log', ['flightlog_log_head_position', 'flightlog_append_duration_seconds', 'flightlog_log_batch_appends']],
+  ])('come with metrics of %s', async (name, expected) => {
+    const answer = await fetch(`${name === 'log' ? parts.log.http() : http(name)}/metrics`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ]);
+    const lines = (await answer.text()).split('\n').filter((line) => !line.startsWith('#'));
+    for (const metric of [...expected, 'flightlog_build_info', 'flightlog_threads', 'nodejs_eventloop_lag_p99_seconds'])
+      expect(
+        lines.some((line) => line.startsWith(metric)),
+        metric,
+      ).toBe(true);
+  });
+
   it('name the log of a log server', async () => {
     const body = await untilCheck(parts.log.http(), 'log', 'well');
     expect([body.ready, states(body)]).toEqual([true, { log: 'well', data: 'well' }]);

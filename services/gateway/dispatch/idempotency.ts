@@ -41,15 +41,13 @@ const hashOf = async (
  */
 export const idempotency =
   (hashLarge: HashLarge | undefined): Interceptor =>
-  async (call, next) => {
+  (call, next) => {
     const { idempotencyKey: key, request, endpoint } = call;
-    if (key !== undefined && request !== undefined) {
-      assertKey(key);
-      call.idempotency = {
-        key,
-        operation: endpoint.method.name,
-        content: await hashOf(endpoint.method, request, hashLarge),
-      };
-    }
-    return next();
+    if (key === undefined || request === undefined) return next();
+    assertKey(key);
+    const { method } = endpoint;
+    return hashOf(method, request, hashLarge).then((content) => {
+      call.idempotency = { key, operation: method.name, content };
+      return next();
+    });
   };

@@ -24,6 +24,12 @@ export interface Follower {
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
 }
 
+const allReached = async (known: readonly Follower[], position: bigint): Promise<void> => {
+  const all = await Promise.all(known.map((each) => each.reached(position, MIN_POSITION_WAIT_MS)));
+  if (all.includes(false))
+    throw new RpcError('UNAVAILABLE', `this process has not come to position ${position.toString()} yet`);
+};
+
 /**
  * Holds a command until all that it is decided on has come to the position that its caller names: whatever the caller
  * was told of, by whichever process, is known then. A read waits for its views by itself.
@@ -32,12 +38,8 @@ export interface Follower {
  */
 export const awaitPosition =
   (known: readonly Follower[]): Interceptor =>
-  async (call, next) => {
-    const { minPosition } = call;
-    if (minPosition !== undefined && call.endpoint.route?.awaitsPosition) {
-      const all = await Promise.all(known.map((each) => each.reached(minPosition, MIN_POSITION_WAIT_MS)));
-      if (all.includes(false))
-        throw new RpcError('UNAVAILABLE', `this process has not come to position ${minPosition.toString()} yet`);
-    }
-    return next();
+  (call, next) => {
+    const { minPosition, endpoint } = call;
+    if (minPosition === undefined || !endpoint.route?.awaitsPosition) return next();
+    return allReached(known, minPosition).then(next);
   };

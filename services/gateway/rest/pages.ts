@@ -46,7 +46,12 @@ const sendPage = async (request: FastifyRequest, reply: FastifyReply, page: Brow
   sendBody(request, reply, body);
 };
 
-/** The paths that are no RPC: what load balancers ask, whatever the verb, and the description of the interface. */
+const sendMetrics = async (reply: FastifyReply, metrics: NonNullable<Hosting['metrics']>): Promise<void> => {
+  const { mediaType, body } = await metrics();
+  void reply.header('content-type', mediaType).send(body);
+};
+
+/** The paths that are no RPC: what load balancers and Prometheus ask, and the description of the interface. */
 export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => {
   const all = pagesOf(hosting, bindings);
   return (request, reply) => {
@@ -55,6 +60,10 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
     if (probe) {
       const { status, body } = probe(hosting);
       void reply.status(status).send(body);
+      return true;
+    }
+    if (path === '/metrics' && request.method === 'GET' && hosting.metrics) {
+      sendMetrics(reply, hosting.metrics).catch((error: unknown) => void reply.send(error));
       return true;
     }
     const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;

@@ -11,6 +11,9 @@ export type WaitingAppend = {
   readonly reject: (reason: Error) => void;
 };
 
+/** Hears of each commit: how many appends it took together, and how long the disk took to sync it. */
+export type OnCommit = (commit: { readonly appends: number; readonly syncMs: number }) => void;
+
 /** The serving thread's end of the way to the writer. */
 export type AppendQueue = {
   /** Resolves when the writer has opened the log; rejects with why it could not. */
@@ -33,13 +36,17 @@ const faultOf = ({ code, message, cause }: FaultMessage): Error => {
   return new Fault(message, cause === undefined ? undefined : new Error(cause));
 };
 
+/** How many appends an answer is for. */
+const countOf = (answer: Answer): number => (answer.type === 'failed' ? answer.count : answer.places.length / 2);
+
 /** Answers the appends of one transaction, in their order. */
-const settle = (waiting: readonly WaitingAppend[], answer: Answer): void => {
+const settle = (waiting: readonly WaitingAppend[], answer: Answer, onCommit: OnCommit): void => {
   if (answer.type === 'failed') {
     waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
     return;
   }
-  const { places, conflicts } = answer;
+  const { places, conflicts, syncMs } = answer;
+  onCommit({ appends: waiting.length, syncMs });
   for (const [i, text] of conflicts) waiting[i]?.reject(new RevisionConflict(text));
   // Those refused above are settled: resolving them does nothing.
   waiting.forEach(({ resolve }, i) =>
@@ -60,7 +67,7 @@ const endOf = (writer: Worker): Promise<unknown> =>
  * while a commit is on its way with the next. Under load the commits so get larger, and fewer. Hands out the answers,
  * which come in the order of the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
  */
-export const appendQueue = (writer: Worker): AppendQueue => {
+export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined): AppendQueue => {
   let turn: WaitingAppend[] = [];
   let sent: WaitingAppend[] = [];
   let end: Error | undefined;
@@ -74,13 +81,12 @@ export const appendQueue = (writer: Worker): AppendQueue => {
   };
 
   const flush = (): void => (sent.length === 0 ? send() : undefined);
-
   const answered = (answer: Answer): void => {
-    const count = answer.type === 'failed' ? answer.count : answer.places.length / 2;
+    const count = countOf(answer);
     const waiting = sent.slice(0, count);
     sent = sent.slice(count);
     flush();
-    settle(waiting, answer);
+    settle(waiting, answer, onCommit);
   };
 
   const fail = (cause: unknown): void => {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
 import { checkAppend } from '../append-check.js';
-import { appendQueue } from './append-queue.js';
+import { appendQueue, type OnCommit } from './append-queue.js';
 import { publishedTimes, sharedHead } from './head.js';
 import { logPath, type Synchronous } from './schema.js';
 import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
@@ -18,6 +18,7 @@ export type SqliteEventStoreOptions = {
   readonly hotTypes?: readonly string[];
   /** `OFF` is for the test that shows what `FULL` is good for. */
   readonly synchronous?: Synchronous;
+  readonly onCommit?: OnCommit;
 };
 
 /** The embedded log, with what its readers on other threads are given. */
@@ -35,10 +36,13 @@ export type SqliteEventStore = EventStore & {
  * @throws {DataDirectoryUnusable} when the log cannot be used; it is left as it is then.
  */
 export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promise<SqliteEventStore> => {
-  const { directory, hotTypes = HOT_TYPES, synchronous = 'FULL' } = options;
+  const { directory, hotTypes = HOT_TYPES, synchronous = 'FULL', onCommit } = options;
   const head = sharedHead();
   const settings: WriterSettings = { path: logPath(directory), synchronous, hotTypes, head };
-  const queue = appendQueue(new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: settings }));
+  const queue = appendQueue(
+    new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: settings }),
+    onCommit,
+  );
   await queue.ready;
   const readerSource: LogReaderSource = { head };
   const reader = await sqliteLogReader({ directory, source: readerSource });

@@ -24,6 +24,8 @@ export type Answer =
       readonly places: Float64Array<ArrayBuffer>;
       /** The appends that were refused, by index. */
       readonly conflicts: readonly (readonly [index: number, text: string])[];
+      /** How long its commit took, which ends with the sync of the disk, in milliseconds. */
+      readonly syncMs: number;
     }
   | { readonly type: 'failed'; readonly fault: FaultMessage; readonly count: number };
 

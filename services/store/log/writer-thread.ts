@@ -16,14 +16,14 @@ const faultMessage = ({ code, message, cause }: Fault): FromWriter & { type: 'fa
   fault: { code, message, cause: cause instanceof Error ? cause.message : undefined },
 });
 
-const answerOf = (placements: ReturnType<LogWriter['commit']>): Answer => {
+const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): Answer => {
   const places = new Float64Array(placements.length * 2);
   const conflicts: [index: number, text: string][] = [];
   placements.forEach((placed, i) => {
     if ('conflict' in placed) conflicts.push([i, placed.conflict]);
     else places.set([placed.revision, placed.position], i * 2);
   });
-  return { type: 'placed', places, conflicts };
+  return { type: 'placed', places, conflicts, syncMs };
 };
 
 /**
@@ -36,7 +36,7 @@ const answering = (writer: LogWriter, path: string): ((appends: readonly Append[
     try {
       const before = firstChanged(files);
       if (before !== undefined) throw new StoreUnavailable(`log ${path} cannot be written: ${before}`);
-      const answer = answerOf(writer.commit(appends));
+      const answer = answerOf(writer.commit(appends), writer.syncMs());
       const after = firstChanged(files);
       if (after !== undefined) throw new OutcomeUnknown(`log ${path} is lost or elsewhere: ${after}`);
       return answer;

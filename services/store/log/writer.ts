@@ -15,6 +15,8 @@ export type Conflict = { readonly conflict: string };
 export type LogWriter = {
   /** Positions of the last committed event, and of the last one that is not hot or the first of its kind. */
   head(): { readonly position: number; readonly rare: number };
+  /** How long the last COMMIT took, in milliseconds: it ends when the disk has synced. */
+  syncMs(): number;
   /**
    * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
    *
@@ -87,6 +89,7 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
   let committed = { position: head, rare: head };
   const commit = commitOf(db);
   let now: Memory | undefined;
+  let syncMs = 0;
 
   const addKind = ({ kinds }: Memory, category: string, type: string): Kind => {
     const isHot = hotTypes.includes(type);
@@ -123,7 +126,9 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
       db.exec('BEGIN IMMEDIATE');
       const placed = appends.map((append) => place(to, append));
       failPoint('before-commit');
+      const startedAt = performance.now();
       commit();
+      syncMs = performance.now() - startedAt;
       committed = { position: to.position, rare: to.rare };
       failPoint('after-commit');
       return placed;
@@ -134,5 +139,5 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
     }
   };
 
-  return { head: () => committed, commit: (appends) => settled(() => transact(appends)) };
+  return { head: () => committed, syncMs: () => syncMs, commit: (appends) => settled(() => transact(appends)) };
 };

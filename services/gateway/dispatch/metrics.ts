@@ -1,0 +1,37 @@
+import { RpcError } from '../../kernel/rpc.js';
+import { failureOf } from '../status.js';
+import type { Interceptor } from './dispatch.js';
+
+/** Counts requests. */
+export interface RequestMetrics {
+  began(transport: string): void;
+  ended(request: {
+    readonly rpc: string;
+    readonly transport: string;
+    readonly code: string;
+    readonly tookMs: number;
+    /** It was turned away because the process is overloaded. */
+    readonly isShed: boolean;
+  }): void;
+}
+
+const isShed = (thrown: unknown): boolean => thrown instanceof RpcError && thrown.retryAfterMs !== undefined;
+
+/** Counts every call, by its RPC, transport and status, and how long it took. */
+export const metrics =
+  (requests: RequestMetrics): Interceptor =>
+  async (call, next) => {
+    requests.began(call.transport);
+    const end = (code: string, shed: boolean): void => {
+      const { endpoint, transport, startedAt } = call;
+      requests.ended({ rpc: endpoint.name, transport, code, tookMs: performance.now() - startedAt, isShed: shed });
+    };
+    try {
+      const answer = await next();
+      end('OK', false);
+      return answer;
+    } catch (thrown) {
+      end(failureOf(thrown, call.endpoint.method).code, isShed(thrown));
+      throw thrown;
+    }
+  };

@@ -1,0 +1,85 @@
+import { setTimeout } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import type { Configuration } from '../config/configuration.js';
+import type { Check, CheckState } from '../gateway/readiness.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { NewEvent } from '../kernel/event.js';
+import type { Appended, EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
+import type { StreamName } from '../kernel/stream.js';
+import type { ProcessMetrics, Sample } from '../metrics/process-metrics.js';
+import type { OpenSessions } from '../sessions/sessions.js';
+import { models } from './models.js';
+import { version } from './version.js';
+
+/** Counts appends, and how long they take. */
+export const measuredAppends = <Store extends EventStore>(store: Store, metrics: ProcessMetrics): Store => ({
+  ...store,
+  append: (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> => {
+    const startedAt = performance.now();
+    const appended = store.append(stream, expected, events);
+    appended.then(
+      () => metrics.appended('ok', performance.now() - startedAt),
+      () => metrics.appended('failed', performance.now() - startedAt),
+    );
+    return appended;
+  },
+});
+
+/** What the gauges of a process are read from; absent where it does not have the part. */
+export type MeasuredParts = {
+  readonly log: Pick<EventLog, 'head'>;
+  readonly checks: () => readonly Check[];
+  readonly parked?: Pick<ParkedStreams, 'all'>;
+  /** Streams that the views have parked. */
+  readonly parkedInViews?: (() => number) | undefined;
+  readonly sessions?: Pick<OpenSessions, 'cached'>;
+};
+
+const STATES: Readonly<Record<CheckState, number>> = { well: 0, degraded: 1, down: 2 };
+
+/** Prometheus gives up after 10 s where nothing else is said; a log that is away must not keep it from the rest. */
+const HEAD_WAIT_MS = 2_000;
+
+const headOf = async (log: MeasuredParts['log']): Promise<readonly Sample[]> => {
+  const head = log.head().catch(() => undefined);
+  const position = await Promise.race([head, setTimeout(HEAD_WAIT_MS, undefined, { ref: false })]);
+  return position === undefined ? [] : [{ value: Number(position) }];
+};
+
+const lagOf = (checks: readonly Check[], name: string): number | undefined => {
+  const lagMs = checks.find((check) => check.name === name)?.lagMs;
+  return lagMs === undefined ? undefined : lagMs / 1_000;
+};
+
+const some = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
+
+/** How many threads the operating system counts; nothing where it does not say. */
+const threads = (): number | undefined => {
+  try {
+    return Number(/^Threads:\s+(\d+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+};
+
+const parkedSamples = ({ parked, parkedInViews }: MeasuredParts): readonly Sample[] => [
+  ...(parked ? [{ labels: { by: 'process' }, value: parked.all().length }] : []),
+  ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
+];
+
+/** Says where the gauges of this process are read when its metrics are asked for. */
+export const measureParts = (metrics: ProcessMetrics, { role }: Configuration, parts: MeasuredParts): void => {
+  const { log, checks, sessions } = parts;
+  metrics.read('build', () => [{ labels: { version, role: role.join(',') }, value: 1 }]);
+  metrics.read('head', () => headOf(log));
+  metrics.read('viewLag', () => {
+    const value = lagOf(checks(), 'views');
+    return value === undefined ? [] : models.map(({ collection }) => ({ labels: { model: collection.name }, value }));
+  });
+  metrics.read('exportLag', () => some(lagOf(checks(), 'export')));
+  metrics.read('parked', () => parkedSamples(parts));
+  metrics.read('checks', () => checks().map(({ name: check, state }) => ({ labels: { check }, value: STATES[state] })));
+  metrics.read('threads', () => some(threads()));
+  metrics.read('sessions', () => some(sessions?.cached().sessions));
+  metrics.read('sessionBytes', () => some(sessions?.cached().bytes));
+};

@@ -1,0 +1,103 @@
+import { linearBuckets } from 'prom-client';
+
+/** One metric of ours, as it is exposed and as the documentation lists it. */
+export type Definition = {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+};
+
+export type HistogramDefinition = Definition & { readonly buckets: readonly number[] };
+
+/** From what an embedded log answers in on a fast disk to the longest that clients in the field wait. */
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const SYNC_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+const BATCH_SIZES = linearBuckets(0, 1, 11).map((power) => 2 ** power);
+
+export const histograms = {
+  requests: {
+    name: 'flightlog_request_duration_seconds',
+    help: 'Requests by RPC, transport (grpc, rest) and status, from their headers to the end of their answer; its count is the number of requests.',
+    labelNames: ['rpc', 'transport', 'code'],
+    buckets: REQUEST_SECONDS,
+  },
+  appends: {
+    name: 'flightlog_append_duration_seconds',
+    help: 'Appends to the log, from the decision until they are durable or have failed.',
+    labelNames: ['outcome'],
+    buckets: REQUEST_SECONDS,
+  },
+  syncs: {
+    name: 'flightlog_log_sync_duration_seconds',
+    help: 'Commits of the embedded log, which end when the disk has synced them.',
+    labelNames: [],
+    buckets: SYNC_SECONDS,
+  },
+  batches: {
+    name: 'flightlog_log_batch_appends',
+    help: 'Appends that one commit of the embedded log has taken together.',
+    labelNames: [],
+    buckets: BATCH_SIZES,
+  },
+} satisfies Readonly<Record<string, HistogramDefinition>>;
+
+export const counters = {
+  shed: {
+    name: 'flightlog_requests_shed_total',
+    help: 'Requests that were turned away because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
+    labelNames: ['rpc', 'transport'],
+  },
+} satisfies Readonly<Record<string, Definition>>;
+
+export const gauges = {
+  inFlight: {
+    name: 'flightlog_requests_in_flight',
+    help: 'Requests that have begun and are not answered, open streams included.',
+    labelNames: ['transport'],
+  },
+  head: {
+    name: 'flightlog_log_head_position',
+    help: 'Position of the last event of the log; absent while the log cannot be read.',
+    labelNames: [],
+  },
+  viewLag: {
+    name: 'flightlog_view_lag_seconds',
+    help: 'Age of the oldest event that a view has not taken in, by read model. Read models move together today.',
+    labelNames: ['model'],
+  },
+  exportLag: {
+    name: 'flightlog_export_lag_seconds',
+    help: 'Age of the oldest event that has not been exported to Kafka; absent where nothing is exported.',
+    labelNames: [],
+  },
+  parked: {
+    name: 'flightlog_parked_streams',
+    help: 'Streams with an event that cannot be read: parked by the views, or found by this process.',
+    labelNames: ['by'],
+  },
+  checks: {
+    name: 'flightlog_check_state',
+    help: 'The checks of /readyz: 0 well, 1 degraded, 2 down.',
+    labelNames: ['check'],
+  },
+  sessions: {
+    name: 'flightlog_sessions',
+    help: 'Streams whose state is cached in this process.',
+    labelNames: [],
+  },
+  sessionBytes: {
+    name: 'flightlog_session_cache_bytes',
+    help: 'Memory of the cached states of streams, estimated.',
+    labelNames: [],
+  },
+  threads: {
+    name: 'flightlog_threads',
+    help: 'Threads of the process as the operating system counts them; Linux only.',
+    labelNames: [],
+  },
+  build: {
+    name: 'flightlog_build_info',
+    help: 'Always 1; the labels say which release runs and which roles it has.',
+    labelNames: ['version', 'role'],
+  },
+} satisfies Readonly<Record<string, Definition>>;

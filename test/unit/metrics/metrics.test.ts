@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+import { counters, type Definition, gauges, histograms } from '../../../services/metrics/catalog.js';
+import { openMetrics } from '../../../services/metrics/process-metrics.js';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+const PAPER = join(ROOT, 'docs/operations/metrics.md');
+const textOf = (file: string): string => readFileSync(join(ROOT, 'deployment', file), 'utf8');
+
+const described = await openMetrics().described();
+const ours = (type: string, definitions: Readonly<Record<string, Definition>>): readonly string[] =>
+  Object.values(definitions).map(({ name, labelNames, help }) => {
+    const labels = labelNames.length === 0 ? '' : ` by ${labelNames.map((label) => `\`${label}\``).join(', ')}`;
+    return `- \`${name}\` (${type}${labels}): ${help}`;
+  });
+const own = new Set(
+  [...Object.values(histograms), ...Object.values(counters), ...Object.values(gauges)].map(({ name }) => name),
+);
+
+const paper = `# Metrics
+
+Every process answers \`GET /metrics\` in the text format of Prometheus on the port of REST and health checks (\`--http-port\`), whatever its roles. A metric without a value at the moment has no line. \`deployment/prometheus/alerts.yml\` has alerts, and \`deployment/grafana/flightlog.json\` a dashboard; import both and adapt the limits. This list is generated from the code; \`npm run metrics-list\` writes it anew.
+
+Calls of the EventStoreDB protocol (port 2113) are not counted among the requests.
+
+## Of flightlog
+
+${[...ours('histogram', histograms), ...ours('counter', counters), ...ours('gauge', gauges)].join('\n')}
+
+## Of the process
+
+As [prom-client](https://github.com/siimon/prom-client) has them, for every Node process.
+
+${described
+  .filter(({ name }) => !own.has(name))
+  .map(({ name, type, help }) => `- \`${name}\` (${type}): ${help}`)
+  .join('\n')}
+`;
+
+/** The names in a query of Prometheus that are metrics of ours or of the process, without what histograms add. */
+const namesIn = (query: string): readonly string[] =>
+  [...query.matchAll(/\b(?:flightlog|nodejs|process)_\w+/gu)].map(([name]) =>
+    name.replace(/_(?:bucket|sum|count)$/u, ''),
+  );
+
+const isThere = (name: string): boolean => described.some((each) => each.name === name);
+
+type Rules = {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+};
+type Dashboard = {
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+};
+
+const rules = (parse(textOf('prometheus/alerts.yml')) as Rules).groups.flatMap((group) => group.rules);
+const dashboard = JSON.parse(textOf('grafana/flightlog.json')) as Dashboard;
+const panels = dashboard.panels.filter(({ targets }) => targets !== undefined);
+
+describe('the metrics', () => {
+  it('are those that docs/operations/metrics.md lists', async () => {
+    await expect(paper).toMatchFileSnapshot(PAPER);
+  });
+
+  it.each(rules.map(({ alert, expr }) => [alert, expr] as const))(
+    'that the alert %s asks for are there',
+    (_alert, expr) => {
+      expect(namesIn(expr).length).toBeGreaterThan(0);
+      for (const name of namesIn(expr)) expect(isThere(name), name).toBe(true);
+    },
+  );
+
+  it.each(panels.map(({ title, targets = [] }) => [title, targets] as const))(
+    'that the panel «%s» shows are there',
+    (_title, targets) => {
+      const names = targets.flatMap(({ expr }) => namesIn(expr));
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of names) expect(isThere(name), name).toBe(true);
+    },
+  );
+});
+
+describe('a process', () => {
+  const lines = async (metrics: ReturnType<typeof openMetrics>): Promise<readonly string[]> =>
+    (await metrics.text()).body.split('\n');
+
+  it('counts a request by RPC, transport and status, and what it has shed', async () => {
+    const metrics = openMetrics();
+    const request = { rpc: 'AdminService.GetTask', transport: 'grpc', tookMs: 3 };
+    for (const each of [1, 2, 3]) metrics.requests.began(each < 3 ? 'grpc' : 'rest');
+    metrics.requests.ended({ ...request, code: 'OK', isShed: false });
+    metrics.requests.ended({ ...request, code: 'RESOURCE_EXHAUSTED', isShed: true });
+    const text = await lines(metrics);
+    expect(text).toContain(
+      'flightlog_request_duration_seconds_bucket{le="0.005",rpc="AdminService.GetTask",transport="grpc",code="OK"} 1',
+    );
+    expect(text).toContain('flightlog_requests_shed_total{rpc="AdminService.GetTask",transport="grpc"} 1');
+    expect(text).toContain('flightlog_requests_in_flight{transport="grpc"} 0');
+    expect(text).toContain('flightlog_requests_in_flight{transport="rest"} 1');
+  });
+
+  it('counts appends, commits and how many appends a commit took', async () => {
+    const metrics = openMetrics();
+    metrics.appended('ok', 2);
+    metrics.committed({ appends: 5, syncMs: 0.7 });
+    const text = await lines(metrics);
+    expect(text).toContain('flightlog_append_duration_seconds_count{outcome="ok"} 1');
+    expect(text).toContain('flightlog_log_batch_appends_bucket{le="4"} 0');
+    expect(text).toContain('flightlog_log_batch_appends_bucket{le="8"} 1');
+    expect(text).toContain('flightlog_log_sync_duration_seconds_bucket{le="0.001"} 1');
+  });
+
+  it('reads a gauge when it is asked, and leaves out one that has no value any more', async () => {
+    const metrics = openMetrics();
+    let samples = [{ value: 7 }];
+    metrics.read('head', () => samples);
+    expect(await lines(metrics)).toContain('flightlog_log_head_position 7');
+    samples = [];
+    expect((await lines(metrics)).filter((line) => line.startsWith('flightlog_log_head_position'))).toEqual([]);
+  });
+});
