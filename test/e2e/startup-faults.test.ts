@@ -127,7 +127,7 @@ describe('where somebody else is, waiting does not help, and the process ends sa
     [
       'an event store as read store',
       () => ['--read-store', `mongodb://${plain.address}/views?serverSelectionTimeoutMS=500`],
-      () => `read_store: ${plain.address} speaks HTTP/2`,
+      () => `read_store: ${plain.address} speaks HTTP/1.1`,
     ],
     [
       'a web server as broker',
