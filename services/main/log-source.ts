@@ -54,15 +54,6 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   };
 };
 
-/** Counts how often the server has let go of the live subscription of this process, which was busy for a moment. */
-const dropsIn = (logger: Logger): (() => void) => {
-  let drops = 0;
-  return () => {
-    drops += 1;
-    logger.debug({ drops }, 'the event store has dropped the live subscription, which left events unread; it goes on');
-  };
-};
-
 /** What calls come to, more than once, where a server of gRPC has other services. */
 const OTHER_SERVICES = 'UNIMPLEMENTED';
 const ENOUGH_TIMES = 3;
@@ -84,11 +75,12 @@ const openEventstore = async (
   url: string,
   how: Pick<EventstoreOptions, 'writes' | 'retries'>,
   logger?: Logger,
+  onDrop: () => void = () => undefined,
 ): Promise<EventStoreOfServer> => {
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
   if (!logger) return eventstoreEventStore({ url, ...how });
   const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, ...how, onTrouble, onDrop: dropsIn(logger), onWait: waitingFor(url, onTrouble) });
+  return eventstoreEventStore({ url, ...how, onTrouble, onDrop, onWait: waitingFor(url, onTrouble) });
 };
 
 /**
@@ -119,17 +111,19 @@ export const openWritableLog = async (
     logger,
     retries = true,
     onCommit,
+    onDrop,
   }: {
     readonly directory: string;
     readonly derived: readonly string[];
     readonly logger: Logger;
     readonly retries?: boolean;
     readonly onCommit?: OnCommit;
+    readonly onDrop?: () => void;
   },
 ): Promise<WritableLog> => {
   const source = logSource({ directory, eventStore });
   if (source.kind === 'eventstore') {
-    const store = await openEventstore(source.url, { writes: true, retries }, logger);
+    const store = await openEventstore(source.url, { writes: true, retries }, logger, onDrop);
     return { store, source, denied: () => store.denied(), ended: new Promise(() => undefined) };
   }
   assertLogIsThere(directory, derived);

@@ -47,6 +47,11 @@ export const counters = {
     help: 'Requests that were turned away because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
     labelNames: ['rpc', 'transport'],
   },
+  drops: {
+    name: 'flightlog_subscription_drops_total',
+    help: 'Live subscriptions that the event store has ended because this process left events unread; each is opened again at once, where it was.',
+    labelNames: [],
+  },
 } satisfies Readonly<Record<string, Definition>>;
 
 export const gauges = {

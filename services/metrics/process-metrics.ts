@@ -33,6 +33,8 @@ export interface ProcessMetrics {
   appended(outcome: 'ok' | 'failed', tookMs: number): void;
   /** The embedded log has committed so many appends together. */
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
+  /** The event store has ended the live subscription, because events were left unread. */
+  readonly subscriptionDropped: () => void;
   /** Says where a gauge is read; each has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
   /** All metrics in the text format of Prometheus. */
@@ -76,6 +78,9 @@ const inFlightIn = (registry: Registry): Map<string, number> => {
   return open;
 };
 
+const counterIn = (registry: Registry, { labelNames, ...named }: Definition): Counter =>
+  new Counter({ ...named, labelNames: [...labelNames], registers: [registry] });
+
 /** Opens the metrics of this process, with those of the platform: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {
   const registry = new Registry();
@@ -84,8 +89,8 @@ export const openMetrics = (): ProcessMetrics => {
   const appends = tallyIn(registry, histograms.appends);
   const syncs = tallyIn(registry, histograms.syncs);
   const batches = tallyIn(registry, histograms.batches);
-  const { labelNames, ...shedNamed } = counters.shed;
-  const shed = new Counter({ ...shedNamed, labelNames: [...labelNames], registers: [registry] });
+  const shed = counterIn(registry, counters.shed);
+  const drops = counterIn(registry, counters.drops);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
   gaugesIn(registry, sources);
@@ -103,6 +108,7 @@ export const openMetrics = (): ProcessMetrics => {
       syncs.observe('', commit.syncMs / MS, NO_LABELS);
       batches.observe('', commit.appends, NO_LABELS);
     },
+    subscriptionDropped: () => drops.inc(),
     read: (gauge, samples) => void sources.set(gauge, samples),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
     described: async () => {
