@@ -15,24 +15,30 @@ export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, Exe
 export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
   streamName(EXECUTION_CATEGORY, [project, domain, name]);
 
-/** Which of the execution, its nodes and its tasks an event is about. */
+/**
+ * Identifies, within the execution, the entity that an event is about: empty for the execution itself, else a key of
+ * the node or task attempt.
+ */
 const entityText = ({ entity, nodeId, taskId, retryAttempt }: Envelope): string =>
   entity === 'workflow' ? '' : JSON.stringify([nodeId, taskId, retryAttempt]);
 
-/** An execution is about itself, its nodes and tasks, and its signals. */
+/** The target of a command: a node, a task attempt, a signal, or (empty) the execution itself. */
 const targetOf = (command: ExecutionCommand): string => {
   if (command.type === 'ReportPhase') return entityText(command.envelope);
   return command.type === 'CreateSignal' || command.type === 'SetSignal' ? JSON.stringify([command.signalId]) : '';
 };
 
-/** Where something ends, room is made: that is never turned away. */
+/** Commands that end something free resources, so admission control never rejects them. */
 const urgencyOf = (command: ExecutionCommand): Urgency => {
   if (command.type === 'CreateExecution') return 'start';
   if (command.type !== 'ReportPhase') return command.type === 'UpdateExecution' ? 'progress' : 'end';
   return isTerminal(command.envelope.entity, command.envelope.phase) ? 'end' : 'progress';
 };
 
-/** Executions with their nodes and tasks. Large messages are read back from the payloads when an event may be a repetition. */
+/**
+ * The aggregate of an execution with its nodes and tasks. When a report may be a repetition, large messages are read
+ * back from the payload store to compare them.
+ */
 export const executionAggregate = ({ payloads }: { readonly payloads: PayloadStore }): ExecutionAggregate => ({
   category: EXECUTION_CATEGORY,
   decider: executionDecider,

@@ -3,32 +3,32 @@ import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { Envelope, ExecutionId } from './wire/envelope.js';
 
-/** What the stream says about an event whose phase was recorded before. */
+/** The result of searching the stream for an event whose phase was recorded before. */
 export type Recollection = {
-  /** Nothing before this revision has to be read any more. */
+  /** The search need not read below this revision again. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
   readonly isRepetition: boolean;
 };
 
-/** Starts the stream. The request has been resolved: what it comes to is in the command. */
+/** Creates the stream. The request has been resolved before: its result is in the command. */
 export type CreateExecution = {
   readonly type: 'CreateExecution';
   readonly id: ExecutionId;
   readonly created: ExecutionCreated;
 };
 
-/** Makes sure that an attempt can no more create the execution. */
+/** Permanently prevents an attempt from creating the execution. */
 export type VoidExecution = { readonly type: 'VoidExecution'; readonly id: ExecutionId; readonly attempt: string };
 
-/** An engine says which phase an execution, a node or a task has reached. */
+/** An engine reports a phase of an execution, a node or a task. */
 export type ReportPhase = {
   readonly type: 'ReportPhase';
   readonly id: ExecutionId;
   readonly envelope: Envelope;
   /** False when the event names a child execution that does not exist. */
   readonly isChildKnown: boolean;
-  /** Set once the aggregate was unsure and has read the stream. */
+  /** Set when the decider was unsure and the stream has been read. */
   readonly recollection?: Recollection;
 };
 
@@ -39,19 +39,19 @@ export type TerminateExecution = {
   readonly principal: string;
 };
 
-/** The engine has not ended a terminated execution in time. */
+/** Sent when the engine has not ended a terminated execution in time. */
 export type ExpireTermination = {
   readonly type: 'ExpireTermination';
   readonly id: ExecutionId;
-  /** How long the engine was given, in milliseconds. */
+  /** The time that the engine had, in milliseconds. */
   readonly afterMs: number;
 };
 
-/** The execution has outlived the limit of the configuration. */
+/** Sent when the execution has run longer than `execution.timeout`. */
 export type TimeOutExecution = {
   readonly type: 'TimeOutExecution';
   readonly id: ExecutionId;
-  /** How long it might have taken, in milliseconds. */
+  /** The limit, in milliseconds. */
   readonly afterMs: number;
 };
 
@@ -64,7 +64,7 @@ export type UpdateExecution = {
   readonly principal: string;
 };
 
-/** A gate asks for a value; one that asks again finds the signal that is there. */
+/** A gate node asks for a value. When the signal exists already, the command records nothing. */
 export type CreateSignal = {
   readonly type: 'CreateSignal';
   readonly id: ExecutionId;
@@ -78,9 +78,9 @@ export type SetSignal = {
   readonly signalId: string;
   /** `core.Literal`. */
   readonly value: Uint8Array;
-  /** Of the value in canonical form. */
+  /** The digest of the value in canonical form. */
   readonly digest: Uint8Array;
-  /** Whether the value can stand where a type is wanted, as the compiler has it. */
+  /** True when the compiler's rules let the value be cast to a type. */
   readonly isCastableTo: (type: LiteralType) => boolean;
   readonly principal: string;
 };

@@ -32,7 +32,9 @@ const hasIdentity = ({ runAs }: SecurityContext): boolean =>
 
 const isFilled = (map: { readonly values: object } | undefined): boolean => Object.keys(map?.values ?? {}).length > 0;
 
-/** The first level that says something. A message is taken whole, never mixed with that of another level. */
+/**
+ * The value of the first level that sets the field. A message is taken whole, never merged with that of another level.
+ */
 const first = <Field extends keyof ConfigLevel>(
   levels: readonly ConfigLevel[],
   field: Field,
@@ -61,7 +63,7 @@ const oldSecurityContext = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefine
   return create(SecurityContextSchema, { runAs: { iamRole, k8sServiceAccount } });
 };
 
-/** Somebody always runs it: the caller where nobody is named. */
+/** Every execution has an identity to run as: the caller, where the context names none. */
 const withRunAs = (context: SecurityContext | undefined, principal: string): SecurityContext => {
   const copy = context === undefined ? create(SecurityContextSchema) : clone(SecurityContextSchema, context);
   copy.runAs ??= create(IdentitySchema);
@@ -69,7 +71,7 @@ const withRunAs = (context: SecurityContext | undefined, principal: string): Sec
   return copy;
 };
 
-/** What several levels come to, the first that says something winning for each field. */
+/** Merges several levels: for each field the first level that sets it wins. */
 export const mergedConfig = (levels: readonly ConfigLevel[]): WorkflowExecutionConfig => {
   const securityContext = first(levels, 'securityContext', hasIdentity);
   const raw = first(levels, 'rawOutputDataConfig', ({ outputLocationPrefix }) => outputLocationPrefix !== '');
@@ -101,12 +103,16 @@ export type ConfigSources = {
   readonly principal: string;
 };
 
-/** What an execution runs with: for each field the first of request, launch plan, attributes and platform. */
+/**
+ * Resolves the configuration of an execution: for each field the first of request, launch plan, attributes and
+ * platform.
+ */
 export const resolveConfig = (sources: ConfigSources): WorkflowExecutionConfig => {
   const { spec, plan, attributes, platform, projectLabels, principal } = sources;
   const above: readonly ConfigLevel[] = [spec, ...(plan ? [plan] : []), ...attributes];
   const config = mergedConfig([...above, platform]);
-  // The older fields are asked before the platform, and only where no level has a security context.
+  // The deprecated role fields come before the platform's value, and count only where no other level has a security
+  // context.
   const securityContext =
     first(above, 'securityContext', hasIdentity) ?? oldSecurityContext(spec, plan) ?? config.securityContext;
   return {

@@ -38,7 +38,7 @@ const decideCreate = (state: ExecutionState, { created }: CreateExecution): Verd
   return accepted({ type: 'ExecutionCreated', data: created });
 };
 
-/** An attempt that has created the execution is past being kept from it. */
+/** Records nothing when the execution exists: the attempt can no longer be prevented from creating it. */
 const decideVoid = (state: ExecutionState, { attempt }: VoidExecution): Verdict => {
   if (state.exists || state.voided.includes(attempt)) return accepted();
   return accepted({ type: 'ExecutionVoided', data: create(ExecutionVoidedSchema, { attempt }) });
@@ -49,7 +49,7 @@ const byEntity = { workflow: decideWorkflow, node: decideNode, task: decideTask 
 const decideReport = (state: ExecutionState, command: ReportPhase): Verdict =>
   state.exists ? byEntity[command.envelope.entity](state, command) : NOT_FOUND;
 
-/** A second termination may give another cause; the same one again is nothing new. */
+/** A second termination may give another cause; the same cause and principal again record nothing. */
 const decideTerminate = (state: ExecutionState, { id, cause, principal }: TerminateExecution): Verdict => {
   if (!state.exists) return NOT_FOUND;
   if (isTerminal('workflow', state.phase)) return refused({ kind: 'cannot-abort', current: state.phase });
@@ -57,7 +57,7 @@ const decideTerminate = (state: ExecutionState, { id, cause, principal }: Termin
   return accepted({ type: 'TerminationRequested', data: create(TerminationRequestedSchema, { id, cause, principal }) });
 };
 
-/** One that is ABORTING ends anyway; why it does was said first. */
+/** An ABORTING execution will end anyway, and keeps the cause that was recorded first. */
 const decideTimeOut = (state: ExecutionState, { id, afterMs }: TimeOutExecution): Verdict => {
   const { phase } = state;
   if (!state.exists || phase === WORKFLOW.ABORTING || isTerminal('workflow', phase)) return accepted();
@@ -71,7 +71,7 @@ const decideTimeOut = (state: ExecutionState, { id, afterMs }: TimeOutExecution)
 const expiredCause = (cause: string, afterMs: number): string =>
   `${cause === '' ? '' : `${cause}; `}ended by the control plane, because the engine had not ended it within ${afterMs / 1000} s`;
 
-/** Once the execution has ended, there is nothing left to expire. */
+/** Records nothing unless the execution is ABORTING: one that has ended has nothing left to expire. */
 const decideExpire = (state: ExecutionState, { afterMs }: ExpireTermination): Verdict => {
   if (state.phase !== WORKFLOW.ABORTING) return accepted();
   const { cause, principal } = state.abort ?? { cause: '', principal: '' };

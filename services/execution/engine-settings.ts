@@ -20,12 +20,12 @@ export type EngineSources = {
   readonly spec: ExecutionSpec;
   /** Absent for a single task. */
   readonly plan: LaunchPlanSpec | undefined;
-  /** The workflow's own; absent for a single task. */
+  /** The quality of service in the workflow's metadata; absent for a single task. */
   readonly workflowQuality: QualityOfService | undefined;
   readonly attributes: LaunchAttributes;
   readonly platform: Platform;
   readonly domain: string;
-  /** The label of the parent's execution; empty where there is none. */
+  /** The cluster label of the parent execution; empty where there is no parent. */
   readonly inheritedLabel: string;
 };
 
@@ -37,7 +37,7 @@ const NANOS_IN_MS = 1_000_000;
 const durationOf = (ms: number): Duration =>
   create(DurationSchema, { seconds: BigInt(Math.floor(ms / MS)), nanos: (ms % MS) * NANOS_IN_MS });
 
-/** Levels that were recorded without a check may have a tier that there is not, or a budget below nothing: no word. */
+/** Stored levels may not have been checked: an unknown tier or a negative budget counts as not set. */
 const tierTurn = (tier: Tier, budgets: QueueingBudgets): Turn | undefined =>
   tier === Tier.HIGH || tier === Tier.MEDIUM || tier === Tier.LOW
     ? { tier, queueingBudget: durationOf(budgets[tier]) }
@@ -46,7 +46,7 @@ const tierTurn = (tier: Tier, budgets: QueueingBudgets): Turn | undefined =>
 const isBudget = (budget: Duration | undefined): budget is Duration =>
   budget !== undefined && budget.seconds >= 0n && budget.nanos >= 0;
 
-/** What a level says: a tier, a budget of its own, or nothing. */
+/** The tier or the queueing budget that a level sets; `undefined` when it sets neither. */
 const turnOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets): Turn | undefined => {
   const { designation } = quality ?? {};
   if (designation?.case === 'tier') return tierTurn(designation.value, budgets);
@@ -54,7 +54,10 @@ const turnOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets)
   return isBudget(queueingBudget) ? { tier: Tier.UNDEFINED, queueingBudget } : undefined;
 };
 
-/** How urgent an execution is: request, launch plan, workflow, attributes, domain. */
+/**
+ * The tier and queueing budget of an execution, from the first that sets one: request, launch plan, workflow,
+ * attributes, the platform's default for the domain.
+ */
 const turn = ({ spec, plan, workflowQuality, attributes, platform, domain }: EngineSources): Turn => {
   const levels = [spec.qualityOfService, plan?.qualityOfService, workflowQuality, attributes.qualityOfService];
   const said = levels.map((level) => turnOf(level, platform.budgets)).find((level) => level !== undefined);
@@ -62,7 +65,7 @@ const turn = ({ spec, plan, workflowQuality, attributes, platform, domain }: Eng
   return said ?? { tier, queueingBudget: durationOf(platform.budgets[tier]) };
 };
 
-/** The parent's label, what is asked for, the attributes' and the platform's, in this order. */
+/** The first cluster label of: the parent execution, the request, the attributes, the platform. */
 const clusterLabel = (sources: EngineSources): ExecutionClusterLabel | undefined => {
   const { spec, attributes, platform, inheritedLabel } = sources;
   const levels = [inheritedLabel, spec.executionClusterLabel?.value, attributes.clusterLabel?.value];
@@ -70,7 +73,7 @@ const clusterLabel = (sources: EngineSources): ExecutionClusterLabel | undefined
   return value === undefined ? undefined : create(ExecutionClusterLabelSchema, { value });
 };
 
-/** The cluster pool that the project and domain are assigned to; empty: any. */
+/** The cluster pool that the project and domain are assigned to; empty means any. */
 export const assignedPool = ({ attributes, platform, domain }: Omit<EngineSources, 'spec'>): string => {
   const { clusterPoolName = '' } = attributes.clusterAssignment ?? {};
   return clusterPoolName === '' ? (platform.clusterPools.get(domain) ?? '') : clusterPoolName;
@@ -82,7 +85,7 @@ const clusterAssignment = (sources: EngineSources): ClusterAssignment | undefine
   return clusterPoolName === '' ? undefined : create(ClusterAssignmentSchema, { clusterPoolName });
 };
 
-/** How an execution is queued and placed, and what its tasks get. */
+/** Resolves the engine settings of an execution: queueing, cluster placement and task resources. */
 export const resolveEngineSettings = (sources: EngineSources): EngineSettings => {
   const { attributes, platform } = sources;
   const label = clusterLabel(sources);

@@ -39,13 +39,13 @@ export { toldNode, type ToldNode } from './wire/told-node.js';
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';
 
-/** What engines report. */
+/** The reports of engines. */
 export type PhaseReported =
   | { readonly type: 'WorkflowPhaseReported'; readonly data: EngineReport }
   | { readonly type: 'NodePhaseReported'; readonly data: EngineReport }
   | { readonly type: 'TaskPhaseReported'; readonly data: EngineReport };
 
-/** What happens to an execution, its nodes and its tasks. */
+/** The events of an execution, its nodes and its tasks. */
 export type ExecutionEvent =
   | { readonly type: 'ExecutionCreated'; readonly data: ExecutionCreated }
   | { readonly type: 'ExecutionVoided'; readonly data: ExecutionVoided }
@@ -61,7 +61,7 @@ export type ExecutionEvent =
 /** The first log format with a type for the reports of each entity. */
 const REPORTS_BY_ENTITY = 2;
 
-/** The stored type of all reports in logs of format 1. Whoever filters events by type asks for it too. */
+/** The stored type of all reports in logs of format 1. A filter by event type must include it. */
 export const ENGINE_REPORTED = 'EngineReported';
 
 const reportShape = (entity: Entity): EventShape<EngineReport> => ({
@@ -78,7 +78,7 @@ export const REPORT_TYPES = {
   task: 'TaskPhaseReported',
 } as const;
 
-/** The event of a report. */
+/** Makes the event of a report; its type depends on the entity. */
 export const phaseReported = (data: EngineReport): PhaseReported => ({ type: REPORT_TYPES[data.entity], data });
 
 /** Lifts an `EngineReported` of schema 1. */
@@ -101,7 +101,7 @@ const shapes: Shapes<ExecutionEvent> = {
 
 export const executionCodec = messageCodec<ExecutionEvent>(shapes, { [ENGINE_REPORTED]: liftEngineReported });
 
-/** Whether an execution has ended with this event. */
+/** True when this event ends the execution. */
 export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
   type === 'ExecutionExpired' ||
   (type === 'WorkflowPhaseReported' && !data.samePhase && isTerminal('workflow', data.phase));
@@ -109,9 +109,9 @@ export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
 const MAY_END: ReadonlySet<string> = new Set(['WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired']);
 
 /**
- * The same of an event of an execution's stream, which is decoded only where its type may end one.
+ * True when a recorded event ends its execution. The event is decoded only when its type can end one.
  *
- * @throws {StreamParked} when it cannot be read.
+ * @throws {StreamParked} when the event cannot be decoded.
  */
 export const recordsEnd = (event: RecordedEvent): boolean =>
   MAY_END.has(event.type) && endsExecution(decodeEvent(executionCodec, event));

@@ -7,7 +7,7 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const GENERATED_LENGTH = 20;
 
 /**
- * Makes sure that a name can be that of an execution: it becomes the name of what runs.
+ * Checks an execution name. Engines use it as the name of the resource that runs the execution.
  *
  * @throws {RpcError} INVALID_ARGUMENT.
  */
@@ -18,9 +18,12 @@ export const assertExecutionName = (name: string): void => {
     throw new RpcError('INVALID_ARGUMENT', `invalid name format: ${name}, does not match regex '${FORMAT.source}'`);
 };
 
-/** A name out of random bytes: `a` and 19 characters that make no words. */
+/** Makes a name from 19 random bytes: `a` and 19 characters of an alphabet without vowels, so that no words appear. */
 export const generatedName = (random: Uint8Array): string =>
   `a${Array.from({ length: GENERATED_LENGTH - 1 }, (_, at) => ALPHABET[(random[at] ?? 0) % ALPHABET.length]).join('')}`;
 
-/** The name of an execution whose caller has a key for it, and no name: the same key, the same name. */
+/**
+ * Derives the name of an execution from an idempotency key, for a caller that gives no name: the same key, the same
+ * name.
+ */
 export const nameOfKey = (parts: readonly string[]): string => generatedName(sha256(JSON.stringify(parts)));

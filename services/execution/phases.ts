@@ -7,7 +7,7 @@ import type { Entity } from './wire/engine-report.js';
 
 type Numbers<Phases> = Readonly<Record<Exclude<keyof Phases, number>, number>>;
 
-/** The phases as the plain numbers that they are on the wire. */
+/** The phases as plain numbers, as on the wire. */
 export const WORKFLOW: Numbers<typeof WorkflowExecution_Phase> = WorkflowExecution_Phase;
 export const NODE: Numbers<typeof NodeExecution_Phase> = NodeExecution_Phase;
 export const TASK: Numbers<typeof TaskExecution_Phase> = TaskExecution_Phase;
@@ -20,7 +20,7 @@ const names: Readonly<Record<Entity, Readonly<Record<number, string>>>> = {
 
 const maskOf = (...phases: readonly number[]): number => phases.reduce((mask, phase) => mask | (1 << phase), 0);
 
-/** Bit masks of the phases that nothing leaves. A task that may be retried has not ended. */
+/** Bit masks of the terminal phases. A task that may be retried has not ended. */
 const terminal: Readonly<Record<Entity, number>> = {
   workflow: maskOf(WORKFLOW.SUCCEEDED, WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT),
   node: maskOf(NODE.SUCCEEDED, NODE.FAILED, NODE.ABORTED, NODE.SKIPPED, NODE.TIMED_OUT, NODE.RECOVERED),
@@ -29,7 +29,7 @@ const terminal: Readonly<Record<Entity, number>> = {
 
 export const isPhase = (entity: Entity, phase: number): boolean => names[entity][phase] !== undefined;
 
-/** `RUNNING`. */
+/** The name of a phase, for example `RUNNING`; for an unknown phase its number. */
 export const phaseName = (entity: Entity, phase: number): string => names[entity][phase] ?? String(phase);
 
 export const isTerminal = (entity: Entity, phase: number): boolean => (terminal[entity] & (1 << phase)) !== 0;

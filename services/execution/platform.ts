@@ -4,10 +4,10 @@ import type {
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { QualityOfService_Tier as Tier } from '../../proto/gen/platformidl/core/execution_pb.js';
 
-/** How long an execution of each tier may wait for its turn, in milliseconds. */
+/** The queueing budget of each tier: the longest time an execution may wait for its turn, in milliseconds. */
 export type QueueingBudgets = Readonly<Record<Exclude<Tier, Tier.UNDEFINED>, number>>;
 
-/** What the configuration of the platform says of executions that nobody says otherwise of. */
+/** The platform's defaults and limits for executions, from the settings. */
 export type Platform = {
   readonly config: WorkflowExecutionConfig;
   readonly taskResources: TaskResourceAttributes;
@@ -18,10 +18,10 @@ export type Platform = {
   readonly clusterLabel: string;
   /** By domain. */
   readonly clusterPools: ReadonlyMap<string, string>;
-  /** Most labels and annotations that an execution runs with; 0 is no limit. */
+  /** The most labels and annotations that an execution may have; 0 means no limit. */
   readonly maxLabels: number;
   readonly maxAnnotations: number;
-  /** The Kubernetes namespace of a project and domain, with `{{ project }}` and `{{ domain }}` in it. */
+  /** The template of the Kubernetes namespace, with the placeholders `{{ project }}` and `{{ domain }}`. */
   readonly namespace: string;
 };
 

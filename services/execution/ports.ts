@@ -17,18 +17,21 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ExecutionId } from './wire/envelope.js';
 
-/** A stream that was read, and how far. `ExecutionCreated` names all that its decision stands on. */
+/**
+ * A stream and the revision up to which it was read. `ExecutionCreated` lists every such position that its decision
+ * depends on.
+ */
 export type StreamPlace = { readonly stream: StreamName; readonly revision: bigint };
 
-/** Whether something may be launched in a project and domain. */
+/** The status of a project and domain: executions can be launched only where it is `active`. */
 export type ProjectStanding =
   | { readonly kind: 'active'; readonly labels: Readonly<Record<string, string>>; readonly read: StreamPlace }
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
-/** The projects, as far as launching asks. */
+/** The projects, as far as launching needs them. */
 export interface Projects {
   standing(project: string, domain: string): Promise<ProjectStanding>;
-  /** What stands against launching there, ready to be thrown; `undefined` when nothing does. */
+  /** The error to throw when nothing can be launched there; `undefined` when launching is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
 
@@ -37,7 +40,7 @@ export type LaunchPlanFacts = {
   readonly id: Identifier;
   readonly spec: LaunchPlanSpec;
   readonly expectedInputs: ParameterMap;
-  /** Some version of its name limits how many executions there are, so that all of them are counted. */
+  /** True when any version of the launch plan limits concurrency; then the executions of all versions are counted. */
   readonly limitsConcurrency: boolean;
   readonly read: StreamPlace;
 };
@@ -48,29 +51,32 @@ export type WorkflowFacts = {
   readonly qualityOfService: QualityOfService | undefined;
 };
 
-/** What is registered; `undefined` for a version that is not. Messages are shared: never changed by who asks. */
+/**
+ * The registered versions; `undefined` for a version that is not registered. The messages are shared: callers must not
+ * change them.
+ */
 export interface Definitions {
   launchPlan(id: Identifier): Promise<LaunchPlanFacts | undefined>;
   workflow(id: Identifier): Promise<WorkflowFacts | undefined>;
   task(id: Identifier): Promise<CompiledTask | undefined>;
 }
 
-/** The matchable attributes that a new execution is launched with. Messages are shared: never changed by who asks. */
+/** The matchable attributes for a new execution. The messages are shared: callers must not change them. */
 export type LaunchAttributes = {
   /** The most specific first. */
   readonly configs: readonly WorkflowExecutionConfig[];
   readonly taskResources: TaskResourceAttributes | undefined;
   readonly qualityOfService: QualityOfService | undefined;
   readonly clusterLabel: ExecutionClusterLabel | undefined;
-  /** Of the project and domain; workflows have none. */
+  /** Of the project and domain; there are none at the level of a workflow. */
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
-  /** Where they were read; absent where the project has no attributes. */
+  /** The position of the attributes that were read; absent where the project has none. */
   readonly read: StreamPlace | undefined;
 };
 
-/** The matchable attributes, as far as launching asks. */
+/** The matchable attributes, as far as launching needs them. */
 export interface Attributes {
   of(target: {
     readonly project: string;
@@ -79,56 +85,61 @@ export interface Attributes {
   }): Promise<LaunchAttributes>;
 }
 
-/** What the inputs of an execution are held against. */
+/** The expected parameters and the fixed inputs that the inputs of an execution are checked against. */
 export type ExpectedInputs = { readonly expected: ParameterMap; readonly fixed: LiteralMap | undefined };
 
-/** What an execution runs with and what its caller gave, each the bytes of a map; or what is wrong with it. */
+/** The complete inputs and those that the caller gave, each an encoded `core.LiteralMap`; or the problem found. */
 export type LaunchInputs =
   { readonly inputs: Uint8Array; readonly userInputs: Uint8Array } | { readonly problem: string };
 
-/** Launches whose inputs are too large to be read between other calls. */
+/** Launch requests whose inputs are too large to decode on the main thread. */
 export interface LargeLaunches {
-  /** What is larger than this is taken so, in bytes. */
+  /** Requests and inputs above this size are handled by this port, in bytes. */
   readonly aboveBytes: number;
 
   /**
-   * The request without its inputs, and those as they came.
+   * Separates a request from its inputs, which stay encoded.
    *
-   * @throws {RpcError} INVALID_ARGUMENT when it is no request; RESOURCE_EXHAUSTED when it is large without its inputs.
+   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request; RESOURCE_EXHAUSTED when the request is large
+   *   even without its inputs.
    */
   read(request: Uint8Array): { readonly request: ExecutionCreateRequest; readonly inputs: Uint8Array };
 
   /**
-   * Checks and completes inputs, on a thread of its own.
+   * Checks and completes inputs on a worker thread.
    *
-   * @throws {RpcError} INVALID_ARGUMENT when they are no map; RESOURCE_EXHAUSTED when too many wait.
+   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a literal map; RESOURCE_EXHAUSTED when too many launches
+   *   wait.
    */
   inputs(given: Uint8Array, against: ExpectedInputs): Promise<LaunchInputs>;
 }
 
-/** Makes a task launchable by itself. */
+/** Makes it possible to launch a single task. */
 export interface SingleTasks {
   /**
-   * Registers the generated workflow and launch plan `.flytegen.<task>` of the task's version, unless they are there.
+   * Registers the generated workflow and launch plan `.flytegen.<task>` with the task's version, unless they exist.
    *
-   * @returns the id of the workflow, whose compiled closure is as readable as any other.
+   * @returns the id of the workflow, whose compiled closure can be read like any other.
    */
   singleTask(task: CompiledTask): Promise<Identifier>;
 }
 
-/** A slot of a launch plan that limits how many executions there are. */
+/** A slot of a launch plan that limits its concurrent executions. */
 export type Slot = {
-  /** Which attempt has it. */
+  /** The id of the attempt that holds the slot. */
   readonly attempt: string;
-  /** Gives it back after a refusal, unless the execution stands that the same attempt created at another process. */
+  /** Gives the slot back after a refusal, unless the same attempt has created the execution through another process. */
   readonly release: () => Promise<unknown>;
 };
 
 /** The slots of launch plans. */
 export interface Slots {
   /**
-   * @param max how many executions there may be with this one; without it, the execution is only counted.
-   * @returns `undefined` when there are as many as there may be.
+   * Takes a slot for an execution.
+   *
+   * @param max the most concurrent executions, this one included; when absent, the execution is counted but never
+   *   refused.
+   * @returns `undefined` when the limit is reached.
    */
   take(plan: Identifier, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
 }

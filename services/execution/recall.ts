@@ -24,7 +24,10 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 const canonical = (entity: Entity, message: Uint8Array): Uint8Array =>
   canonicalBytes(schemas[entity], fromBinary(schemas[entity], message));
 
-/** Compares what an event says with what was recorded; maps may be in another order. */
+/**
+ * Compares the content of an event with recorded reports. Map entries may be in another order, so canonical bytes are
+ * compared when the plain bytes differ.
+ */
 const comparison = ({ entity, message }: Envelope, payloads: PayloadStore) => {
   let wanted: Uint8Array | undefined;
   return async (report: EngineReport): Promise<boolean> => {
@@ -49,7 +52,10 @@ const recallReport = async (
   return { ...command, recollection: { asOf: Number(past.at(-1)?.revision ?? -1n) + 1, isRepetition } };
 };
 
-/** Finds out whether one of an entity's reports is the event that a command brings. */
+/**
+ * Completes a report command with whether one of the given past events has the same content. Other commands are
+ * returned as they are.
+ */
 export const recall = (
   command: ExecutionCommand,
   past: readonly RecordedEvent[],

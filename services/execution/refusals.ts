@@ -2,7 +2,7 @@ import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import type { Entity, TaskId } from './wire/engine-report.js';
 import type { TaskAttempt } from './wire/envelope.js';
 
-/** What stands in the way of a command. */
+/** The reasons for refusing a command. */
 export type ExecutionRefusal =
   | { readonly kind: 'execution-exists' }
   | { readonly kind: 'execution-voided' }
@@ -23,15 +23,16 @@ export type ExecutionRefusal =
   | { readonly kind: 'too-many-signals'; readonly limit: number }
   | { readonly kind: 'execution-ended'; readonly current: number };
 
-/** A parent that an event names and that is not there. */
+/** The refusal of an event that names a parent task attempt that does not exist. */
 export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: number): ExecutionRefusal => ({
   kind: 'task-not-found',
   task: { nodeId, taskId, retryAttempt },
 });
 
 /**
- * Whether nothing that is recorded later undoes a refusal of a kind: what is there stays, a workflow never goes back,
- * and what has ended has ended. What is not there may come, and another cluster may take an execution over.
+ * Tells for each kind whether the refusal is permanent, so that no later event can undo it: what exists continues to
+ * exist, a workflow never moves backwards, and what has ended stays ended. A missing entity may still be created, and
+ * another cluster may take an execution over.
  */
 const FOR_GOOD: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
   'execution-exists': true,

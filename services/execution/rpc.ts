@@ -8,7 +8,7 @@ import { eventRoutes, type EventServices } from './rpc/events.js';
 
 export type ExecutionServices = AgainServices & EventServices & SignalServices;
 
-/** Requests to launch whose inputs are not decoded between other calls. */
+/** Handles launch requests whose inputs are too large to decode on the main thread. */
 const largeCreations = (services: ExecutionServices): LargeRequests => ({
   aboveBytes: services.largeLaunches.aboveBytes,
   handle: async (bytes, call) => {
@@ -18,7 +18,7 @@ const largeCreations = (services: ExecutionServices): LargeRequests => ({
   },
 });
 
-/** Everything that changes an execution. */
+/** The routes of all calls that change an execution. */
 export const executionRoutes = (services: ExecutionServices): readonly Route[] => [
   route(
     AdminService.method.createExecution,

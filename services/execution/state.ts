@@ -5,45 +5,47 @@ import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 import { NONE, noteReport, type Reports } from './state/reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
 
-/** What is remembered of anything that engines report phases of. */
+/** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
 export type Reported = {
   phase: number;
   /** A bit for each phase that an engine has reported. */
   seen: number;
-  /** The revision of its last report; those before are found from there. */
+  /** The revision of its last report, from which the earlier ones are found. */
   last: number;
-  /** ABORTED because the execution ended, which the engine's own word may replace once. */
+  /**
+   * ABORTED was inferred from the end of the execution; a terminal phase that the engine reports may replace it once.
+   */
   isInferred: boolean;
 };
 
 export type TaskState = Reported & {
   readonly id: TaskId;
   readonly attempt: number;
-  /** The version last seen of the current phase. */
+  /** The latest version of the current phase. */
   version: number;
-  /** The highest version of each phase, -1 for a phase that was not seen. */
+  /** The highest version of each phase; -1 for a phase that was not reported. */
   readonly highest: number[];
 };
 
 export type NodeState = Reported & { tasks: readonly TaskState[] };
 
-/** What decisions need of an execution; changed in place by `evolve`. */
+/** The state of an execution that decisions need; `evolve` changes it in place. */
 export type ExecutionState = Reported &
   Reports &
   Signals & {
     exists: boolean;
-    /** The attempts that can no more create it. */
+    /** The attempts that may no longer create the execution. */
     voided: readonly string[];
     /** The attempt that created it with a slot of its launch plan; empty where it has none. */
     slotAttempt: string;
-    /** How many events have been folded. */
+    /** The number of events that have been folded. */
     events: number;
     /** The producer that the execution belongs to; empty until one that is not the default takes it. */
     cluster: string;
     /** The producer of the last QUEUED. */
     queuedBy: string | undefined;
     abort: { readonly cause: string; readonly principal: string } | undefined;
-    /** It has outlived its limit, and is being ended for that. */
+    /** Terminated because it has run longer than `execution.timeout`. */
     isTimedOut: boolean;
     archival: Archival;
     tags: readonly string[];
@@ -53,7 +55,8 @@ export type ExecutionState = Reported &
     tasks: number;
   };
 
-// An array that grows takes room for sixteen more: with thousands of nodes, one that is replaced is smaller.
+// V8 reserves space for sixteen more elements when an array grows: with thousands of nodes, replacing the array takes
+// less memory.
 const NO_ATTEMPTS: readonly string[] = [];
 const NO_TASKS: readonly TaskState[] = [];
 
@@ -87,7 +90,7 @@ const isSameTask = (a: TaskId, b: TaskId): boolean =>
 export const findTask = (node: NodeState | undefined, id: TaskId, attempt: number): TaskState | undefined =>
   node?.tasks.findLast((task) => task.attempt === attempt && isSameTask(task.id, id));
 
-/** The producer that stands for "no cluster of its own". */
+/** True for a producer id that means "no cluster of its own". */
 export const isDefaultProducer = (producer: string): boolean => producer === '' || producer === 'propeller';
 
 const enter = (reported: Reported, phase: number): void => {
@@ -95,7 +98,7 @@ const enter = (reported: Reported, phase: number): void => {
   reported.isInferred = false;
 };
 
-/** Before an event is counted, the count of events is its revision. */
+/** Notes a report. `state.events` does not count its event yet, so it equals the revision of that event. */
 const note = (state: ExecutionState, reported: Reported, report: EngineReport): void => {
   enter(reported, report.phase);
   reported.seen |= 1 << report.phase;
@@ -104,14 +107,14 @@ const note = (state: ExecutionState, reported: Reported, report: EngineReport): 
 };
 
 const sharedId = (state: ExecutionState, id: TaskId): TaskId => {
-  // No character is left to part them by: names are what clients say they are.
+  // Names may contain any character, so no separator would make the key unambiguous.
   const key = JSON.stringify([id.project, id.domain, id.name, id.version]);
   const known = state.taskIds.get(key);
   if (known === undefined) state.taskIds.set(key, id);
   return known ?? id;
 };
 
-// Nodes and tasks are written out, because objects that are spread together take more room and time.
+// Nodes and tasks are object literals, because objects that are made with a spread take more memory and time.
 const nodeOf = (state: ExecutionState, id: string): NodeState => {
   const known = state.nodes.get(id);
   if (known !== undefined) return known;
@@ -156,7 +159,7 @@ const abort = (reported: Reported, phase: number): void => {
   reported.isInferred = true;
 };
 
-/** What has not ended is ABORTED with its execution. */
+/** Sets every open node and task to ABORTED when the execution ends. */
 const closeAll = (state: ExecutionState): void => {
   for (const node of state.nodes.values()) {
     if (!isTerminal('node', node.phase)) abort(node, NODE.ABORTED);
@@ -173,7 +176,7 @@ const evolveWorkflow = (state: ExecutionState, report: EngineReport): void => {
 
 type DataOf<Type> = Extract<ExecutionEvent, { readonly type: Type }>['data'];
 
-/** What each event did. */
+/** The effect of each event on the state. */
 const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState, data: DataOf<Type>) => void } = {
   ExecutionCreated: (state, { spec, slotAttempt }) => {
     state.exists = true;
@@ -197,7 +200,7 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.abort = { cause, principal };
     state.isTimedOut ||= timedOut;
   },
-  // For who follows terminations; what the engine reported says the rest.
+  // Recorded for the reactor that follows terminations; the state comes from the engine's report.
   TerminationAnnounced: () => undefined,
   ExecutionExpired: (state, { phase }) => {
     enter(state, phase);
@@ -214,21 +217,21 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
 };
 
 export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
-  // The table's row for a type takes exactly the data of that type; the compiler cannot follow.
+  // The row of a type takes exactly the data of that type, which TypeScript cannot infer.
   const row = rows[event.type] as (state: ExecutionState, data: unknown) => void;
   row(state, event.data);
   state.events += 1;
   return state;
 };
 
-// Held against the heap by a test, here and in all aggregates.
+// A test compares these sizes with the heap, here and in all aggregates.
 const EMPTY_BYTES = 850;
 const NODE_BYTES = 150;
 const TASK_BYTES = 360;
-/** Of a number, with what an array has to spare. */
+/** Of a number in an array, spare capacity included. */
 const NUMBER_BYTES = 10;
 
-/** Roughly what a state takes, in bytes. */
+/** The approximate memory of a state, in bytes. */
 export const sizeOfState = (state: ExecutionState): number =>
   EMPTY_BYTES +
   state.nodes.size * NODE_BYTES +

@@ -3,19 +3,22 @@ import type { StreamName } from '../kernel/stream.js';
 
 const REMEMBERED_STREAMS = 20_000;
 
-/** What a stream's name begins with, up to its second part: `execution-flytesnacks:development:`; else up to the dash. */
+/**
+ * The start of a stream name up to its second colon, for example `execution-flytesnacks:development:`; without a second
+ * colon, up to the dash.
+ */
 export const prefixOf = (stream: string): string => {
   const second = stream.indexOf(':', stream.indexOf(':') + 1);
   return stream.slice(0, (second < 0 ? stream.indexOf('-') : second) + 1);
 };
 
-/** What a prefix is of streams whose names were too long, and say no more than their category. */
+/** The prefix of streams whose names were too long and contain only their category. */
 const categoryPrefixOf = (prefix: string): string => prefix.slice(0, prefix.indexOf('-') + 1);
 
 const laterOf = (a: bigint | undefined, b: bigint | undefined): bigint | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
 
-/** Remembers the positions that were acknowledged: the latest 20,000 streams, and each prefix. */
+/** Remembers the acknowledged positions of the 20,000 streams that were written last, and of every prefix. */
 export const rememberAcknowledged = (): Acknowledged & {
   note(stream: StreamName, prefix: string, at: bigint): void;
 } => {

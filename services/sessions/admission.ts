@@ -1,28 +1,31 @@
 import type { Urgency } from '../kernel/aggregate.js';
 import { RpcError } from '../kernel/rpc.js';
 
-/** How many commands may wait for their answer before others are turned away. */
+/** The numbers of commands in flight from which further commands are rejected. */
 export type AdmissionLimits = {
-  /** From so many on, nothing new is begun. */
+  /** From this number on, commands that start something are rejected. */
   readonly starts: number;
-  /** From so many on, only what ends something is taken. */
+  /** From this number on, only commands that end something are accepted. */
   readonly others: number;
 };
 
-/** About what 100 and 500 MB hold, and a third of a second's work and a second's. */
+/** About 100 and 500 MB of commands, and about a third of a second and one second of work. */
 export const ADMISSION_LIMITS: AdmissionLimits = { starts: 2_000, others: 8_000 };
 
 const RETRY_AFTER_MS = 1_000;
 
-/** Who may come in. */
+/** Admission control for commands. */
 export type Admission = {
-  /** RESOURCE_EXHAUSTED, with a delay after which to try again, when too many commands wait. */
+  /**
+   * The error for a command that is rejected: RESOURCE_EXHAUSTED with a retry delay. `undefined` when the command is
+   * accepted.
+   */
   refusal(urgency: Urgency): RpcError | undefined;
-  /** Counts a command until it has its answer. */
+  /** Counts a command as in flight until its outcome settles. */
   count<Outcome>(outcome: Promise<Outcome>): Promise<Outcome>;
 };
 
-/** Turns commands away when too many wait: what would begin something first, what ends something never. */
+/** Rejects commands when too many are in flight: first those that start something, never those that end something. */
 export const admission = ({ starts, others }: AdmissionLimits): Admission => {
   const limits: Readonly<Record<Urgency, number>> = { start: starts, progress: others, end: Infinity };
   let waiting = 0;

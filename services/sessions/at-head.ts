@@ -6,13 +6,13 @@ import { fold, foldEvent } from './fold.js';
 import { goAlone } from './joined.js';
 import type { CommandTurn, Decided, FoldedHere, Live } from './live.js';
 
-/** How often a command is decided again because another process was faster. */
+/** The most retries of a command after another process has appended first. */
 const MAX_ATTEMPTS = 100;
 
-/** Events that may wait for the end of a turn; a stream with more is folded anew. */
+/** The most observed events that wait for the end of a turn. With more, the stream is folded again from the start. */
 const MAX_NEWS = 1_000;
 
-/** Comes to the head of the stream as it is now, from what is folded. */
+/** Reads the stream from the folded revision to its head, as of now. */
 export const catchUp = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   const { tickets, folded, stream } = live;
   if (folded === undefined || live.isPresumed) return startOver(live);
@@ -29,9 +29,12 @@ const startOver = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.folded = folded;
 };
 
-/** Folds what was recorded meanwhile, but for what is known. Where something between was missed, nothing is known. */
+/**
+ * Folds the events that were observed meanwhile and are not folded yet. When an event in between is missing, the state
+ * is dropped.
+ */
 export const takeNews = <S, C, E, R>(live: Live<S, C, E, R>): void => {
-  // What is on its way has revisions that others may have taken: its answer says.
+  // Appends in flight have provisional revisions that other processes may have taken: their results tell.
   if (live.news.length === 0 || live.inFlight.length > 0) return;
   for (const event of live.news.splice(0)) {
     const { folded } = live;
@@ -45,19 +48,22 @@ const foldNews = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, eve
   try {
     foldEvent(live, folded, event);
   } catch {
-    live.folded = undefined; // whoever asks next folds the stream, and hears why it cannot be
+    live.folded = undefined; // the next turn folds the stream and gets the error
   }
 };
 
-/** Takes note of an event of the stream. A turn that is being taken goes on with the state that it has. */
+/** Queues an event of the stream to be folded. A turn in progress continues with the state that it has. */
 export const observe = <S, C, E, R>(live: Live<S, C, E, R>, event: RecordedEvent): void => {
   if (live.folded === undefined ? !live.isBusy : event.revision <= live.folded.revision) return;
-  if (live.news.length === MAX_NEWS) live.news.pop(); // the last one stays, and shows that some are missing
+  if (live.news.length === MAX_NEWS) live.news.pop(); // the gap before the last one shows that events are missing
   live.news.push(event);
   if (!live.isBusy) takeNews(live);
 };
 
-/** Whether an answer without events may have been overtaken by what other processes have recorded. */
+/**
+ * True when other processes may have appended events that would change an answer without events. Permanent refusals
+ * cannot change.
+ */
 export const mayBeOvertaken = <S, C, E, R>(
   { services, aggregate, isCurrentFor }: Live<S, C, E, R>,
   { ticket }: CommandTurn<C, R>,
@@ -68,15 +74,15 @@ export const mayBeOvertaken = <S, C, E, R>(
   isCurrentFor < ticket &&
   (refusal === undefined || !aggregate.isForGood(refusal));
 
-/** Has a command decided at the head of the stream. */
+/** Brings the state to the head of the stream and queues the command again as the next turn. */
 export const decideAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): Promise<void> => {
   await settled(live);
-  // What was on its way may have shown where the head is.
+  // The appends in flight may have brought the state to the head.
   if (live.folded === undefined || live.isCurrentFor < turn.ticket) await catchUp(live);
   live.queue.unshift(turn);
 };
 
-/** Where an append has come to; `undefined` when another process was faster. */
+/** Appends once; `undefined` on a revision conflict, when another process has appended first. */
 const appendOnce = async <S, C, E, R>(
   { services, stream }: Live<S, C, E, R>,
   expected: bigint,
@@ -91,8 +97,10 @@ const appendOnce = async <S, C, E, R>(
 };
 
 /**
- * Appends, and counts the events in when they are durable: the state is always one that the log had, so that a conflict
- * costs no more than what others have recorded since.
+ * Appends, and folds the events only when they are durable: the state is then always one that the log had, so that a
+ * conflict costs only reading what others have appended since.
+ *
+ * @throws {RevisionConflict} after 100 retries.
  */
 export const appendAlone = async <S, C, E, R>(
   live: Live<S, C, E, R>,

@@ -8,7 +8,7 @@ const LETTER_A = 97;
 
 const valueOf = (digit: number): number => (digit < LETTER_A ? digit - DIGIT_0 : digit - LETTER_A + 10);
 
-/** Digit by digit, because every command comes by here: by way of a buffer it takes five times as long. */
+/** Parses digit by digit, because every command passes through here and a Buffer takes five times as long. */
 const uuidBytes = (uuid: string): Uint8Array => {
   const bytes = new Uint8Array(16);
   let at = 0;

@@ -16,7 +16,7 @@ const keyOf = (
   idempotency: { operation, target, content },
 });
 
-/** Notes the key that an event has. */
+/** Remembers the idempotency key of an event, if it has one. */
 export const noteIn = (folded: { keys?: KnownKeys }, metadata: EventMetadata): void => {
   if (metadata.idempotency !== undefined) noteKey((folded.keys ??= new Map()), metadata);
 };
@@ -24,7 +24,7 @@ export const noteIn = (folded: { keys?: KnownKeys }, metadata: EventMetadata): v
 const targetOf = <S, C, E, R>({ aggregate }: Live<S, C, E, R>, { command }: CommandTurn<C, R>): string =>
   aggregate.targetOf?.(command) ?? '';
 
-/** What the key of a command came to before, if it has one. */
+/** Looks up an earlier use of the command's idempotency key. */
 export const priorOf = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): ReturnType<typeof priorUse> => {
   const { idempotency, actor } = turn.context;
   const keys = live.folded?.keys;
@@ -34,7 +34,7 @@ export const priorOf = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C,
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** Field by field, because every event comes by here, and objects that are spread together cost several times that. */
+/** Assigned field by field, because every event passes through here and a spread costs several times as much. */
 const metadataFor = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -44,13 +44,13 @@ const metadataFor = <S, C, E, R>(
   const metadata: Writable<EventMetadata> = { recordedAtMs: live.recordedAtMs, actor, commandId, schema: SCHEMA };
   if (correlationId !== undefined) metadata.$correlationId = correlationId;
   if (causationId !== undefined) metadata.$causationId = causationId;
-  // Refusals are not kept, not even one that records something.
+  // The key of a refused command is not kept, not even when the refusal records an event.
   if (idempotency !== undefined && refusal === undefined)
     Object.assign(metadata, keyOf(idempotency, targetOf(live, turn)));
   return metadata;
 };
 
-/** Events as they are recorded, and what is recorded about them. */
+/** Encodes the events of a command, with the metadata that they share. */
 export const encode = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -70,7 +70,12 @@ export const encode = <S, C, E, R>(
   return { encoded, about };
 };
 
-/** Counts events in: what comes next is decided as if they were recorded. Answers nothing where the stream is cold. */
+/**
+ * Folds events before they are durable, and adds them to the appends in flight: the next command is decided as if they
+ * were recorded.
+ *
+ * @returns `undefined` when the stream is not folded.
+ */
 export const count = <S, C, E, R>(
   live: Live<S, C, E, R>,
   by: CommandTurn<C, R>,
@@ -90,7 +95,7 @@ export const count = <S, C, E, R>(
   return entry;
 };
 
-/** Sends events on their way and counts them in at once. */
+/** Starts an append and folds its events at once. */
 export const append = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -118,14 +123,17 @@ const settle = <S, C, E, R>(
   if (live.inFlight.length === 0) live.onSettled?.();
 };
 
-/** Answers those whose events are durable, in order. */
+/**
+ * Answers the commands whose events are durable, in stream order, up to the first that is still in flight or has
+ * failed.
+ */
 export const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   for (let first = live.inFlight[0]; first?.result !== undefined; first = live.inFlight[0]) {
     if ('error' in first.result) return;
     live.inFlight.shift();
     answerEntry(live, first, first.result.appended);
   }
-  if (live.inFlight.length === 0) live.inFlight = []; // an emptied array keeps room for sixteen more
+  if (live.inFlight.length === 0) live.inFlight = []; // an emptied array keeps capacity for sixteen elements
 };
 
 const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, appended: Appended): void => {
@@ -135,19 +143,22 @@ const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, 
   for (const { turn, refusal } of entry.followers) answer(turn, refusal, appended);
 };
 
-/** Resolves when nothing is on its way any more. */
+/** Resolves when no append is in flight. */
 export const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   if (live.inFlight.length > 0) await new Promise<void>((resolve) => (live.onSettled = resolve));
   live.onSettled = undefined;
 };
 
-/** Answers a command as it was decided. */
+/** Answers a command with its decision. */
 export const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
   turn.resolve(
     refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal, position: at.position },
   );
 
-/** Answers once everything that the answer rests on is durable; at once when nothing is on its way. */
+/**
+ * Answers a command without events once the appends that its decision depends on are durable; at once when none is in
+ * flight.
+ */
 export const answerWhenDurable = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -158,7 +169,13 @@ export const answerWhenDurable = <S, C, E, R>(
   else answer(turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
 };
 
-/** Answers what became durable all the same, and gives back what has to be decided again, in order. */
+/**
+ * Ends all appends after one has failed: answers the commands whose events became durable all the same, and rejects
+ * those that are not to be retried.
+ *
+ * @returns the turns to decide again, in order: commands after a revision conflict, and those that waited for any
+ *   failed append.
+ */
 export const sortOut = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
   const entries = live.inFlight;
   live.inFlight = [];

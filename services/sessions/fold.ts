@@ -4,7 +4,7 @@ import { StreamParked } from '../kernel/fault.js';
 import { noteKey } from '../kernel/idempotency.js';
 import type { FoldedHere, Live } from './live.js';
 
-/** An event that follows what is folded, and what is recorded about it. */
+/** Decodes the next event of the stream and its metadata. A failure parks the stream. */
 const readIn = <S, C, E, R>(live: Live<S, C, E, R>, recorded: RecordedEvent) => {
   try {
     return readingEvent(recorded, () => {
@@ -21,9 +21,9 @@ const readIn = <S, C, E, R>(live: Live<S, C, E, R>, recorded: RecordedEvent) => 
 };
 
 /**
- * Counts an event in that follows what is folded.
+ * Folds the next event of the stream.
  *
- * @throws {StreamParked} when it cannot be read; nothing is folded then.
+ * @throws {StreamParked} when the event cannot be decoded; nothing is folded then.
  */
 export const foldEvent = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, recorded: RecordedEvent): void => {
   const { about, event } = readIn(live, recorded);
@@ -34,7 +34,11 @@ export const foldEvent = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere
   live.recordedAtMs = Math.max(live.recordedAtMs, about.recordedAtMs);
 };
 
-/** The stream from its beginning. */
+/**
+ * Folds the stream from its beginning.
+ *
+ * @throws {StreamParked} when the stream is parked or an event cannot be decoded.
+ */
 export const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
   if (live.parked !== undefined) throw live.parked;
   const { tickets } = live;

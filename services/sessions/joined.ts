@@ -4,17 +4,20 @@ import { AppendTooLarge, RevisionConflict } from '../kernel/fault.js';
 import { answerDurable, count, sortOut } from './flight.js';
 import type { Decided, InFlight, Live, OnFailure } from './live.js';
 
-/** After another process was faster, so many commands go alone: what was decided together is folded anew for each. */
+/**
+ * The number of commands that are appended one by one after a conflict, because a conflict makes a whole batch be
+ * decided again on a newly folded state.
+ */
 const ALONE_AFTER_CONFLICT = 64;
 
-/** An upper bound of what an append takes: a character has three bytes at most. */
+/** An upper bound of the size of an append, in bytes: a UTF-16 unit takes three bytes at most. */
 const roomFor = (events: readonly NewEvent[]): number =>
   events.reduce(
     (bytes, { id, type, data, metadata }) => bytes + id.length + data.length + 3 * (type.length + metadata.length),
     0,
   );
 
-/** From the first of those that wait, as many as one append takes; always one. */
+/** The first commands of the queue that fit into one append; at least one. */
 const fitting = <C, R>(waiting: readonly InFlight<C, R>[]): readonly InFlight<C, R>[] => {
   let bytes = 0;
   const end = waiting.findIndex(({ encoded }, at) => (bytes += roomFor(encoded)) > MAX_APPEND_BYTES && at > 0);
@@ -22,20 +25,20 @@ const fitting = <C, R>(waiting: readonly InFlight<C, R>[]): readonly InFlight<C,
 };
 
 /**
- * Whether a command goes with others: where some wait behind it, or before it, and no other process writes the stream
- * as far as this one knows.
+ * True when a command is appended in a batch: other commands wait behind it or are in flight before it, and no other
+ * process is known to write the stream.
  */
 export const goesWithOthers = <S, C, E, R>({ aloneFor, queue, inFlight }: Live<S, C, E, R>): boolean =>
   aloneFor === 0 && (queue.length > 0 || inFlight.length > 0);
 
-/** Has the next commands go alone, each on a state that the log had. */
+/** Makes the next commands append one by one, each decided on a state that the log had. */
 export const goAlone = <S, C, E, R>(live: Live<S, C, E, R>): void => {
   live.aloneFor = ALONE_AFTER_CONFLICT;
 };
 
 /**
- * Counts events in at once, and appends them with those of the commands beside it. One append of the stream is on its
- * way at a time: nothing is sent that was decided on another whose outcome is not known.
+ * Folds events at once, and appends them in a batch with those of neighbouring commands. One append of the stream is in
+ * flight at a time: a batch is never sent before the outcome of the append that it depends on is known.
  */
 export const appendWithOthers = <S, C, E, R>(
   live: Live<S, C, E, R>,
@@ -44,7 +47,7 @@ export const appendWithOthers = <S, C, E, R>(
   onFailure: OnFailure<S, C, R>,
 ): void => {
   if (count(live, by, decided) === undefined) return;
-  // What is decided in the same turn of the event loop goes together.
+  // Commands that are decided in the same turn of the event loop form one batch.
   queueMicrotask(() => send(live, onFailure));
 };
 
@@ -73,7 +76,10 @@ const send = <S, C, E, R>(live: Live<S, C, E, R>, onFailure: OnFailure<S, C, R>)
   );
 };
 
-/** What was sent has failed; what was to follow is decided again, and so is what may be recorded by itself. */
+/**
+ * Fails a batch and everything behind it. The commands behind it are decided again, and so are those of a batch that
+ * was only too large as a whole.
+ */
 const fail = <S, C, E, R>(live: Live<S, C, E, R>, together: readonly InFlight<C, R>[], error: unknown): void => {
   const again = new RevisionConflict(`${live.stream} is not where it was expected`, error);
   const isTooLargeTogether = error instanceof AppendTooLarge && together.length > 1;

@@ -1,14 +1,15 @@
 import type { EventLog, Subscription } from '../kernel/ports/event-store.js';
 import type { OpenSessions } from './sessions.js';
 
-/** Live streams that hear of what other processes record. */
+/** A subscription that gives the live streams the events of other processes. */
 export interface KeptWarm extends Subscription {
-  /** Everything up to here was heard. */
+  /** The position up to which the events have been delivered to the live streams. */
   position(): bigint;
 }
 
 /**
- * Keeps the live streams current from one subscription, from now on: what is not live is folded when it is asked for.
+ * Keeps the live streams current by one subscription from the present head of the log on. Streams that are not live are
+ * folded when they are used.
  *
  * @param onHeard called after each page.
  */

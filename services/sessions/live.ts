@@ -7,7 +7,7 @@ import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 
-/** What sessions need of the process. */
+/** The services of the process that sessions need. */
 export type SessionServices = {
   readonly store: EventStore;
   readonly payloads: PayloadStore;
@@ -17,7 +17,7 @@ export type SessionServices = {
   readonly format?: () => number;
   /** Other processes append to the log too. */
   readonly isShared?: boolean;
-  /** Hears of every stream that cannot be folded. */
+  /** Called with each stream that cannot be folded. */
   readonly onParked?: (parked: StreamParked) => void;
 };
 
@@ -26,15 +26,15 @@ export type CommandTurn<Command, Refusal> = {
   readonly kind: 'command';
   readonly command: Command;
   readonly context: CommandContext;
-  /** The how manyth turn of its stream it is. */
+  /** The number of its turn in the stream, from 1. */
   readonly ticket: number;
-  /** How often it was decided on a state that did not hold. */
+  /** The number of earlier attempts, which failed because the state was not the stream's. */
   readonly attempts: number;
   readonly resolve: (outcome: Outcome<Refusal>) => void;
   readonly reject: (error: unknown) => void;
 };
 
-/** A look at the stream that waits for its turn, and then for everything before it to be durable. */
+/** A read of the stream. It waits for its turn, and then until everything before it is durable. */
 export type ReadTurn<State> = {
   readonly kind: 'read';
   readonly ticket: number;
@@ -43,20 +43,20 @@ export type ReadTurn<State> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Something that waits for its turn. */
+/** A command or a read that waits for its turn. */
 export type Turn<State, Command, Refusal> = CommandTurn<Command, Refusal> | ReadTurn<State>;
 
-/** What a command has come to. */
+/** The decision on a command. */
 export type Decided<Event, Refusal> = { readonly events: readonly Event[]; readonly refusal: Refusal | undefined };
 
-/** Told when an append has failed and everything on its way has an answer: what has to be decided again, in order. */
+/** Called when an append has failed and none is in flight any more, with the turns to decide again, in order. */
 export type OnFailure<State, Command, Refusal> = (again: Turn<State, Command, Refusal>[]) => void;
 
-/** A command's events on their way, and those whose answers rest on them. */
+/** The events of a command in flight, and the commands whose answers depend on them. */
 export type InFlight<Command, Refusal> = {
   readonly by: CommandTurn<Command, Refusal>;
   readonly expected: ExpectedRevision;
-  /** Of its last event. */
+  /** The revision of its last event. */
   readonly revision: bigint;
   readonly encoded: readonly NewEvent[];
   readonly refusal: Refusal | undefined;
@@ -64,7 +64,7 @@ export type InFlight<Command, Refusal> = {
   result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
 };
 
-/** The state of a stream, and how far it goes. */
+/** The state of a stream and the revision up to which it is folded. */
 export type FoldedHere<State> = { state: State; revision: bigint; keys?: KnownKeys };
 
 /** One live stream. */
@@ -72,30 +72,37 @@ export type Live<State, Command, Event, Refusal> = {
   readonly aggregate: Aggregate<State, Command, Event, Refusal>;
   readonly stream: StreamName;
   readonly services: SessionServices;
-  /** Called once for each append that has become durable. */
+  /** Called once for each command whose events have become durable. */
   readonly onDurable: (appended: Appended) => void;
-  /** The state with all that is queued, and the revision it will have; absent while the stream is cold. */
+  /**
+   * The state with all events in flight, and the revision that the stream will have; absent while the stream is cold.
+   */
   folded: FoldedHere<State> | undefined;
-  /** The stream was taken for one that does not exist, without a look at it. */
+  /** True when the stream is assumed not to exist and has not been read. */
   isPresumed: boolean;
-  /** Why the stream cannot be folded by this release; it is not read again for that. */
+  /**
+   * The reason why this release cannot fold the stream; while it is set, the stream is not read from the start again.
+   */
   parked: StreamParked | undefined;
-  /** Of the last durable event; 0n before the first. */
+  /** The position of the last durable event; 0n before the first. */
   position: bigint;
   recordedAtMs: number;
-  /** How many turns were asked for. */
+  /** The number of the last turn that was requested. */
   tickets: number;
-  /** The state has everything that was recorded when so many turns had been asked for. */
+  /** The number of a turn: the state has every event that was recorded before that turn was requested. */
   isCurrentFor: number;
-  /** What was recorded meanwhile, by whomever; folded between two turns. */
+  /** Events that were observed during a turn, recorded by any process; folded between two turns. */
   news: RecordedEvent[];
-  /** Somebody is taking turns. */
+  /** True while the loop that takes turns runs. */
   isBusy: boolean;
-  /** An append of what is on its way has been sent; only where the log is shared. */
+  /** True while an append is running; only where the log is shared. */
   isSending: boolean;
-  /** So many commands are recorded one by one, because another process writes the stream; only where it is shared. */
+  /**
+   * The number of commands that are still to be appended one by one because another process writes the stream; only
+   * where the log is shared.
+   */
   aloneFor: number;
-  /** An append has failed: nothing is decided until all that is on its way has an answer. */
+  /** True after a failed append: nothing is decided until no append is in flight. */
   hasFailed: boolean;
   queue: Turn<State, Command, Refusal>[];
   inFlight: InFlight<Command, Refusal>[];

@@ -1,47 +1,51 @@
 import type { StreamName } from '../kernel/stream.js';
 
-/** What the cache has to know of a live stream. */
+/** The properties of a live stream that the cache needs. */
 export type Cached = {
-  /** What it takes in memory, in bytes. */
+  /** Its memory, in bytes. */
   size(): number;
-  /** Nothing waits in it, and nothing is on its way. */
+  /** True when no turn waits and no append is in flight. */
   isIdle(): boolean;
-  /** Hardly anything more will be asked of it. */
+  /** True when hardly any further use is expected. */
   isOver(): boolean;
 };
 
-/** How much is kept. */
+/** The limits of the cache. */
 export type CacheLimits = {
-  /** Of all that is kept, in bytes. */
+  /** The memory of all sessions, in bytes. */
   readonly bytes: number;
   readonly sessions: number;
-  /** Of those that are over, which late and repeated requests may still ask for. */
+  /** The most sessions that are over; late and repeated requests may still use them. */
   readonly over: number;
 };
 
-/** Live streams in a memory budget. What waits for something is never dropped. */
+/** A cache of live streams within a memory budget. A stream in use is never evicted. */
 export type SessionCache<Session extends Cached> = {
-  /** What is kept of a stream; not counted as a use. */
+  /** The cached session of a stream, if any. The call does not count as a use. */
   peek(stream: StreamName): Session | undefined;
-  /** The live stream, opened where it is not kept; the most recently used then. */
+  /** The session of a stream, opened when it is not cached. It becomes the most recently used. */
   use(stream: StreamName, open: () => Session): Session;
-  /** Weighs a live stream that may have grown, and drops what was used longest ago until the rest is within the limits. */
+  /**
+   * Measures a session that may have grown, then evicts the least recently used until the rest is within the limits.
+   */
   weigh(stream: StreamName): void;
-  /** What is kept, as it was weighed. */
+  /** The number of cached sessions and their memory as last measured. */
   kept(): { readonly sessions: number; readonly bytes: number };
 };
 
 /** An entry of the two maps and the stream's name. */
 const ENTRY_BYTES = 250;
 
-/** Busy ones that are passed over in one go: each goes to the end, so that the next go meets others. */
+/**
+ * The most busy sessions that one eviction run skips. Each of them moves to the end, so that the next run meets others.
+ */
 const MAX_PASSED = 8;
 
 type Entry<Session> = { readonly session: Session; bytes: number };
-/** In the order of use, the one used longest ago first. */
+/** In the order of use, the least recently used first. */
 type Entries<Session> = Map<StreamName, Entry<Session>>;
 
-/** Opens an empty cache. Each call costs the same however much is kept. */
+/** Makes an empty cache. The cost of a call does not depend on the number of sessions. */
 export const sessionCache = <Session extends Cached>(limits: CacheLimits): SessionCache<Session> => {
   const live: Entries<Session> = new Map();
   const over: Entries<Session> = new Map();
@@ -55,7 +59,7 @@ export const sessionCache = <Session extends Cached>(limits: CacheLimits): Sessi
     return entry;
   };
 
-  /** Drops from the least recently used on while there is too much. */
+  /** Evicts from the least recently used on while the limits are exceeded. */
   const dropWhile = (entries: Entries<Session>, isTooMuch: () => boolean): void => {
     let passed = 0;
     for (const [stream, entry] of entries) {

@@ -12,32 +12,32 @@ import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews }
 
 const SESSION_BYTES = 1_000;
 
-/** The ticket of a look for which whatever is folded is current enough. */
+/** The ticket of a read that accepts the state as it is folded. */
 const BEFORE_ALL = 0;
 
 const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
   aggregate.sizeOf(state) + (keys === undefined ? 0 : sizeOfKeys(keys));
 
-/** One live stream: its state with all that is queued, and the commands that wait. */
+/** A live stream: its state with all events in flight, and the turns that wait. */
 export interface Session<State, Command, Refusal> {
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;
   read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
   readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
-  /** Tells it of an event of its stream, in order, whoever has recorded it. */
+  /** Called with each event of its stream, in order, recorded by any process. */
   observe(event: RecordedEvent): void;
-  /** What it takes in memory, roughly, in bytes. */
+  /** The approximate memory, in bytes. */
   size(): number;
   isIdle(): boolean;
-  /** Hardly anything more will be asked of it. */
+  /** True when hardly any further use is expected. */
   isOver(): boolean;
 }
 
 /**
- * Opens a session on a stream. Commands are decided one after another on a state that has everything queued before
- * them, so that they share a commit; an answer is given when all that it rests on is durable. When an append fails,
- * the state is folded anew and what was decided on top of it is decided again. On a shared log one append of the stream
- * is on its way at a time, for one command or for all that wait, and what can pass is refused at the head of the stream
- * alone.
+ * Opens a session on a stream. Commands are decided one after another on a state that includes all commands before
+ * them, so that they share a commit; a command is answered when everything that its decision depends on is durable.
+ * When an append fails, the state is folded again and the decisions that depended on it are made again. On a shared log
+ * one append of the stream is in flight at a time, for one command or a batch, and refusals that are not permanent are
+ * given only at the head of the stream.
  */
 export const openSession = <State, Command, Event, Refusal>(
   start: Pick<Live<State, Command, Event, Refusal>, 'aggregate' | 'stream' | 'services' | 'onDurable'>,
@@ -58,7 +58,7 @@ export const openSession = <State, Command, Event, Refusal>(
     queue: [],
     inFlight: [],
     onSettled: undefined,
-    // Last: begun with a spread, this would be an object of V8's slow kind.
+    // Last: an object literal that begins with a spread gets V8's slow kind of object.
     ...start,
   };
   const enqueue = (turn: Turn<State, Command, Refusal>): void => {
@@ -84,7 +84,10 @@ export const openSession = <State, Command, Event, Refusal>(
   };
 };
 
-/** A command that begins its stream needs no look at it: a stream that is there after all refuses the append. */
+/**
+ * The state that is assumed when the next command creates its stream. No read is needed: if the stream exists after
+ * all, the append fails.
+ */
 const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state: S; revision: bigint } | undefined => {
   const [turn] = queue;
   const isFirst = turn?.kind === 'command' && turn.attempts === 0 && aggregate.begins?.(turn.command) === true;
@@ -97,13 +100,13 @@ const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>>
   return presumed ?? fold(live);
 };
 
-/** Takes turns until none waits, or an append has failed; waits only where a turn has to. */
+/** Takes turns until none waits or an append has failed. It yields only where a turn has to wait. */
 const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
       takeNews(live);
-      // What was presumed for a command that has come to nothing is not known.
+      // An assumed state that no event of its command has confirmed is dropped.
       if (live.isPresumed) live.folded = undefined;
       const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
@@ -114,11 +117,11 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
     for (const turn of live.queue.splice(0)) turn.reject(error);
   } finally {
     live.isBusy = false;
-    if (live.queue.length === 0) live.queue = []; // an emptied array keeps room for sixteen more
+    if (live.queue.length === 0) live.queue = []; // an emptied array keeps capacity for sixteen elements
   }
 };
 
-/** Shows what is durable. Commands that come later wait meanwhile, so that nothing of theirs is in it. */
+/** Lets a read see the durable state. Later commands wait meanwhile, so that none of their events are in it. */
 const show = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: ReadTurn<S>,
@@ -152,7 +155,11 @@ const takeTurn = <S, C, E, R>(
   }
 };
 
-/** Answers a promise only when the stream has to wait for something. */
+/**
+ * Decides a command.
+ *
+ * @returns a promise only when the stream has to wait for something.
+ */
 const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, state: S): Promise<void> | undefined => {
   if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
   const prior = priorOf(live, turn);
@@ -184,7 +191,7 @@ const record = <S, C, E, R>(
   return undefined;
 };
 
-/** Has the events of a command recorded: at once, or where others write the log too, as it is best there. */
+/** Appends the events of a command: at once, or on a shared log alone or in a batch. */
 const send = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -196,7 +203,10 @@ const send = <S, C, E, R>(
   return undefined;
 };
 
-/** Nothing is stored for a stream that may be another's. */
+/**
+ * Queues the command again to be decided after reading the stream: no payload is stored for a stream that may exist and
+ * belong to another command.
+ */
 const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): void => {
   live.folded = undefined;
   live.queue.unshift({ ...turn, attempts: turn.attempts + 1 });
@@ -204,11 +214,14 @@ const lookFirst = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>):
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
 
-/** Whether some of these revisions may still become another event's. */
+/** True when some of these revisions are in flight, so that another event may take them. */
 const isOnItsWay = <S, C, E, R>({ inFlight: [first] }: Live<S, C, E, R>, at: readonly bigint[]): boolean =>
   first !== undefined && (at.at(-1) ?? -1n) > first.revision - BigInt(first.encoded.length);
 
-/** Has a command decided again with the events that its decision needs; they are durable, whatever is on its way. */
+/**
+ * Reads the events that a decision needs and queues the command again with them. They are durable: when one is in
+ * flight, the command waits first.
+ */
 const recall = async <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -239,7 +252,7 @@ const moveThenAppend = async <S, C, E, R>(
     const bytes = part.content.case === 'inline' ? part.content.value : new Uint8Array();
     part.content = { case: 'ref', value: await live.services.payloads.put(scope, bytes) };
   }
-  // Meanwhile an append before this one may have failed, and with it the ground of the decision.
+  // An append before this one may have failed meanwhile; then the decision is no longer valid.
   if (live.folded === undefined || live.hasFailed) live.queue.unshift(turn);
   else await send(live, turn, decided);
 };

@@ -11,9 +11,9 @@ import { openSession, type Session } from './session.js';
 import { sessionCache } from './session-cache.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-/** The bytes bound it before, unless nearly nothing is in them. */
+/** The memory limit is reached first, unless nearly all states are empty. */
 const MAX_CACHED = 50_000;
-/** Of ended executions and registered versions: engines and clients repeat what they did last. */
+/** The most sessions of ended executions and registered versions: engines and clients repeat their last requests. */
 const MAX_CACHED_OVER = 1_000;
 
 type AnySession = Session<unknown, unknown, unknown>;
@@ -21,18 +21,18 @@ type AnySession = Session<unknown, unknown, unknown>;
 const newerFormat = (format: number): NewerLogFormat =>
   new NewerLogFormat(`the log is written in format ${format}, and this release writes formats up to ${NEWEST_FORMAT}`);
 
-/** The live streams of a process, as those who open them have them. */
+/** The live streams of a process, with the operations that only their owner uses. */
 export type OpenSessions = Sessions & {
   readonly acknowledged: Acknowledged;
-  /** Tells the live stream, if it is one, of an event that somebody has recorded. */
+  /** Gives an event that any process has recorded to its stream, if that stream is live. */
   observe(event: RecordedEvent): void;
-  /** How many live streams are kept, and what they take in memory, in bytes. */
+  /** The number of cached live streams and their memory, in bytes. */
   cached(): { readonly sessions: number; readonly bytes: number };
 };
 
 /**
- * Opens the live streams of this process. Where the log is not shared, one per event store: they take what they have
- * appended for granted.
+ * Opens the live streams of this process. Where the log is not shared, open them only once per event store: they rely
+ * on being the only writer.
  */
 export const openSessions = (
   services: SessionServices & { readonly maxCachedBytes?: number; readonly admits?: AdmissionLimits },
@@ -55,7 +55,7 @@ export const openSessions = (
     // A stream has one category and so one aggregate: what is cached under its name has these types.
     cache.use(stream, () => open(aggregate, stream)) as Session<S, C, R>;
 
-  /** What was asked of a stream has made it larger, or over. */
+  /** Measures the session after each use, which may have made it larger or over. */
   const weighedAfter = <Answer>(stream: StreamName, answer: Promise<Answer>): Promise<Answer> => {
     const weigh = (): void => cache.weigh(stream);
     answer.then(weigh, weigh);
@@ -65,7 +65,7 @@ export const openSessions = (
   return {
     acknowledged,
     cached: () => cache.kept(),
-    // Looked up by name first: most streams are of no concern to this process.
+    // Looks the name up first: most streams are not live in this process.
     observe: (event) => {
       const session = cache.peek(event.stream);
       if (session === undefined) return;

@@ -35,7 +35,7 @@ const missingParent = (state: ExecutionState, envelope: Envelope): ExecutionRefu
 
 const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
   const { phase } = command.envelope;
-  // It would stay open for ever: what was open has been closed with the execution.
+  // Such a node would never be closed: open nodes were closed when the execution ended.
   if (isTerminal('workflow', state.phase) && !isTerminal('node', phase))
     return refused({ kind: 'already-terminal', entity: 'node', current: NODE.ABORTED, to: phase });
   const refusal = missingParent(state, command.envelope);

@@ -18,7 +18,7 @@ export const accepted = (...events: readonly ExecutionEvent[]): Verdict => ({ ki
 export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): Verdict =>
   events.length === 0 ? { kind: 'refused', refusal } : { kind: 'refused', refusal, events };
 
-/** The event that an envelope is recorded as. */
+/** The event that records an envelope. */
 const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): ExecutionEvent =>
   phaseReported({
     entity: envelope.entity,
@@ -35,7 +35,7 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
     samePhase,
   });
 
-/** The phase is new. */
+/** Records a report with a new phase. */
 export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): Verdict =>
   accepted(reported(envelope, false, closed));
 
@@ -46,27 +46,32 @@ const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRe
   version: phaseVersion,
 });
 
-/** Nothing new at all. */
+/** Refuses an exact repetition; nothing is recorded. */
 export const repeatedReport = ({ envelope }: ReportPhase): Verdict => refused(alreadyRecorded(envelope));
 
-/** Only the content is new: it is kept, and the engine is told that the phase was known. */
+/**
+ * Refuses a report whose phase is known and whose content is new. The content is recorded; the engine gets "already
+ * recorded".
+ */
 export const repeatedPhase = ({ envelope }: ReportPhase): Verdict =>
   refused(alreadyRecorded(envelope), reported(envelope, true));
 
-/** Set when the producer of an event is not the one that the execution belongs to. */
+/** The refusal of an event whose producer is not the cluster that the execution belongs to. */
 export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase): ExecutionRefusal | undefined => {
   const { producerId } = envelope;
   if (isDefaultProducer(producerId) || producerId === state.cluster) return undefined;
   return { kind: 'incompatible-cluster', cluster: producerId, stored: state.cluster };
 };
 
-/** Whether an event was recorded before, or what of the stream would say so. */
+/**
+ * `repeated` when an event was recorded before; `unsure` with the revisions to read when the state alone cannot tell.
+ */
 export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
 
 /**
- * Whether an event was recorded before. The state tells which of the entity's reports may have the same phase, version
- * and time, and the contents that stand there decide. What was read before is not read again: a stream that others
- * write grows between two looks.
+ * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,
+ * version and time; comparing their recorded contents decides. Revisions that an earlier attempt has compared are not
+ * read again: on a shared log the stream may grow between two attempts.
  */
 export const priorOf = (state: ExecutionState, known: Reported | undefined, command: ReportPhase): Prior => {
   const { envelope, recollection } = command;
@@ -76,7 +81,7 @@ export const priorOf = (state: ExecutionState, known: Reported | undefined, comm
   return at.length === 0 ? 'new' : { kind: 'unsure', at };
 };
 
-/** The engine's own word on how something ended that was taken for ABORTED. */
+/** True for an engine's report of the end of an entity whose ABORTED was only inferred: the report replaces it. */
 export const givesWay = (known: Reported, { entity, phase }: Envelope): boolean =>
   known.isInferred && isTerminal(entity, phase);
 
@@ -87,7 +92,10 @@ const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: Ta
   writer.join();
 };
 
-/** eventlog.OpenEntities: what has not ended, and is closed with the execution; absent when everything has. */
+/**
+ * An encoded `eventlog.OpenEntities`: the nodes and tasks that are open and will be closed with the execution. Absent
+ * when there are none.
+ */
 export const openEntities = ({ nodes }: ExecutionState): Content | undefined => {
   const writer = new BinaryWriter();
   for (const [nodeId, node] of nodes)

@@ -24,7 +24,7 @@ const found = (signal: SignalState, { signalId, wanted }: CreateSignal): Verdict
     : refused({ kind: 'signal-type-differs', signalId, type });
 };
 
-/** A signal that is there is found also when the execution has ended: whoever asks reads no more than what was. */
+/** An existing signal is returned also after the execution has ended, because that only reads it. */
 export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): Verdict => {
   if (!state.exists) return refused({ kind: 'execution-not-found' });
   const known = state.signals?.get(command.signalId);
@@ -42,7 +42,7 @@ const set = ({ signalId, value, digest, principal }: SetSignal): Verdict => {
   });
 };
 
-/** A value may be given in place of another one; the same one again is nothing new. */
+/** A new value replaces an earlier one; the same value again records nothing. */
 export const decideSetSignal = (state: ExecutionState, command: SetSignal): Verdict => {
   const { signalId, digest } = command;
   const known = state.signals?.get(signalId);

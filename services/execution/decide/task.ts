@@ -12,7 +12,7 @@ import {
 import { isTerminal, TASK } from '../phases.js';
 import { type ExecutionState, findTask, type TaskState } from '../state.js';
 
-/** A version above all that the phase has had is new whatever its content. */
+/** A version above every reported version of the phase is new whatever its content, so nothing has to be compared. */
 const priorOfTask = (
   state: ExecutionState,
   task: TaskState | undefined,
@@ -32,7 +32,7 @@ const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
   return acceptedReport(command);
 };
 
-/** One that has not ended, of an execution that has, would stay open for ever. */
+/** A task that is first reported open after its execution has ended is refused: nothing would ever close it. */
 const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
   const { phase } = command.envelope;
   if (isTerminal('workflow', state.phase) && !isTerminal('task', phase))

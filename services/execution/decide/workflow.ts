@@ -16,7 +16,10 @@ import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 
-/** The order of life; ABORTING stands outside, since it follows any phase that has not ended. */
+/**
+ * The rank of each phase in the life of a workflow. ABORTING has none, since it may follow any phase that has not
+ * ended.
+ */
 const ORDER: Readonly<Record<number, number>> = {
   [WORKFLOW.QUEUED]: 1,
   [WORKFLOW.RUNNING]: 2,
@@ -31,7 +34,7 @@ const isBackwards = (from: number, to: number): boolean => {
   return (ORDER[to] ?? ENDED) < (ORDER[from] ?? ENDED);
 };
 
-/** What keeps a workflow from going from one phase to another. */
+/** The refusal of a phase change; `undefined` when the change is allowed. */
 const obstacle = (from: number, to: number): ExecutionRefusal | undefined => {
   if (isTerminal('workflow', from)) return { kind: 'already-terminal', entity: 'workflow', current: from, to };
   if (from === WORKFLOW.ABORTING) return isTerminal('workflow', to) ? undefined : { kind: 'aborting', to };
@@ -39,14 +42,20 @@ const obstacle = (from: number, to: number): ExecutionRefusal | undefined => {
   return isBackwards(from, to) ? { kind: 'phase-stale', from, to } : undefined;
 };
 
-/** The first QUEUED says that an engine has taken the execution; that of another producer, that it has taken it over. */
+/**
+ * The first QUEUED means that an engine has accepted the execution; QUEUED from another producer, that this one has
+ * taken it over.
+ */
 const decideQueued = (state: ExecutionState, command: ReportPhase): Verdict =>
   state.queuedBy === command.envelope.producerId ? repeatedPhase(command) : acceptedReport(command);
 
 const decideSamePhase = (state: ExecutionState, command: ReportPhase): Verdict =>
   foreignProducer(state, command) === undefined ? repeatedPhase(command) : repeatedReport(command);
 
-/** Who ends what engines do not end follows a rare event, not all that engines report. */
+/**
+ * Adds `TerminationAnnounced`: the reactor that ends executions whose engine does not follows this rare event instead
+ * of all reports.
+ */
 const announced = (command: ReportPhase): Verdict => {
   const report = acceptedReport(command);
   if (report.kind !== 'accepted') return report;
@@ -54,7 +63,10 @@ const announced = (command: ReportPhase): Verdict => {
   return accepted(...report.events, { type: 'TerminationAnnounced', data });
 };
 
-/** An engine that was told to end what had outlived its limit says that it has aborted it. */
+/**
+ * Records ABORTED as TIMED_OUT when the execution was terminated for its time limit: the engine cannot tell the two
+ * apart.
+ */
 const asRecorded = ({ isTimedOut }: ExecutionState, command: ReportPhase): ReportPhase =>
   isTimedOut && command.envelope.phase === WORKFLOW.ABORTED
     ? { ...command, envelope: { ...command.envelope, phase: WORKFLOW.TIMED_OUT } }

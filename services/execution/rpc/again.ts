@@ -30,7 +30,7 @@ type Changes = { readonly name: string; readonly change: (spec: ExecutionSpec, m
 
 type Again = { readonly request: ExecutionCreateRequest; readonly given: GivenInputs };
 
-/** The request of an execution once more: the same inputs and versions, and what may change. */
+/** Rebuilds the create request of an execution with the same inputs and versions, and applies the changes. */
 const requestAgain = async (
   { payloads, largeLaunches }: AgainServices,
   id: ExecutionId,
@@ -80,7 +80,10 @@ const assertRecoverable = async ({ sessions, aggregate }: AgainServices, id: Exe
     );
 };
 
-/** A launch plan node recovers its child for itself, and says so in the metadata; that may also clear the parent. */
+/**
+ * When the recovery is itself launched by a launch plan node, its metadata has the parent node; metadata without one
+ * clears the parent.
+ */
 const withParentOf = (metadata: ExecutionMetadata, { metadata: given }: ExecutionRecoverRequest): void => {
   if (given === undefined) return;
   if (given.parentNodeExecution === undefined) delete metadata.parentNodeExecution;

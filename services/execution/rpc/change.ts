@@ -19,7 +19,7 @@ import { refusalError } from './refusals.js';
 
 export type ChangeServices = { readonly sessions: Sessions; readonly aggregate: ExecutionAggregate };
 
-/** A cause is a sentence, not a document; in characters. */
+/** The longest cause, in characters: a cause is a sentence, not a document. */
 const MAX_CAUSE = 32_000;
 
 const record = async (
@@ -49,7 +49,7 @@ export const updateExecution = async (
   { id, state, tags }: ExecutionUpdateRequest,
   call: Call,
 ): Promise<ExecutionUpdateResponse> => {
-  // The enum is open: any number may arrive.
+  // The enum is open: a client may send any number.
   if ((ExecutionState[state] as string | undefined) === undefined) throw invalid('state');
   const { principal } = call;
   const command = { type: 'UpdateExecution', id: executionIdOf(id), state, tags: tags?.values, principal } as const;

@@ -19,7 +19,7 @@ export type ConfigServices = {
   readonly platform: Platform;
 };
 
-/** Whose execution is configured, and what it launches. */
+/** The execution to configure, its caller and its target. */
 export type ConfigContext = {
   readonly id: ExecutionId;
   readonly principal: string;
@@ -27,17 +27,21 @@ export type ConfigContext = {
   readonly inherited: { readonly clusterLabel: string | undefined };
 };
 
-/** What an execution runs with, and everything of other streams that says so. */
+/** The configuration and engine settings of an execution, with the streams that they were read from. */
 export type Configured = {
   readonly config: WorkflowExecutionConfig;
   readonly engine: EngineSettings;
   readonly read: readonly StreamPlace[];
 };
 
-/** Makes sure that what a request says of its own configuration can be. */
+/**
+ * Checks the configuration fields of a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT.
+ */
 export const assertConfig = ({ metadata, maxParallelism, qualityOfService }: ExecutionSpec): void => {
   const mode = metadata?.mode ?? Mode.MANUAL;
-  // The enum is open: any number may arrive.
+  // The enum is open: a client may send any number.
   if (!Object.hasOwn(Mode, mode)) throw invalid('metadata.mode', `${mode} is not a mode`);
   if (maxParallelism < 0) throw invalid('max_parallelism', `${maxParallelism} is below 0`);
   assertQualityOfService(qualityOfService);
@@ -63,7 +67,8 @@ const assertEntries = (field: string, map: { readonly values: object } | undefin
 /**
  * Configures an execution from its request, its launch plan, the attributes and the platform.
  *
- * @throws {RpcError} INVALID_ARGUMENT when what comes of it cannot be.
+ * @throws {RpcError} INVALID_ARGUMENT when there are too many labels or annotations, or the requested cluster pool is
+ *   not the assigned one.
  */
 export const configured = async (
   { projects, attributes: recorded, platform }: ConfigServices,
@@ -93,7 +98,7 @@ export const configured = async (
     projectLabels,
     principal,
   });
-  // A single task has no launch plan that could have brought them; the interface counts none for it.
+  // A single task has no launch plan that could have added some; the interface does not limit them for it.
   if (isPlan) {
     assertEntries('labels', config.labels, platform.maxLabels);
     assertEntries('annotations', config.annotations, platform.maxAnnotations);

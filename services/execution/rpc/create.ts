@@ -40,20 +40,20 @@ export type CreateServices = TargetServices &
     readonly largeLaunches: LargeLaunches;
   };
 
-/** What a caller gives: a map, or the bytes of a large one. */
+/** The inputs of a caller: a decoded map, or the bytes of a large one. */
 export type GivenInputs = LiteralMap | Uint8Array;
 
 const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
   notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
 
-/** Older clients send inputs inside the spec. */
+/** The inputs of a request. Older clients send them inside the spec. */
 export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
   const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the web console still sends it
   return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
 };
 
-/** A request whose parts are all good by themselves. */
+/** A request whose fields have been checked, each by itself. */
 type Sound = {
   readonly spec: ExecutionSpec;
   readonly launches: Identifier;
@@ -69,7 +69,7 @@ const assertPlace = async ({ projects }: CreateServices, { project, domain, name
 
 const invalidArgument = (problem: string): RpcError => new RpcError('INVALID_ARGUMENT', problem);
 
-/** A large map is looked at where it is completed. */
+/** Checks the literals of a decoded map. A large map is checked later, when it is completed. */
 const assertLiterals = (given: GivenInputs): void => {
   const problem = given instanceof Uint8Array ? undefined : literalMapProblem('inputs', given);
   if (problem !== undefined) throw invalidArgument(problem);
@@ -100,7 +100,7 @@ const resolvedInputs = async (
   return resolved;
 };
 
-/** An explicitly empty list still takes that of the launch plan. */
+/** The notifications of an execution. An explicitly empty list in the request still means the launch plan's list. */
 const resolvedNotifications = (spec: ExecutionSpec, target: Target): readonly Notification[] => {
   const requested = requestedNotifications(spec);
   const isDisabled = spec.notificationOverrides.case === 'disableAll' && spec.notificationOverrides.value;
@@ -112,13 +112,13 @@ type Context = {
   readonly id: ExecutionId;
   readonly principal: string;
   readonly target: Target;
-  /** With the defaults and what is fixed. */
+  /** Complete: with the defaults and the fixed inputs of the launch plan. */
   readonly inputs: Inputs;
   readonly inherited: Inherited;
 };
 
 /**
- * The spec as GetExecution shows it: what was requested, with what the platform has added. The request was decoded for
+ * The spec as GetExecution returns it: the requested spec and what the platform has added. The request was decoded for
  * this call alone, so its spec is changed in place.
  */
 const storedSpec = (
@@ -165,7 +165,10 @@ const createdOf = async (services: CreateServices, sound: Sound, context: Contex
 
 const NAME_BYTES = 19;
 
-/** The name that was asked for, or one that is the caller's key's, or a new one. */
+/**
+ * The id of the new execution. Its name is the requested one, else one derived from the idempotency key, else a random
+ * one.
+ */
 const idOf = (
   { random }: CreateServices,
   { project, domain, name }: ExecutionCreateRequest,
@@ -182,9 +185,9 @@ const answer = (id: ExecutionId, call: Call, position: bigint): ExecutionCreateR
 };
 
 /**
- * Launches what a request names, with what its caller gives beside it.
+ * Launches the launch plan or task of a request with the given inputs.
  *
- * @throws {RpcError} as the interface says; nothing has been recorded then.
+ * @throws {RpcError} as the interface defines; nothing has been recorded then.
  */
 export const createExecution = async (
   services: CreateServices,

@@ -19,10 +19,10 @@ export type EventServices = {
   readonly maxOutputBytes: number;
 };
 
-/** The answers have no fields. */
+/** The responses have no fields. */
 const EMPTY = new Uint8Array();
 
-/** A child is created before it is reported, so the log has it. */
+/** Tells whether a child execution exists. A child is created before it is reported, so the log has it by then. */
 const isThere = async (log: EventServices['log'], child: ExecutionId): Promise<boolean> => {
   for await (const page of log.readStream(executionStream(child), { limit: 1 })) if (page.length > 0) return true;
   return false;
@@ -47,7 +47,9 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
   return bytesRoute(method, handle);
 };
 
-/** What engines report: read by its envelope, recorded as received. */
+/**
+ * The routes of the engine events. The server reads only the envelope of an event and records the message as received.
+ */
 export const eventRoutes = (services: EventServices): readonly Route[] => [
   eventRoute(AdminService.method.createWorkflowEvent, 'workflow', services),
   eventRoute(AdminService.method.createNodeEvent, 'node', services),

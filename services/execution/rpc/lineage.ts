@@ -20,7 +20,12 @@ export type LineageServices = {
   readonly log: Pick<EventLog, 'readStream'>;
 };
 
-/** The id of an execution, when it is complete; `path` is where it is in its request, unless it is the request's own. */
+/**
+ * Checks that an execution id is complete.
+ *
+ * @param path the field of the request that has the id, for the error text; absent when it is the request's own id.
+ * @throws {RpcError} INVALID_ARGUMENT when a part is missing.
+ */
 export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined, path?: string): ExecutionId => {
   const place = path === undefined ? '' : ` of ${path}`;
   if (id === undefined) throw missing(`id${place}`);
@@ -41,12 +46,12 @@ const eventAt = async (
 };
 
 /**
- * The event that an execution began with.
+ * Reads the `ExecutionCreated` event of an execution.
  *
  * @throws {RpcError} NOT_FOUND when there is no such execution.
  */
 export const beginningOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
-  // One event at a time: it is the first, but for attempts that were kept from creating the execution.
+  // One event at a time: it is the first of the stream, or follows only `ExecutionVoided` events.
   for (let from = 0n; ; from += 1n) {
     const event = await eventAt(log, executionStream(id), from);
     if (event?.type === 'ExecutionCreated') return event.data;
@@ -64,10 +69,10 @@ const assertNode = async (
   return id;
 };
 
-/** The most that its field holds; a caller may claim any. */
+/** The largest value of its field, a uint32. The nesting is sent by the client and may be anything. */
 const MAX_NESTING = 2 ** 32 - 1;
 
-/** What a child takes over from the execution that launches it. */
+/** The values that a child inherits from the execution that launches it. */
 export type Inherited = {
   readonly principal: string | undefined;
   readonly nesting: number | undefined;
@@ -75,9 +80,10 @@ export type Inherited = {
 };
 
 /**
- * Looks up the node that launches an execution.
+ * Looks up the parent node of an execution and what is inherited from its execution.
  *
- * @throws {RpcError} NOT_FOUND when that node is not there.
+ * @returns only undefined fields when the execution has no parent node.
+ * @throws {RpcError} NOT_FOUND when the parent node does not exist.
  */
 export const inheritanceOf = async (
   services: LineageServices,

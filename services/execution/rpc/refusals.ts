@@ -7,7 +7,7 @@ import type { ExecutionId } from '../wire/envelope.js';
 import { phaseName } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 
-/** What a refusal is about, for its text. */
+/** The execution or node that a refusal is about, for the error text. */
 export type Subject = { readonly id: ExecutionId; readonly nodeId?: string };
 
 export const executionText = ({ project, domain, name }: ExecutionId): string =>
@@ -119,9 +119,9 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
   }),
 };
 
-/** The status of a refusal. */
+/** Turns a refusal into the error of its kind. */
 export const refusalError = (refusal: ExecutionRefusal, subject: Subject): RpcError => {
-  // The row of a kind takes exactly the refusals of that kind; the compiler cannot follow.
+  // The row of a kind takes exactly the refusals of that kind, which TypeScript cannot infer.
   const row = statuses[refusal.kind] as (refusal: ExecutionRefusal, subject: Subject) => Status;
   const { code, text, details } = row(refusal, subject);
   return new RpcError(code, text, details);

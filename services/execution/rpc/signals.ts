@@ -34,7 +34,7 @@ export type SignalServices = {
   readonly aggregate: ExecutionAggregate;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly payloads: PayloadStore;
-  /** The largest value, in bytes: the same as of outputs. */
+  /** The largest value, in bytes: the limit of outputs. */
   readonly maxOutputBytes: number;
 };
 
@@ -68,7 +68,7 @@ const typeOf = (type: LiteralType | undefined): LiteralType => {
   return type;
 };
 
-/** The value that stands at a revision of the stream. */
+/** Reads the value that was set at a revision of the stream. */
 const valueAt = async (
   { log, payloads }: SignalServices,
   id: ExecutionId,
@@ -130,7 +130,7 @@ const set = async (services: SignalServices, request: SignalSetRequest, call: Ca
   await record(services, command, call);
 };
 
-/** What changes signals, and finds one that may have to be made. */
+/** The routes of the calls that create, read and set signals. */
 export const signalRoutes = (services: SignalServices): readonly Route[] => [
   route(SignalService.method.getOrCreateSignal, (request, call) => getOrCreate(services, request, call)),
   route(SignalService.method.setSignal, async (request, call) => {

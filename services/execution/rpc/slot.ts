@@ -14,9 +14,10 @@ export type SlotServices = {
 };
 
 /**
- * Takes a slot where the launch plan has slots.
+ * Takes a slot when the launch plan limits concurrency.
  *
- * @throws {RpcError} ALREADY_EXISTS when there are as many executions as there may be, or this one is there already.
+ * @returns `undefined` when the launch plan has no slots.
+ * @throws {RpcError} ALREADY_EXISTS when the limit of concurrent executions is reached, or this execution exists.
  */
 export const slotFor = async (
   { sessions, aggregate, slots }: SlotServices,

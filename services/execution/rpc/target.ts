@@ -14,19 +14,19 @@ export type TargetServices = {
   readonly singleTasks: SingleTasks;
 };
 
-/** What an execution runs. */
+/** The launch plan or task that an execution runs. */
 export type Target = {
   readonly expectedInputs: ParameterMap;
   readonly workflowId: Identifier;
   readonly read: readonly StreamPlace[];
-  /** Makes sure that engines can read the workflow; called once the request is known to be good. */
+  /** Makes the workflow readable for engines; called after the request has been checked. */
   readonly prepare: () => Promise<void>;
 } & (
   | {
       readonly kind: 'launch-plan';
       readonly launchPlanId: Identifier;
       readonly spec: LaunchPlanSpec;
-      /** The workflow's own. */
+      /** The quality of service in the workflow's metadata. */
       readonly qualityOfService: QualityOfService | undefined;
       readonly limitsConcurrency: boolean;
     }
@@ -54,7 +54,7 @@ const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier)
   };
 };
 
-/** The workflow around the task is registered in the task's own project, which must take registrations. */
+/** The generated workflow is registered in the project of the task, so that project must accept registrations. */
 const taskTarget = async (services: TargetServices, id: Identifier): Promise<Target> => {
   const version = versionOf('TASK', id);
   const task: CompiledTask | undefined = await services.definitions.task(id);
@@ -80,7 +80,11 @@ const LAUNCHABLE: Readonly<Partial<Record<ResourceType, typeof taskTarget>>> = {
   [ResourceType.TASK]: taskTarget,
 };
 
-/** Makes sure that an identifier names something that can be launched. */
+/**
+ * Checks that an identifier is complete and names a launch plan or a task.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT.
+ */
 export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
   const id = assertComplete(sent, 'spec.launch_plan');
   if (LAUNCHABLE[id.resourceType] === undefined)
@@ -92,7 +96,7 @@ export const assertLaunchable = (sent: Identifier | undefined): Identifier => {
 };
 
 /**
- * Finds what is to be launched.
+ * Finds the launch plan or task to launch.
  *
  * @throws {RpcError} NOT_FOUND when it is not registered.
  */

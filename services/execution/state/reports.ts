@@ -2,13 +2,13 @@ import type { EngineReport } from '../wire/engine-report.js';
 import type { Envelope } from '../wire/envelope.js';
 
 /**
- * Where each report stands in the stream: two numbers for each revision, so that 30,000 reports take half a megabyte.
- * The first is the revision of the entity's report before it, the second a hash of the phase, version and time that it
- * has. What is no report has {@link NONE} and 0.
+ * An index of the reports in the stream: two numbers for each revision, so that 30,000 reports take half a megabyte.
+ * The first is the revision of the previous report of the same entity, the second a hash of the report's phase, version
+ * and time. A revision that is not a report has {@link NONE} and 0.
  */
 export type Reports = { readonly reports: number[] };
 
-/** Before the first report of an entity. */
+/** The revision "before" the first report of an entity. */
 export const NONE = -1;
 
 type Report = Pick<EngineReport & Envelope, 'phase' | 'phaseVersion' | 'occurredAt'>;
@@ -18,22 +18,25 @@ const mixed = (hash: number, value: number): number => {
   return product ^ (product >>> 15);
 };
 
-/** Equal reports have the same; different ones that have the same cost a look at both. */
+/** Equal reports have equal hashes. A collision costs only a comparison of the contents. */
 const hashOf = ({ phase, phaseVersion, occurredAt }: Report): number => {
   const seconds = Number(occurredAt.seconds);
   const time = mixed(mixed(mixed(0, occurredAt.nanos), seconds), Math.floor(seconds / 2 ** 32));
   return mixed(mixed(time, phase), phaseVersion);
 };
 
-/** Takes note of a report at a revision, after the entity's report at `before`. */
+/** Adds a report at a revision to the index; `before` is the revision of the entity's previous report. */
 export const noteReport = ({ reports }: Reports, revision: number, before: number, report: Report): void => {
   while (reports.length < 2 * revision) reports.push(NONE, 0);
   reports.push(before, hashOf(report));
 };
 
 /**
- * The revisions, ascending and from `from` on, of an entity's reports that may have the phase, version and time of an
- * envelope; none of those that are left out has. `last` is the revision of its last report.
+ * Finds the reports of an entity that may have the same phase, version and time as an envelope. The search goes
+ * backwards from `last`, the revision of the entity's last report, down to `from`. It misses none; a hash collision may
+ * add one that differs.
+ *
+ * @returns the revisions, ascending; may be empty.
  */
 export const alikeReports = (
   { reports }: Reports,

@@ -3,11 +3,13 @@ import { toBinary } from '@bufbuild/protobuf';
 import { LiteralTypeSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
 import type { SignalCreated, SignalSet } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 
-/** What decisions need of a signal: of its value no more than what tells a repetition, and where it is recorded. */
+/**
+ * The state of a signal that decisions need: of its value only the digest, to recognize a repetition, and the revision.
+ */
 export type SignalState = {
-  /** `core.LiteralType`; encoded it takes the least room. */
+  /** `core.LiteralType`, kept encoded because that takes the least memory. */
   readonly type: Uint8Array;
-  /** The revision of the event that has the value; absent until somebody has given it. */
+  /** The revision of the event that has the value; absent until the signal is set. */
   readonly setAt?: number;
   readonly digest?: Uint8Array;
 };
@@ -15,11 +17,11 @@ export type SignalState = {
 export type Signals = {
   /** Most executions have none. */
   signals: Map<string, SignalState> | undefined;
-  /** What the types of the signals take, in bytes. */
+  /** The size of all signal types, in bytes. */
   signalTypeBytes: number;
 };
 
-/** Roughly what a signal takes besides its type, in bytes. */
+/** The approximate memory of a signal without its type, in bytes. */
 export const SIGNAL_BYTES = 550;
 
 export const evolveSignalCreated = (state: Signals, { signalId, type }: SignalCreated): void => {
@@ -29,13 +31,13 @@ export const evolveSignalCreated = (state: Signals, { signalId, type }: SignalCr
   state.signalTypeBytes += encoded.length;
 };
 
-/** Before an event is counted, the count of events is its revision. */
+/** `state.events` does not count this event yet, so it equals the revision of the event. */
 export const evolveSignalSet = (
   state: Signals & { readonly events: number },
   { signalId, digest }: SignalSet,
 ): void => {
   const known = state.signals?.get(signalId);
-  // A copy: what was decoded is a view of its event, and would keep all of that.
+  // Copied: the decoded bytes are a view of the whole event and would keep it in memory.
   if (known !== undefined)
     state.signals?.set(signalId, { type: known.type, setAt: state.events, digest: digest.slice() });
 };

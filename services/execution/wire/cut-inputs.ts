@@ -8,7 +8,10 @@ const SPEC_INPUTS = 2;
 const MAX_DEPTH = 100;
 const VARINT_BITS = 7;
 
-/** What is left of a message, and the parts of the field that was cut out: of a message, parts count as one. */
+/**
+ * The bytes of a message without one field, and the occurrences of that field. Concatenated, the occurrences of a
+ * message field are one message.
+ */
 type Cut = { readonly rest: readonly Uint8Array[]; readonly parts: readonly Uint8Array[] };
 
 const join = (parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
@@ -20,7 +23,10 @@ const varint = (value: number): number[] => {
   return [...bytes, left];
 };
 
-/** Cuts a field out of a message; other fields may be changed on the way. */
+/**
+ * Removes a length-delimited field from a message. `changed` may replace other length-delimited fields; it returns
+ * `undefined` to keep one.
+ */
 const cut = (
   bytes: Uint8Array,
   field: number,
@@ -47,13 +53,13 @@ const cut = (
   return { rest, parts };
 };
 
-/** A request to launch without its inputs, and those: the bytes of a map. */
+/** A launch request without its inputs, and the inputs as an encoded `core.LiteralMap`. */
 export type CutRequest = { readonly rest: Uint8Array; readonly inputs: Uint8Array };
 
 /**
- * Takes the inputs out of a request to launch, without looking at them.
+ * Separates the inputs from a launch request without decoding them.
  *
- * @throws {Malformed} when the bytes are no message.
+ * @throws {Malformed} when the bytes are not a message.
  */
 export const cutInputs = (request: Uint8Array): CutRequest => {
   const old: Uint8Array[] = [];

@@ -5,7 +5,7 @@ import { ContentSchema, PayloadRefSchema } from '../../../proto/gen/platformidl/
 import type { Content } from '../../kernel/ports/payload-store.js';
 import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
-/** Whose phase an engine reported. */
+/** The kind of entity whose phase an engine reported. */
 export type Entity = 'workflow' | 'node' | 'task';
 
 /** A registered task. */
@@ -20,12 +20,12 @@ export type TaskId = {
 
 export type Instant = { readonly seconds: bigint; readonly nanos: number };
 
-/** A phase that an engine reported: read and written by hand, because every engine event passes through it. */
+/** A phase that an engine reported. It is encoded and decoded by hand, for speed: every engine event is one. */
 export type EngineReport = {
   readonly entity: Entity;
   /** Empty for a workflow. */
   readonly nodeId: string;
-  /** Of a task. */
+  /** Only of a task. */
   readonly taskId: TaskId | undefined;
   readonly retryAttempt: number;
   readonly phase: number;
@@ -43,7 +43,7 @@ export type EngineReport = {
 
 const ENTITIES: readonly (Entity | undefined)[] = [undefined, 'workflow', 'node', 'task'];
 
-/** A payload store answers plain objects, and only a message can be encoded. */
+/** A payload store returns plain objects, but only messages can be encoded. */
 const contentBytes = ({ content }: Content): Uint8Array =>
   toBinary(
     ContentSchema,
@@ -60,7 +60,7 @@ const writeNumber = (writer: BinaryWriter, number: number, value: number): void 
   if (value !== 0) writer.tag(number, WireType.Varint).uint32(value);
 };
 
-/** The text and number fields of a core.Identifier. */
+/** Writes the text and number fields of a `core.Identifier`. */
 export const writeTaskId = (writer: BinaryWriter, number: number, id: TaskId): void => {
   writer.tag(number, WireType.LengthDelimited).fork();
   writeNumber(writer, 1, id.resourceType);
@@ -79,7 +79,7 @@ const writeInstant = (writer: BinaryWriter, number: number, { seconds, nanos }: 
   writer.join();
 };
 
-/** How many bytes a length takes on the wire. */
+/** The size of a length on the wire, in bytes. */
 const sizeOfLength = (length: number): number => (length === 0 ? 1 : Math.ceil((32 - Math.clz32(length)) / 7));
 
 const writeContent = (writer: BinaryWriter, number: number, { content }: Content): void => {
@@ -88,7 +88,7 @@ const writeContent = (writer: BinaryWriter, number: number, { content }: Content
     writer.bytes(contentBytes({ content }));
     return;
   }
-  // Its length is known: a fork would move the whole message to make room for it.
+  // The length is known. A fork would copy the whole message to insert the length before it.
   const { length } = content.value;
   writer.uint32(1 + sizeOfLength(length) + length);
   writer.tag(1, WireType.LengthDelimited).bytes(content.value);
@@ -109,17 +109,17 @@ const written = (writer: BinaryWriter, report: EngineReport): Uint8Array => {
   return writer.finish();
 };
 
-/** As `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
+/** Encodes a report as `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
 export const encodeReport = (report: EngineReport): Uint8Array => written(new BinaryWriter(), report);
 
-/** As `EngineReported`, which has the entity before the same fields. */
+/** Encodes a report as `EngineReported`: the entity in field 1, and otherwise the same fields. */
 export const encodeEngineReported = (report: EngineReport): Uint8Array => {
   const writer = new BinaryWriter();
   writeNumber(writer, 1, ENTITIES.indexOf(report.entity));
   return written(writer, report);
 };
 
-/** Of a core.Identifier. */
+/** Reads a `core.Identifier`. */
 export const taskIdOf = (id: Fields): TaskId => ({
   resourceType: numberIn(id, 1),
   project: textIn(id, 2),
@@ -129,7 +129,7 @@ export const taskIdOf = (id: Fields): TaskId => ({
   org: textIn(id, 6),
 });
 
-/** Of a google.protobuf.Timestamp. */
+/** Reads a `google.protobuf.Timestamp`. */
 export const instantOf = (timestamp: Fields): Instant => ({
   seconds: longIn(timestamp, 1),
   nanos: numberIn(timestamp, 2) | 0,
@@ -169,15 +169,15 @@ const ENTITY_OF: Readonly<Partial<Record<string, Entity>>> = {
   TaskPhaseReported: 'task',
 };
 
-/** Whose phase an event of any stored type reports; `undefined` for other events. */
+/** The entity of a report of any stored type; `undefined` for other events. */
 export const entityOf = (type: string, data: Uint8Array): Entity | undefined => {
   if (type !== 'EngineReported') return ENTITY_OF[type];
   return ENTITIES[numberIn(fieldsOf(data, 0, data.length), 1)] ?? 'workflow';
 };
 
 /**
- * The report in an event of any stored type; `undefined` for other events. The engine's message stays in the given
- * bytes; nothing of it is decoded.
+ * Decodes a report of any stored type; `undefined` for other events. The engine's message is not decoded; it is a view
+ * of the given bytes.
  */
 export const reportIn = (type: string, data: Uint8Array): EngineReport | undefined => {
   const entity = ENTITY_OF[type];
@@ -185,11 +185,11 @@ export const reportIn = (type: string, data: Uint8Array): EngineReport | undefin
   return type === 'EngineReported' ? decodeEngineReported(data) : undefined;
 };
 
-/** A `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
+/** Decodes a `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
 export const decodeReport = (data: Uint8Array, entity: Entity): EngineReport =>
   reportOf(fieldsOf(data, 0, data.length), entity);
 
-/** An `EngineReported`. */
+/** Decodes an `EngineReported`. */
 export const decodeEngineReported = (data: Uint8Array): EngineReport => {
   const fields = fieldsOf(data, 0, data.length);
   return reportOf(fields, ENTITIES[numberIn(fields, 1)] ?? 'workflow');

@@ -20,13 +20,13 @@ import {
 import { bytesIn, type Fields, fieldsOf, has } from './fields.js';
 import { DELIMITED, Malformed, readLength, readTag, skipValue } from '../../kernel/encoding/wire-cursor.js';
 
-/** Where an entity's event has what, by field number. */
+/** The layout of an entity's event, by field number. */
 type Layout = {
   readonly entity: Entity;
   readonly event: DescMessage;
-  /** Bits of the fields that may stand more than once. */
+  /** A bit mask of the repeated fields. */
   readonly lists: number;
-  /** Bits of the fields of which only the last counts. */
+  /** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
   readonly oneofs: readonly number[];
   readonly scan: (event: Fields, withinLimit: OutputLimit) => Scanned;
 };
@@ -69,7 +69,7 @@ const concat = (parts: readonly Uint8Array[]): Uint8Array => {
   return whole;
 };
 
-/** All occurrences of the event one after another, which is what merging them means on the wire. */
+/** Concatenates all occurrences of the event, which is how protobuf merges them. */
 const mergedEvent = (request: Uint8Array): Uint8Array => {
   const parts: Uint8Array[] = [];
   const cursor = { bytes: request, pos: 0 };
@@ -92,7 +92,7 @@ const eventOf = (request: Uint8Array): Uint8Array => {
   return (fields.repeated & bits(EVENT)) === 0 ? bytesIn(fields, EVENT) : mergedEvent(request);
 };
 
-/** At most one field of a oneof is there. */
+/** True when at most one field of a oneof is present. */
 const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
 
 const scan = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
@@ -103,7 +103,10 @@ const scan = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scan
   return layout.scan(fields, withinLimit);
 };
 
-/** Fields that this release does not know are left out: they may be lists. */
+/**
+ * Decodes and encodes an event, so that each singular field occurs once. Unknown fields are dropped, because they may
+ * be lists.
+ */
 const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array => {
   try {
     return toBinary(schema, fromBinary(schema, event, { readUnknownFields: false }));
@@ -112,7 +115,7 @@ const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array =>
   }
 };
 
-/** Bytes that repeat what should stand once are read as protobuf reads them, and scanned as it would write them. */
+/** Scans an event. When a singular field is repeated, the event is first merged as protobuf would merge it. */
 const scanAny = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
   try {
     return scan(layout, event, withinLimit);
@@ -130,7 +133,7 @@ const limitOf =
     throw new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${sizes})`);
   };
 
-/** Field by field, because a spread costs more than the whole scan. */
+/** Copied field by field, because a spread costs more than the whole scan. */
 const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
   entity,
   execution: scanned.execution,
@@ -154,10 +157,10 @@ const scanRequest = (layout: Layout, request: Uint8Array, withinLimit: OutputLim
 };
 
 /**
- * Makes a scan of event requests that reads only what a decision needs. It is not a check: bytes that pass may still
- * hold a message that cannot be decoded, further in.
+ * Makes a scanner of event requests that reads only what a decision needs. The scan is not a full check: accepted bytes
+ * may still contain a nested message that cannot be decoded.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field, or RESOURCE_EXHAUSTED for outputs above the limit.
+ * @throws {RpcError} the scanner: INVALID_ARGUMENT naming the field, or RESOURCE_EXHAUSTED for outputs above the limit.
  */
 export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
   const layout = layouts[entity];

@@ -8,11 +8,11 @@ export type ExecutionId = { readonly project: string; readonly domain: string; r
 /** One attempt of one task of a node. */
 export type TaskAttempt = { readonly nodeId: string; readonly taskId: TaskId; readonly retryAttempt: number };
 
-/** What a decision needs of an engine's event, and the event itself as received. */
+/** The part of an engine's event that a decision needs, and the event itself as received. */
 export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & {
   readonly execution: ExecutionId;
   readonly message: Uint8Array;
-  /** The node that this node is part of. */
+  /** The node that contains this node. */
   readonly parentNodeId: string | undefined;
   /** The task attempt that made this node. */
   readonly parentTask: (TaskAttempt & { readonly execution: ExecutionId }) | undefined;
@@ -20,13 +20,13 @@ export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & 
   readonly child: ExecutionId | undefined;
 };
 
-/** What stands in the event itself. */
+/** The fields that are read from the event itself. */
 export type Scanned = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
 
-/** Refuses outputs that are too large, by their size in bytes. */
+/** Throws when outputs are too large, by their size in bytes. */
 export type OutputLimit = (bytes: number) => void;
 
-/** The same singular message stands twice: protobuf merges the two, and so the slow way is taken. */
+/** Thrown when a singular message occurs twice: protobuf merges the two, so the slow path has to decode the event. */
 export class Repeated extends Error {}
 
 const singular = (fields: Fields): Fields => {
@@ -117,14 +117,14 @@ const parentTaskOf = (event: Fields): Scanned['parentTask'] => {
   };
 };
 
-/** A dynamic node shows what it has compiled: without a template there is nothing to show. */
+/** Checks the workflow that a dynamic node has compiled: without a template the workflow could not be shown. */
 const checkDynamicWorkflow = (event: Fields): void => {
   const metadata = nested(event, 14);
   if (!has(metadata, 16)) return;
   const dynamic = nested(metadata, 16);
   if (!has(dynamic, 1)) throw missing('id of dynamic_workflow');
   if (!has(dynamic, 2)) throw missing('compiled dynamic workflow');
-  // The closure's lists may be long, and are no repetitions.
+  // The closure is read without the check for repeated fields, because it has lists.
   const primary = messageIn(messageIn(dynamic, 2), 1);
   if (primary.present === 0) throw missing('primary dynamic workflow');
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');

@@ -10,25 +10,25 @@ import {
 } from '../../kernel/encoding/wire-cursor.js';
 
 const MAX_GROUP_DEPTH = 100;
-/** Fields above this number are passed over. */
+/** Fields above this number are skipped: the bit masks have 32 bits. */
 const MAX_NUMBER = 31;
 
 /**
- * Where the fields of one message stand in its bytes, by field number. The bytes are good: they have been checked, or
- * are our own.
+ * The byte ranges of the fields of one message, by field number. The bytes are well-formed: they have been checked, or
+ * this program wrote them.
  */
 export type Fields = {
   readonly bytes: Uint8Array;
-  /** Where each value begins, after its length; 0 for an absent field, since a tag comes before any value. */
+  /** The start of each value, after its length; 0 for an absent field, since a tag precedes every value. */
   readonly starts: number[];
   readonly ends: number[];
-  /** A bit for each field that is there. */
+  /** A bit for each field that is present. */
   present: number;
-  /** A bit for each field that is there more than once. */
+  /** A bit for each field that occurs more than once. */
   repeated: number;
 };
 
-/** Indexes the message that stands between two places. */
+/** Indexes the message in the bytes from `start` to `end`. */
 export const fieldsOf = (bytes: Uint8Array, start: number, end: number): Fields => {
   const fields: Fields = { bytes, starts: [], ends: [], present: 0, repeated: 0 };
   const cursor: Cursor = { bytes, pos: start };
@@ -57,7 +57,7 @@ const NO_FIELDS: Fields = { bytes: new Uint8Array(), starts: [], ends: [], prese
 
 export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
 
-/** The fields of a message in a message; of an absent one, none. */
+/** The fields of a nested message; empty when it is absent. */
 export const messageIn = ({ bytes, starts, ends }: Fields, number: number): Fields => {
   const start = starts[number];
   return start === undefined ? NO_FIELDS : fieldsOf(bytes, start, ends[number] ?? start);
@@ -80,7 +80,7 @@ export const longIn = ({ bytes, starts, ends }: Fields, number: number): bigint 
   return start === undefined ? 0n : readVarint64({ bytes, pos: start }, ends[number] ?? start);
 };
 
-/** The bytes of a field as they stand. */
+/** The bytes of a field, as a view; empty when it is absent. */
 export const bytesIn = ({ bytes, starts, ends }: Fields, number: number): Uint8Array => {
   const start = starts[number];
   return start === undefined ? new Uint8Array() : bytes.subarray(start, ends[number] ?? start);

@@ -4,22 +4,22 @@ import { fieldsOf, numberIn, textIn } from './fields.js';
 import { phaseName } from '../phases.js';
 
 /**
- * What an event of an execution is about, for consumers who select and group: the same names in every event. A field
+ * The subject of an execution's event for consumers that filter and group: the same field names in every event. A field
  * that an event does not have is absent.
  */
 export type FlatFields = {
   readonly project?: string;
   readonly domain?: string;
-  /** The name of the execution; absent where the name of the stream has only its hash. */
+  /** The name of the execution; absent where the stream name has only its hash. */
   readonly execution?: string;
   readonly node?: string;
-  /** Of a task, from 0. */
+  /** The retry attempt of a task, from 0. */
   readonly attempt?: number;
   /** The phase that the event brings the execution, the node or the task to. */
   readonly phase?: string;
 };
 
-/** What of them one event has of its own. */
+/** The fields that come from the event, not from the name of its stream. */
 type OwnFields = Pick<FlatFields, 'node' | 'attempt' | 'phase'>;
 
 const NODE = 2;
@@ -49,7 +49,7 @@ const ownFields = (type: string, data: Uint8Array): OwnFields => {
     const entity = entityOf(type, data);
     return entity === undefined ? (OTHERS[type]?.(data) ?? {}) : ofReport(data, entity);
   } catch {
-    return {}; // whoever decodes it says what is wrong with it
+    return {}; // decoding the event later reports the error
   }
 };
 
@@ -62,7 +62,9 @@ const idFields = (stream: StreamName): FlatFields => {
   };
 };
 
-/** A stream has many events, and they come close together. */
+/**
+ * The size of the cache of stream ids. Events of one stream arrive close together, so parsing each name once pays off.
+ */
 const MAX_KNOWN = 4_096;
 
 const known = new Map<StreamName, FlatFields>();
@@ -79,8 +81,8 @@ const rememberedIds = (stream: StreamName): FlatFields => {
 type Recorded = { readonly stream: StreamName; readonly type: string; readonly data: Uint8Array };
 
 /**
- * The flat fields of an event; empty for one that is none of an execution. Of data that cannot be read there are those
- * alone that the name of the stream has.
+ * The flat fields of an event; empty when its stream is not an execution. When the data cannot be read, only the fields
+ * from the stream name are present.
  */
 export const flatFields = ({ stream, type, data }: Recorded): FlatFields =>
   categoryOf(stream) === 'execution' ? { ...rememberedIds(stream), ...ownFields(type, data) } : {};

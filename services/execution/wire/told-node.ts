@@ -14,7 +14,7 @@ import {
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
-/** What an engine says in an event about a node, but for what nobody looks at. */
+/** The part of an engine's node event that projections read. */
 export type ToldNode = Pick<
   NodeExecutionEvent,
   | 'phase'
@@ -31,11 +31,11 @@ export type ToldNode = Pick<
   | 'isEager'
   | 'deckUri'
 > & {
-  /** What is looked at in a node's first event alone. */
+  /** Reads the fields that only the first event of a node is asked for. */
   readonly first: () => Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>;
 };
 
-/** Bits of the fields of which only the last counts. */
+/** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
 const ONEOFS = [
   [5, 20],
   [6, 7, 15],
@@ -44,7 +44,7 @@ const ONEOFS = [
 
 const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
 
-/** Nothing stands twice, so that nothing has to be merged. */
+/** True when no field is repeated, so that nothing has to be merged. */
 const isPlain = ({ present, repeated }: Fields): boolean =>
   repeated === 0 && ONEOFS.every((mask) => isChosen(present & mask));
 
@@ -103,10 +103,10 @@ const toldIn = (fields: Fields): ToldNode => ({
 });
 
 /**
- * Reads an engine's message about a node by the places of its fields. Most events of an execution are these, and
- * decoding such a message whole costs several times that. One that says something twice is decoded as protobuf says.
+ * Reads an engine's node message by the positions of its fields. Most events of an execution are node events, and
+ * decoding the whole message costs several times as much. A message with repeated fields is decoded by protobuf.
  *
- * @throws {Error} when the bytes are no such message.
+ * @throws {Error} when the bytes are not such a message.
  */
 export const toldNode = (message: Uint8Array): ToldNode => {
   const fields = fieldsOf(message, 0, message.length);
