@@ -36,7 +36,7 @@ const manySource = (
     : { type };
 };
 
-/** The type that a binding has by itself, where nothing says what is expected. */
+/** The type that a binding has by itself, whatever the expected type. */
 const typeOfBinding = (scope: Scope, { value }: BindingData): Source => {
   switch (value.case) {
     case 'promise':
@@ -87,7 +87,7 @@ const triedProblems = (scope: Scope, data: BindingData, wanted: LiteralType): re
   return found;
 };
 
-/** A list or map is of one variant only; otherwise nobody could tell which one is meant. */
+/** A list or map must fit exactly one variant; otherwise the meant variant would be ambiguous. */
 const unionProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
   const fitting = (variantsOf(wanted) ?? []).filter((variant) => triedProblems(scope, data, variant).length === 0);
   if (fitting.length === 1) return [];
@@ -95,7 +95,7 @@ const unionProblems = (scope: Scope, data: BindingData, wanted: LiteralType): re
   return [problem(fitting.length === 0 ? 'IncompatibleBindingUnionValue' : 'AmbiguousBindingUnionValue', text)];
 };
 
-/** What stands against binding `data` to a variable of the type `wanted`. */
+/** The problems of binding `data` to a variable of the type `wanted`. */
 const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
   const many = manyOf(data);
   if (many === undefined) return singleProblems(scope, data, wanted);
@@ -106,7 +106,11 @@ const bindingProblems = (scope: Scope, data: BindingData, wanted: LiteralType): 
   return [problem('MismatchingBindings', `a ${what} is bound where ${typeText(wanted)} is expected`)];
 };
 
-/** Runs `check` for each binding of a variable, and reports those that are bound twice. */
+/**
+ * Runs `check` on each binding and reports the problems, duplicate bindings among them.
+ *
+ * @returns the names of the bound variables.
+ */
 const eachBinding = (
   scope: Scope,
   nodeId: string,
@@ -124,7 +128,7 @@ const eachBinding = (
   return bound;
 };
 
-/** Checks that what is bound fits, and that all that is needed is bound. */
+/** Checks that each binding fits its variable, and that all required variables are bound. */
 export const checkBindings = (
   scope: Scope,
   { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },
@@ -141,7 +145,7 @@ export const checkBindings = (
   }
 };
 
-/** The variables of a node whose interface is its own bindings. */
+/** The variables of a node whose interface consists of its own bindings. */
 export const boundTypes = (
   scope: Scope,
   { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },

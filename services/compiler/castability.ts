@@ -10,10 +10,13 @@ import { offersFieldsOf } from './json-schema.js';
 import { innerOf, isSimple, variantsOf } from './types.js';
 import * as types from './types.js';
 
-/** What one question has found out so far, and how many more comparisons it may take. */
+/** The results of one castability check so far, and the number of comparisons left. */
 type Comparison = { readonly known: Map<LiteralType, Map<LiteralType, boolean>>; left: number };
 
-/** Two unions of some hundred variants each fit. More is no type that anybody wrote, and not castable. */
+/**
+ * The most comparisons of one check: enough for two unions of some hundred variants each. Larger types do not occur in
+ * practice and are not castable.
+ */
 const MAX_COMPARISONS = 200_000;
 
 type Column = { readonly name: string; readonly type: LiteralType };
@@ -43,7 +46,7 @@ const columnsCast = (from: readonly Column[], to: readonly Column[], comparison:
   });
 };
 
-/** A dataset can stand for a schema, and the other way round, when it is stored as schemas are. */
+/** True for the format of schemas: a dataset and a schema can be cast to each other only when the dataset uses it. */
 const isParquet = (format: string): boolean => format === '' || format.toLowerCase() === 'parquet';
 
 const sameFormat = (a: string, b: string): boolean => a === '' || b === '' || a.toLowerCase() === b.toLowerCase();
@@ -63,7 +66,7 @@ const toDataset = (from: LiteralType, to: StructuredDatasetType, comparison: Com
   return sameFormat(format, to.format) && columnsCast(datasetColumns(type.value), datasetColumns(to), comparison);
 };
 
-/** An empty literal says nothing about its elements and fits all. */
+/** An empty literal has no element type and fits every container of its kind. */
 const toContainer = (from: LiteralType, to: LiteralType, comparison: Comparison): boolean => {
   const kind = to.type.case === 'collectionType' ? 'collectionType' : 'mapValueType';
   const [given, wanted] = [innerOf(from, kind), innerOf(to, kind)];
@@ -84,11 +87,11 @@ const structsCast = (from: LiteralType, to: LiteralType): boolean =>
 const sameValues = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index]);
 
-/** A type that says whose it is fits only its like. */
+/** A type with a tag fits only a type with the same tag. */
 const tagFits = (from: LiteralType, to: LiteralType): boolean =>
   (from.structure?.tag ?? '') === '' || from.structure?.tag === to.structure?.tag;
 
-/** Simple types and enums. */
+/** Compares simple types and enums. */
 const toSame = (from: LiteralType, to: LiteralType): boolean => {
   const [a, b] = [from.type, to.type];
   if (!tagFits(from, to)) return false;
@@ -104,7 +107,7 @@ const toSimple = (from: LiteralType, to: LiteralType): boolean => {
 
 const toEnum = (from: LiteralType, to: LiteralType): boolean => isSimple(from, SimpleType.STRING) || toSame(from, to);
 
-/** One dimension or many is not compared: a task that takes a folder takes a file. */
+/** The dimensionality is not compared: a task that takes a folder also accepts a file. */
 const toBlob = ({ type }: LiteralType, { format }: BlobType): boolean =>
   type.case === 'blob' && (type.value.format === '' || format === '' || type.value.format === format);
 
@@ -129,7 +132,7 @@ const byKind = (from: LiteralType, to: LiteralType, comparison: Comparison): boo
   }
 };
 
-/** A value of a union is a value of one of its variants, so all of them must fit. */
+/** A value of a union belongs to one of its variants, so every variant must fit. */
 const fromUnion = (variants: readonly LiteralType[], to: LiteralType, comparison: Comparison): boolean =>
   variants.length > 0 && variants.every((variant) => cast(variant, to, comparison));
 
@@ -140,7 +143,7 @@ const compare = (from: LiteralType, to: LiteralType, comparison: Comparison): bo
   return byKind(from, to, comparison);
 };
 
-/** Unions in unions meet the same pairs again and again: each is answered once. */
+/** Caches results, because nested unions compare the same pairs many times. */
 const cast = (from: LiteralType, to: LiteralType, comparison: Comparison): boolean => {
   const known = comparison.known.get(from)?.get(to);
   if (known !== undefined) return known;
@@ -152,6 +155,6 @@ const cast = (from: LiteralType, to: LiteralType, comparison: Comparison): boole
   return result;
 };
 
-/** Whether a value of the type `upstream` can be given where `downstream` is wanted. */
+/** True when a value of the type `upstream` can be given where `downstream` is expected. */
 export const isCastable = (upstream: LiteralType, downstream: LiteralType): boolean =>
   compare(upstream, downstream, { known: new Map(), left: MAX_COMPARISONS });

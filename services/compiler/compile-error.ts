@@ -1,4 +1,4 @@
-/** What can be wrong with a graph, in the words of the interface. */
+/** The error codes of the interface. */
 export type CompileErrorCode =
   | 'AmbiguousBindingUnionValue'
   | 'BranchNodeHasNoCondition'
@@ -23,21 +23,21 @@ export type CompileErrorCode =
   | 'VariableNameNotFound'
   | 'WorkflowReferenceNotFound';
 
-/** A fault, before it is known where it lies. */
+/** An error whose node is not yet known. */
 export type Problem = { readonly code: CompileErrorCode; readonly text: string };
 
 export type CompileError = Problem & { readonly nodeId: string };
 
-/** Takes down what is wrong with a node. */
+/** Records a problem of a node. */
 export type Report = (nodeId: string, problem: Problem) => void;
 
-/** What was found so far. When it is full, looking further is a waste. */
+/** The errors found so far. When it is full, checking stops. */
 export type Findings = { readonly report: Report; readonly isFull: () => boolean };
 
-/** Ten thousand nodes can each lack ten thousand inputs. */
+/** The number of errors at which checking stops: ten thousand nodes could each lack ten thousand inputs. */
 const MAX_ERRORS = 1000;
 
-/** Findings that add to `errors`. */
+/** Makes findings that add to `errors`. */
 export const findingsIn = (errors: CompileError[]): Findings => ({
   report: (nodeId, each) => void errors.push({ nodeId, ...each }),
   isFull: () => errors.length >= MAX_ERRORS,
@@ -47,18 +47,18 @@ export const problem = (code: CompileErrorCode, text: string): Problem => ({ cod
 
 export const required = (what: string): Problem => problem('ValueRequired', `${what} is required`);
 
-/** Nobody reads more than these. */
+/** The most errors in the text: more would not be read. */
 const MAX_LINES = 100;
 
 const line = ({ code, nodeId, text }: CompileError, index: number): string =>
   `\tError ${index}: Code: ${code}, Node Id: ${nodeId}, Description: ${text}`;
 
-/** Each error once, in the order of finding. */
+/** Removes repeated errors and keeps the order in which they were found. */
 export const distinctErrors = (errors: readonly CompileError[]): readonly CompileError[] => [
   ...new Map(errors.map((error) => [line(error, 0), error])).values(),
 ];
 
-/** The text of all of them, as clients print it. */
+/** Formats the errors as one text, which clients print. */
 export const collectedErrors = (errors: readonly CompileError[]): string => {
   const lines = errors.slice(0, MAX_LINES).map(line);
   const rest = errors.length - lines.length;

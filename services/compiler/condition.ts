@@ -14,7 +14,7 @@ import { typeText } from './type-text.js';
 const known = (type: LiteralType | undefined): Source =>
   type ? { type } : { problem: required('a value of the operand') };
 
-/** `faulty` has the variables whose bindings are reported already. */
+/** The type of an operand. `faulty` contains the variables whose bindings have been reported already. */
 const operandSource = (operand: Operand | undefined, variables: Types, faulty: ReadonlySet<string>): Source => {
   const value = operand?.val;
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the Python SDK sends constants only so
@@ -42,7 +42,7 @@ const comparisonProblems = (
   return sources.flatMap((source) => (source && 'problem' in source ? source.problem : []));
 };
 
-/** What is wrong with the condition of a case. */
+/** The problems of the condition of a case. */
 export const conditionProblems = (
   expression: BooleanExpression | undefined,
   variables: Types,

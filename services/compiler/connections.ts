@@ -26,7 +26,7 @@ const reversed = (edges: Edges): Edges => {
   return result;
 };
 
-/** Nodes inside branches are no part of the graph; they only say what they need. */
+/** The upstream edges of the nodes inside a branch. These nodes do not appear in the downstream edges. */
 const insideEdges = ({ target }: Node): readonly (readonly [string, Set<string>])[] =>
   target.case === 'branchNode' ? alternativesOf(target.value).flatMap(neededBy) : [];
 
@@ -35,7 +35,7 @@ const neededBy = (node: Node): readonly (readonly [string, Set<string>])[] => {
   return [...(upstream.size > 0 ? [[node.id, upstream] as const] : []), ...insideEdges(node)];
 };
 
-/** Where nothing else is before or after a node, the start and the end are. */
+/** Adds the start node before nodes without upstream nodes, and the end node after nodes without downstream nodes. */
 const closedEdges = (nodes: readonly Node[], outputs: Set<string>): Edges => {
   const edges: Edges = new Map(nodes.map((node) => [node.id, upstreamOf(node)]));
   for (const upstream of edges.values()) if (upstream.size === 0) upstream.add(START);
@@ -44,7 +44,7 @@ const closedEdges = (nodes: readonly Node[], outputs: Set<string>): Edges => {
   return edges.set(END, new Set([...outputs, ...leaves]));
 };
 
-/** The edges of a template that is laid out: data and order alike, sorted. */
+/** The edges of a template that has its start and end nodes: by data and by explicit order alike, sorted. */
 export const connectionsOf = ({ nodes, failureNode, outputs }: WorkflowTemplate): ConnectionSet => {
   const own = nodes.filter(({ id }) => id !== START && id !== END);
   const edges = closedEdges(own, upstreamOf({ inputs: outputs, upstreamNodeIds: [] }));

@@ -6,10 +6,16 @@ import {
   DescriptionFormat,
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 
-/** A description stands in the event of its version, whose other parts take room too. */
+/**
+ * The largest description, in bytes: it is stored inline in the event of its version, together with the other fields.
+ */
 const MAX_BYTES = 256 * 1024;
 
-/** What is wrong with what an author says about a version: too much of it, or in a format that there is not. */
+/**
+ * Checks the description of a version: its size and its format.
+ *
+ * @returns the problem; `undefined` when there is none.
+ */
 export const descriptionProblem = (description: DescriptionEntity | undefined): string | undefined => {
   if (description === undefined) return undefined;
   const format = description.longDescription?.format ?? DescriptionFormat.UNKNOWN;

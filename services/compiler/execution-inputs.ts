@@ -7,7 +7,7 @@ import { typeOfLiteral } from './literal-type.js';
 import { NONE } from './types.js';
 import { typeText } from './type-text.js';
 
-/** The inputs of an execution, or what is wrong with those that were given. */
+/** The complete inputs of an execution, or the problem of the given ones. */
 export type ResolvedInputs = { readonly inputs: LiteralMap } | { readonly problem: string };
 
 const givenProblem = (name: string, literal: Literal, parameter: Parameter | undefined): string | undefined => {
@@ -36,7 +36,10 @@ const problemOf = (
 
 const literals = (map: LiteralMap | undefined): Map<string, Literal> => new Map(Object.entries(map?.literals ?? {}));
 
-/** What is given, what is fixed, and the defaults of the rest. Names are sorted: equal inputs are equal bytes. */
+/**
+ * Completes the given inputs with the fixed inputs and the defaults of the rest. Names are sorted, so that equal inputs
+ * have equal bytes.
+ */
 export const resolveInputs = (
   expected: ParameterMap | undefined,
   fixedInputs: LiteralMap | undefined,

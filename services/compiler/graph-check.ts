@@ -7,7 +7,7 @@ import { topologicalOrder } from './order.js';
 import type { Library, Scope } from './scope.js';
 import { typesOf } from './types.js';
 
-/** Nobody reads a circle of a thousand nodes. */
+/** The most nodes of a cycle that an error names. */
 const MAX_SHOWN = 20;
 
 const idsOf = (node: Node, id: string): readonly string[] =>
@@ -46,7 +46,7 @@ const scopeOf = (template: WorkflowTemplate, library: Library, report: Report): 
   report,
 });
 
-/** Checks one graph; what is wrong goes to the findings. */
+/** Checks one graph and reports its errors to the findings. */
 export const checkGraph = (template: WorkflowTemplate, library: Library, { report, isFull }: Findings): void => {
   if (template.nodes.length === 0) report(START, problem('NoNodesFound', 'the workflow has no nodes'));
   checkIds(template, report);

@@ -2,10 +2,13 @@ import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 
 type Versioned = Pick<Identifier, 'project' | 'domain' | 'name' | 'version'>;
 
-/** The same for the same version of a thing. The kind is not part of it: a reference says its kind by its field. */
+/**
+ * A key that is equal for equal versions. It does not contain the resource type, which the field of a reference
+ * implies.
+ */
 export const keyOf = ({ project, domain, name, version }: Versioned): string =>
   JSON.stringify([project, domain, name, version]);
 
-/** For people. */
+/** Formats an identifier for people. */
 export const identifierText = ({ project, domain, name, version }: Versioned): string =>
   [project, domain, name, version].join(':');

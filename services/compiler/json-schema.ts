@@ -10,10 +10,10 @@ const schemaAt = (schema: Schema, keyword: string): Schema | undefined => {
   return isSchema(value) ? value : undefined;
 };
 
-/** One side of a comparison: the whole document is needed for its references. */
+/** One side of a comparison. References are resolved in the whole document, `root`. */
 type Side = { readonly root: Schema; readonly schema: Schema };
 
-/** References chain at most this far; a longer chain is a circle. */
+/** The longest chain of references; a longer one is taken for a cycle. */
 const MAX_REFERENCES = 32;
 
 const referred = (root: Schema, pointer: string): Schema | undefined =>
@@ -44,10 +44,10 @@ const alternatives = ({ root, schema }: Side): readonly Side[] | undefined => {
 const sameJson = (a: JsonValue | undefined, b: JsonValue | undefined): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 
-/** What was compared or is being compared (a schema can refer to itself), and how much more may be. */
+/** The pairs that have been or are being compared (a schema can refer to itself), and the remaining budget. */
 type Seen = { readonly pairs: Map<Schema, Map<Schema, boolean>>; depth: number; left: number };
 
-/** Definitions that refer to each other in a row go deeper than the document is nested. */
+/** A chain of definitions that refer to each other can be deeper than the nesting of the document. */
 const MAX_DEPTH = 200;
 const MAX_COMPARISONS = 100_000;
 
@@ -98,8 +98,8 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
 };
 
 /**
- * Whether what `given` describes has every field that `wanted` describes, with the same types. Keywords that narrow
- * values (lengths, ranges, patterns, additional properties being forbidden) do not count.
+ * True when a value described by `given` has every field that `wanted` describes, with the same types. Keywords that
+ * restrict values (lengths, ranges, patterns, a ban on additional properties) are ignored.
  */
 export const offersFieldsOf = (given: Schema, wanted: Schema): boolean =>
   offers(

@@ -4,14 +4,14 @@ import type { ParameterMap } from '../../proto/gen/platformidl/core/interface_pb
 import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { resolveInputs } from './execution-inputs.js';
 
-/** What the inputs of an execution are held against. */
+/** The expected parameters and the fixed inputs that the inputs of an execution are checked against. */
 export type ExpectedInputs = { readonly expected: ParameterMap; readonly fixed: LiteralMap | undefined };
 
-/** What an execution runs with and what its caller gave, each the bytes of a map; or what is wrong with it. */
+/** The complete inputs and those that the caller gave, each an encoded `core.LiteralMap`; or the problem found. */
 export type LaunchInputs =
   { readonly inputs: Uint8Array; readonly userInputs: Uint8Array } | { readonly problem: string };
 
-/** The inputs of an execution, completed; the given ones are good literals. */
+/** Completes and encodes the inputs of an execution. The literals in `given` must have been checked. */
 export const launchInputs = (given: LiteralMap, { expected, fixed }: ExpectedInputs): LaunchInputs => {
   const resolved = resolveInputs(expected, fixed, given);
   if ('problem' in resolved) return resolved;

@@ -16,7 +16,7 @@ import { typeOfLiteral } from './literal-type.js';
 import { NONE, type Types, typesOf } from './types.js';
 import { typeText } from './type-text.js';
 
-/** What a launch plan says about the inputs of its workflow. */
+/** The inputs of a workflow, and the default and fixed inputs of its launch plan. */
 export type PlannedInputs = {
   readonly workflowInputs: VariableMap | undefined;
   readonly defaultInputs: ParameterMap | undefined;
@@ -72,7 +72,7 @@ const fixedFits = (name: string, literal: Literal, inputs: Types): string | unde
   return `invalid fixed_input wrong type ${name}, expected ${typeText(wanted)}, got ${typeText(type)} instead`;
 };
 
-/** The first answer that is not `undefined`. */
+/** Returns the first problem that is found; `undefined` when there is none. */
 const firstOf = <Item>(items: readonly Item[], problemOf: (item: Item) => string | undefined): string | undefined => {
   for (const item of items) {
     const found = problemOf(item);
@@ -96,7 +96,11 @@ const mismatch = (planned: PlannedInputs): string | undefined => {
   );
 };
 
-/** What is wrong with the inputs of a launch plan, if anything; the text is the answer's. */
+/**
+ * Checks the inputs of a launch plan.
+ *
+ * @returns the problem as the text of the response; `undefined` when there is none.
+ */
 export const plannedInputsProblem = (planned: PlannedInputs): string | undefined =>
   literalMapProblem('fixed_inputs', planned.fixedInputs) ??
   firstOf(parametersOf(planned.defaultInputs), ([name, parameter]) => parameterProblem(name, parameter)) ??
@@ -109,8 +113,8 @@ const requiredParameter = ({ type, description }: Variable): Parameter =>
   });
 
 /**
- * What an execution of the plan is to be given: its default inputs, and every other input that is not fixed as a
- * required one. Sorted by name, so that equal plans are equal bytes.
+ * The expected inputs of an execution: the plan's default inputs, and every other input that is not fixed, as a
+ * required one. Sorted by name, so that equal plans have equal bytes.
  */
 export const expectedInputs = ({ workflowInputs, defaultInputs, fixedInputs }: PlannedInputs): ParameterMap => {
   const defaults = new Map(parametersOf(defaultInputs));

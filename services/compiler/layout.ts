@@ -16,7 +16,7 @@ import {
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { END, idInside, START } from './node-walk.js';
 
-// The request is left as it came: what changes is copied, the rest is shared.
+// The request is not changed: changed messages are copied, the others are shared.
 
 const resolvedData = (data: BindingData): BindingData => {
   const { value } = data;
@@ -36,7 +36,7 @@ const resolvedData = (data: BindingData): BindingData => {
   }
 };
 
-/** What takes an input of the workflow takes it from the start node. */
+/** Makes promises of workflow inputs refer to the start node. */
 const resolved = (bindings: readonly Binding[]): Binding[] =>
   bindings.map((each) => (each.binding ? { ...each, binding: resolvedData(each.binding) } : each));
 
@@ -56,12 +56,12 @@ const withNodesInside = (ifElse: IfElseBlock, branchId: string): IfElseBlock => 
 const laidOutBranch = (branch: BranchNode, branchId: string): BranchNode =>
   branch.ifElse ? { ...branch, ifElse: withNodesInside(branch.ifElse, branchId) } : branch;
 
-/** Order of upstream ids means nothing, and clients send it as it falls. */
+/** Sorts the upstream ids: their order has no meaning, and clients send them in any order. */
 const sortedUpstream = (node: Node): Node => ({ ...node, upstreamNodeIds: [...node.upstreamNodeIds].sort() });
 
 const laidOutTarget = (target: Node['target'], id: string): Node['target'] => {
   if (target.case === 'branchNode') return { case: 'branchNode', value: laidOutBranch(target.value, id) };
-  // The node that an array node repeats keeps its promises as they are.
+  // The promises of an array node's inner node are not changed.
   if (target.case === 'arrayNode' && target.value.node)
     return { case: 'arrayNode', value: { ...target.value, node: sortedUpstream(target.value.node) } };
   return target;
@@ -81,7 +81,7 @@ const completeInterface = (typed: TypedInterface | undefined): TypedInterface =>
     outputs: typed?.outputs ?? create(VariableMapSchema),
   });
 
-/** The template as a compiled workflow has it: between a start and an end node, with every reference resolved. */
+/** The template of a compiled workflow: with a start and an end node, and every reference resolved. */
 export const laidOutTemplate = (template: WorkflowTemplate): WorkflowTemplate => {
   const outputs = resolved(template.outputs);
   const ends = [create(NodeSchema, { id: START }), create(NodeSchema, { id: END, inputs: outputs })];

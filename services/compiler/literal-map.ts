@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 
 import type { Literal, LiteralMap, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 
-/** The first and the last second that a timestamp can say: the years 1 to 9999. */
+/** The first and last second of a valid timestamp: the years 1 to 9999. */
 const MIN_SECONDS = -62_135_596_800n;
 const MAX_SECONDS = 253_402_300_799n;
 
@@ -28,13 +28,23 @@ const datesAreValid = ({ value }: Literal): boolean => {
   }
 };
 
-/** What is wrong with a literal that stands in `place`, if anything. */
+/**
+ * Checks a literal.
+ *
+ * @param place names the literal in the text.
+ * @returns the problem; `undefined` when there is none.
+ */
 export const literalProblem = (place: string, literal: Literal | undefined): string | undefined => {
   if (literal?.value.case === undefined) return `missing valid literal in ${place}`;
   return datesAreValid(literal) ? undefined : `invalid datetime in ${place}: outside the years 1 to 9999`;
 };
 
-/** What is wrong with a map of literals that came in `field`, if anything: every name and every datetime is looked at. */
+/**
+ * Checks every name and every datetime of a map of literals.
+ *
+ * @param field names the map in the text.
+ * @returns the first problem; `undefined` when there is none.
+ */
 export const literalMapProblem = (field: string, map: LiteralMap | undefined): string | undefined => {
   for (const [name, literal] of Object.entries(map?.literals ?? {})) {
     const found = name === '' ? `missing key in ${field}` : literalProblem(`${field} ${name}`, literal);

@@ -23,7 +23,7 @@ const PRIMITIVES: Readonly<Record<NonNullable<Primitive['value']['case']>, Liter
 export const typeOfPrimitive = ({ value }: Primitive): LiteralType | undefined =>
   value.case === undefined ? undefined : PRIMITIVES[value.case];
 
-/** The kinds that carry a type of their own; absent parts of it mean "any", as on the wire. */
+/** The type of a scalar that declares its own. Absent parts of it mean "any", as on the wire. */
 const declaredType = ({ value }: Scalar): LiteralType['type'] | undefined => {
   switch (value.case) {
     case 'blob':
@@ -39,7 +39,10 @@ const declaredType = ({ value }: Scalar): LiteralType['type'] | undefined => {
   }
 };
 
-/** The type of a scalar; `undefined` when it has no value. A union has the one variant that it was stored with. */
+/**
+ * The type of a scalar; `undefined` when it has no value. The type of a union has only the variant that the value was
+ * stored with.
+ */
 export const typeOfScalar = (scalar: Scalar): LiteralType | undefined => {
   const { value } = scalar;
   switch (value.case) {
@@ -62,19 +65,19 @@ export const typeOfScalar = (scalar: Scalar): LiteralType | undefined => {
   }
 };
 
-/** Equal for equal types, and in a stable order. */
+/** A key that is equal for equal types and gives them a stable order. */
 const typeKey = (type: LiteralType): string =>
   type.type.case === 'simple' && type.structure === undefined && type.metadata === undefined
     ? String(type.type.value)
     : toJsonString(LiteralTypeSchema, type);
 
-/** An empty list, or a list of empty lists: it says nothing about its elements. */
+/** True for an empty list or a list of empty lists: their type does not tell the type of elements. */
 const isEmptyCollection = (type: LiteralType): boolean => {
   const inner = types.innerOf(type, 'collectionType');
   return inner !== undefined && (types.isSimple(inner, SimpleType.NONE) || isEmptyCollection(inner));
 };
 
-/** Lists of unions are one list of all that is in any of them. */
+/** Unifies lists when any of them is a list of a union: the result is one list of all variants. */
 const flattened = (all: readonly LiteralType[]): LiteralType | undefined => {
   const inner = all.map((type) => types.innerOf(type, 'collectionType'));
   if (!inner.some((type) => type && types.variantsOf(type))) return undefined;
@@ -82,7 +85,7 @@ const flattened = (all: readonly LiteralType[]): LiteralType | undefined => {
   return types.collectionOf(unified(inner.flatMap((type) => (type ? (types.variantsOf(type) ?? [type]) : []))));
 };
 
-/** The one type of all the elements of a collection or map. */
+/** The common type of the elements of a list or map: a union when they differ, NONE when there are none. */
 export const unified = (elements: readonly LiteralType[]): LiteralType => {
   const telling = elements.filter((type) => !isEmptyCollection(type));
   const distinct = new Map((telling.length > 0 ? telling : elements).map((type) => [typeKey(type), type]));

@@ -14,7 +14,7 @@ const isApproval = ({ target }: Node): boolean =>
 
 const plainOutputs = (scope: Scope, node: Node): Types | undefined => {
   const result = nodeInterface(scope, node);
-  // The interface of an approval is made of its bindings, which are checked on the way.
+  // The interface of an approval consists of its bindings, which were checked when it was made.
   if (result && !isApproval(node)) checkBindings(scope, node, result.inputs);
   return result?.outputs;
 };
@@ -35,7 +35,7 @@ const checkCases = (scope: Scope, node: Node, branch: BranchNode): void => {
 const isSameType = (a: LiteralType, b: LiteralType | undefined): boolean =>
   b !== undefined && isCastable(a, b) && isCastable(b, a);
 
-/** Whichever node runs, these are there afterwards. */
+/** The variables that all alternatives have with the same type: they exist whichever node runs. */
 const inAll = ([first, ...others]: readonly Types[]): Types =>
   new Map([...(first ?? [])].filter(([name, type]) => others.every((types) => isSameType(type, types.get(name)))));
 
@@ -49,7 +49,7 @@ const branchOutputs = (scope: Scope, node: Node, branch: BranchNode): Types | un
   return known.length === outputs.length ? inAll(known) : undefined;
 };
 
-/** An alias is one more name of an output. */
+/** Adds the aliases: each is another name of an output. */
 const withAliases = (scope: Scope, { id, outputAliases }: Node, outputs: Types): Types => {
   if (outputAliases.length === 0) return outputs;
   const named = new Map(outputs);
@@ -64,7 +64,11 @@ const withAliases = (scope: Scope, { id, outputAliases }: Node, outputs: Types):
   return named;
 };
 
-/** Checks a node and what is inside it; answers its outputs by their names, `undefined` when they are not known. */
+/**
+ * Checks a node and the nodes inside it.
+ *
+ * @returns the outputs by name; `undefined` when they are not known.
+ */
 export const checkNode = (scope: Scope, node: Node): Types | undefined => {
   if (node.id === '') scope.report(node.id, required('the id of a node'));
   for (const id of node.upstreamNodeIds) {

@@ -14,7 +14,7 @@ import { isOwnLaunchPlan } from './requirements.js';
 import { type Interface, interfaceOf, type LaunchPlanInterface, type Scope } from './scope.js';
 import { collectionOf, isSimple, NONE, type Types, typesOf, unionOf, variantsOf } from './types.js';
 
-/** An interface, or why there is none; `undefined` when that is reported already. */
+/** An interface or the problem; `undefined` when the problem has been reported already. */
 type Found = Interface | Problem | undefined;
 
 const NOTHING: Types = new Map();
@@ -25,7 +25,7 @@ const taskInterface = (scope: Scope, { reference }: TaskNode): Found => {
   return scope.library.task(reference.value) ?? problem('TaskReferenceNotFound', text);
 };
 
-/** Inputs with a default are seen only where they are bound. */
+/** The interface of a launch plan node. Inputs with a default are part of it only where they are bound. */
 const launchPlanInterface = (node: Node, { expectedInputs, expectedOutputs }: LaunchPlanInterface): Interface => {
   const bound = new Set(node.inputs.map(({ var: name }) => name));
   const seen = Object.entries(expectedInputs?.parameters ?? {}).filter(
@@ -51,7 +51,7 @@ const workflowInterface = (scope: Scope, node: Node, { reference }: WorkflowNode
   return scope.library.subWorkflow(reference.value) ?? problem('WorkflowReferenceNotFound', text);
 };
 
-/** What is bound to an approval goes through it. */
+/** An approval passes its bound variables through unchanged. */
 const approvalInterface = (scope: Scope, node: Node): Interface | undefined => {
   const types = boundTypes(scope, node);
   return node.inputs.every(({ var: name }) => types.has(name)) ? { inputs: types, outputs: types } : undefined;
@@ -75,8 +75,8 @@ const gateInterface = (scope: Scope, node: Node, { condition }: GateNode): Found
 };
 
 /**
- * Elements that fail leave a gap in the outputs. How many elements there are is not known here, so that a count of
- * successes says nothing, unlike a ratio below one.
+ * True when failed elements may leave gaps in the outputs. The number of elements is not known here, so a minimum count
+ * of successes tells nothing, unlike a ratio below one.
  */
 const leavesGaps = ({ successCriteria }: ArrayNode): boolean =>
   successCriteria.case === 'minSuccessRatio' && successCriteria.value < 1;
@@ -90,7 +90,7 @@ const optional = (type: LiteralType): LiteralType => {
 const mapped = (types: Types, each: (type: LiteralType, name: string) => LiteralType): Types =>
   new Map([...types].map(([name, type]) => [name, each(type, name)]));
 
-/** Of a list of runs: a list for each variable. Inputs that are bound are the same for all runs. */
+/** The interface of an array node: a list for each variable. Bound inputs are the same for all elements. */
 const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interface => {
   const bound = new Set(array.boundInputs);
   const gaps = leavesGaps(array);
@@ -100,7 +100,10 @@ const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interf
   };
 };
 
-/** Where the client has not said that the inner interface is the original, it has made lists of it already. */
+/**
+ * When the client does not declare the inner interface as the original one, it has already turned its variables into
+ * lists.
+ */
 const arrayInterface = (scope: Scope, node: Node, array: ArrayNode): Found => {
   if (array.node === undefined) return required('the node of an array node');
   const inner = found(scope, { ...array.node, id: node.id, inputs: node.inputs });
@@ -126,7 +129,10 @@ const found = (scope: Scope, node: Node): Found => {
   }
 };
 
-/** What a node that is not a branch takes and gives; `undefined` when it has none, and that is reported. */
+/**
+ * The inputs and outputs of a node that is not a branch; `undefined` when it has no interface, which has then been
+ * reported.
+ */
 export const nodeInterface = (scope: Scope, node: Node): Interface | undefined => {
   const result = found(scope, node);
   if (result === undefined || !('code' in result)) return result;

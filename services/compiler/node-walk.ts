@@ -5,11 +5,11 @@ import type { BranchNode, IfBlock, Node, WorkflowTemplate } from '../../proto/ge
 export const START = 'start-node';
 export const END = 'end-node';
 
-/** The conditions of a branch in the order of trying. */
+/** The conditions of a branch in the order in which they are tried. */
 export const casesOf = ({ ifElse }: BranchNode): readonly IfBlock[] =>
   ifElse === undefined ? [] : [...(ifElse.case ? [ifElse.case] : []), ...ifElse.other];
 
-/** The nodes of which a branch runs one. */
+/** The alternatives of a branch: it runs one of these nodes. */
 export const alternativesOf = (branch: BranchNode): readonly Node[] => {
   const then = casesOf(branch).flatMap(({ thenNode }) => thenNode ?? []);
   const otherwise = branch.ifElse?.default;
@@ -26,11 +26,11 @@ const insideOf = ({ target }: Node): readonly Node[] => {
 
 const withInside = (node: Node): readonly Node[] => [node, ...insideOf(node).flatMap(withInside)];
 
-/** Every node of a workflow: those inside branches and array nodes, and the failure node, too. */
+/** Every node of a workflow, including those inside branches and array nodes, and the failure node. */
 export const everyNode = ({ nodes, failureNode }: WorkflowTemplate): readonly Node[] =>
   [...nodes, ...(failureNode ? [failureNode] : [])].flatMap(withInside);
 
-/** The promises in a binding, wherever in it they are. */
+/** All promises in a binding, at any depth. */
 const promisesOf = ({ value }: BindingData): readonly OutputReference[] => {
   switch (value.case) {
     case 'promise':
@@ -44,13 +44,19 @@ const promisesOf = ({ value }: BindingData): readonly OutputReference[] => {
   }
 };
 
-/** The nodes that a node waits for itself: by data, and by order alone. An empty id means the workflow's inputs. */
+/**
+ * The ids of the nodes that a node itself waits for, by data or by explicit order. A promise with an empty node id
+ * means the workflow's inputs, so it gives the start node.
+ */
 export const upstreamOf = ({ inputs, upstreamNodeIds }: Pick<Node, 'inputs' | 'upstreamNodeIds'>): Set<string> => {
   const promises = inputs.flatMap(({ binding }) => (binding ? promisesOf(binding) : []));
   return new Set([...promises.map(({ nodeId }) => nodeId || START), ...upstreamNodeIds]);
 };
 
-/** Also what the nodes inside it wait for: a branch runs one of them. */
+/**
+ * The ids of the nodes that a node waits for, including those that the nodes inside a branch wait for: the branch runs
+ * one of them.
+ */
 export const waitsFor = (node: Node): Set<string> => {
   const own = upstreamOf(node);
   if (node.target.case !== 'branchNode') return own;

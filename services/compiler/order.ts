@@ -1,4 +1,7 @@
-/** Ids with all that they wait for before them, and one circle when there is any. */
+/**
+ * Ids in topological order, and one cycle when there is any. With a cycle, `sorted` contains only the ids that do not
+ * depend on one.
+ */
 export type Order = { readonly sorted: readonly string[]; readonly circle?: readonly string[] };
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
@@ -15,7 +18,9 @@ const waitersOf = (graph: Graph): ReadonlyMap<string, readonly string[]> => {
   return waiters;
 };
 
-/** Everything in `stuck` waits for something in it, so going back always comes around. */
+/**
+ * Finds a cycle. Every id in `stuck` waits for another id in it, so walking backwards always returns to an earlier id.
+ */
 const circleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] => {
   const path = new Map<string, number>();
   let [id] = stuck;
@@ -29,8 +34,8 @@ const circleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] =
 };
 
 /**
- * Sorts a graph, given as what each id waits for; ids that are waited for but not in it do not count.
- * Loops only: a chain of ten thousand nodes is no deeper than one.
+ * Sorts a graph topologically. The graph maps each id to the ids that it waits for; ids that are not keys are ignored.
+ * The sort is iterative, so that a chain of ten thousand nodes does not exhaust the call stack.
  */
 export const topologicalOrder = (graph: Graph): Order => {
   const waiters = waitersOf(graph);

@@ -6,12 +6,12 @@ import type { Scope } from './scope.js';
 import { innerOf, isSimple, type Types } from './types.js';
 import { typeText } from './type-text.js';
 
-/** The type of what a binding takes from, or why there is none; `undefined` when the fault is another node's. */
+/** The type of a binding's source, or the problem; `undefined` when the error belongs to another node. */
 export type Source = { readonly type: LiteralType } | { readonly problem: Problem } | undefined;
 
 const INDEXED = /^\[\d+\]\.(.+)$/;
 
-/** `[2].o0` is an element of the list `o0`. */
+/** The type of an output. The name `[2].o0` means an element of the list `o0`. */
 const outputType = (outputs: Types, name: string): LiteralType | undefined => {
   const indexed = INDEXED.exec(name)?.[1];
   const whole = indexed === undefined ? undefined : outputs.get(indexed);
@@ -25,7 +25,7 @@ const isUntypedStruct = (type: LiteralType): boolean =>
   isSimple(type, SimpleType.STRUCT) && Object.keys(type.structure?.dataclassType ?? {}).length === 0;
 
 const step = (type: LiteralType, { value }: PromiseAttribute): LiteralType | undefined => {
-  // What is inside a struct without declared fields shows only at run time; it is a struct until then.
+  // The fields of a struct without declared fields are known only at run time; until then they count as structs.
   if (isUntypedStruct(type)) return type;
   if (value.case === 'intValue') return innerOf(type, 'collectionType');
   return value.case === 'stringValue' ? (innerOf(type, 'mapValueType') ?? fieldOf(type, value.value)) : undefined;
@@ -47,7 +47,7 @@ const walked = (from: LiteralType, promise: OutputReference): Source => {
   return { type };
 };
 
-/** The type that a promise stands for: an output of another node, an input of the workflow, or a part of one. */
+/** The type of a promise: an output of another node, an input of the workflow, or a part of one. */
 export const sourceOf = (scope: Scope, promise: OutputReference): Source => {
   const nodeId = promise.nodeId || START;
   if (nodeId !== START && !scope.nodeIds.has(nodeId))

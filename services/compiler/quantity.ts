@@ -1,7 +1,13 @@
-/** An exact amount: `1n` and `1Ei` are both quantities, and no float holds their sum. */
+/**
+ * An exact amount, as a fraction: `1n` and `1Ei` are both quantities, and a floating-point number cannot hold their
+ * sum.
+ */
 export type Quantity = { readonly numerator: bigint; readonly denominator: bigint };
 
-/** Kubernetes' own limit is 64 bits; texts much longer than any of those numbers are no quantities. */
+/**
+ * The longest accepted text, in characters. Kubernetes limits quantities to 64 bits, which a much longer text would
+ * exceed.
+ */
 const MAX_LENGTH = 64;
 const MAX_EXPONENT = 30n;
 
@@ -20,7 +26,7 @@ const DECIMAL: Readonly<Record<string, bigint>> = {
 };
 const BINARY: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
 
-/** Ten to a power that may be negative. */
+/** Ten to the power of `exponent`, which may be negative. */
 const powerOfTen = (exponent: bigint): Quantity =>
   exponent < 0n ? { numerator: 1n, denominator: 10n ** -exponent } : { numerator: 10n ** exponent, denominator: 1n };
 
@@ -36,7 +42,7 @@ const fractionOf = (number: string): Quantity => {
   return { numerator: BigInt(`${whole}${fraction}`), denominator: 10n ** BigInt(fraction.length) };
 };
 
-/** Reads a Kubernetes quantity (`500m`, `1Gi`, `2e3`); `undefined` when the text is none. */
+/** Parses a Kubernetes quantity (`500m`, `1Gi`, `2e3`); `undefined` when the text is not one. */
 export const parseQuantity = (text: string): Quantity | undefined => {
   const match = text.length <= MAX_LENGTH ? PATTERN.exec(text) : null;
   if (match === null) return undefined;
@@ -50,7 +56,9 @@ export const parseQuantity = (text: string): Quantity | undefined => {
 
 export const isWhole = ({ numerator, denominator }: Quantity): boolean => numerator % denominator === 0n;
 
-/** Rounded up: Kubernetes and the interface's clients compare quantities so. */
+/**
+ * The quantity rounded up to an integer: Kubernetes and the clients of the interface compare quantities in this way.
+ */
 export const wholeValue = ({ numerator, denominator }: Quantity): bigint => {
   const floor = numerator / denominator;
   return numerator % denominator > 0n ? floor + 1n : floor;

@@ -5,14 +5,16 @@ import { everyNode } from './node-walk.js';
 
 export type Requirements = { readonly tasks: readonly Identifier[]; readonly launchPlans: readonly Identifier[] };
 
-/** Each once, sorted. */
+/** Removes duplicates and sorts. */
 const distinct = (ids: readonly Identifier[]): readonly Identifier[] =>
   [...new Map(ids.map((id) => [keyOf(id), id]))].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, id]) => id);
 
 const taskReferences = (template: WorkflowTemplate): readonly Identifier[] =>
   everyNode(template).flatMap(({ target }) => (target.case === 'taskNode' ? (target.value.reference.value ?? []) : []));
 
-/** A launch plan of the workflow's own id is made after it, so it cannot be looked up. */
+/**
+ * True for the launch plan with the workflow's own id. It is registered after the workflow, so it cannot be looked up.
+ */
 export const isOwnLaunchPlan = (template: WorkflowTemplate, id: Identifier): boolean =>
   template.id !== undefined && keyOf(template.id) === keyOf(id);
 
@@ -23,7 +25,7 @@ const launchPlanReferences = (template: WorkflowTemplate): readonly Identifier[]
     return [reference.value];
   });
 
-/** What has to be looked up before a workflow can be compiled. */
+/** The versions that must be looked up before a workflow can be compiled. */
 export const requirementsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[]): Requirements => {
   const templates = [template, ...subWorkflows];
   return {

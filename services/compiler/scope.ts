@@ -13,28 +13,31 @@ export const interfaceOf = (typed: TypedInterface | undefined): Interface => ({
   outputs: typesOf(typed?.outputs),
 });
 
-/** What a launch plan takes and gives. The closure of a registered one has this shape. */
+/** The interface of a launch plan. The closure of a registered one has this shape. */
 export type LaunchPlanInterface = {
   readonly expectedInputs?: ParameterMap | undefined;
   readonly expectedOutputs?: VariableMap | undefined;
 };
 
-/** What the graphs of one compilation refer to. */
+/** The interfaces that the graphs of one compilation refer to. */
 export type Library = {
   readonly task: (id: Identifier) => Interface | undefined;
   readonly launchPlan: (id: Identifier) => LaunchPlanInterface | undefined;
   readonly subWorkflow: (id: Identifier) => Interface | undefined;
 };
 
-/** One graph while it is checked. */
+/** The state of checking one graph. */
 export type Scope = {
   readonly template: WorkflowTemplate;
   readonly library: Library;
   readonly inputs: Types;
   readonly nodeIds: ReadonlySet<string>;
-  /** Of the nodes that were checked so far. A node that is not here although its id is known has a fault of its own. */
+  /** The outputs of the nodes checked so far. A known node that is absent here has an error of its own. */
   readonly outputs: Map<string, Types>;
-  /** Lists and maps that were held against a variant of a union: nested unions would try them again and again. */
+  /**
+   * The problems of lists and maps that were compared with a variant of a union; cached, because nested unions would
+   * compare them many times.
+   */
   readonly tried: Map<BindingData, Map<LiteralType, readonly Problem[]>>;
   readonly report: Report;
 };

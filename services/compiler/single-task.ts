@@ -18,7 +18,7 @@ import {
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { expectedInputs } from './launch-plan-inputs.js';
 
-/** A workflow around one task, and what a launch plan of it expects. */
+/** A workflow around one task, and the expected inputs and outputs of its launch plan. */
 export type SingleTaskWorkflow = {
   readonly template: WorkflowTemplate;
   readonly expectedInputs: ParameterMap;
@@ -27,10 +27,13 @@ export type SingleTaskWorkflow = {
 
 const DEFAULT_RETRIES = 3;
 
-/** Node ids become names in Kubernetes, which takes 63 characters of this kind. */
+/** Makes a node id from a task name. Node ids become names in Kubernetes, which allows 63 of these characters. */
 const nodeIdOf = (taskName: string): string => taskName.slice(-63).replace(/[^A-Za-z0-9-]/g, '') || 'n0';
 
-/** A binding for each variable, sorted by name. */
+/**
+ * Binds each variable to the output of the same name of the node, sorted by name. An empty node id means the workflow's
+ * inputs.
+ */
 const bindings = (variables: VariableMap | undefined, nodeId: string): Binding[] =>
   Object.keys(variables?.variables ?? {})
     .sort()
@@ -49,7 +52,7 @@ const nodeOf = ({ id, interface: typed, metadata }: TaskTemplate): Node => {
   });
 };
 
-/** The workflow, `.flytegen.<task>`, that runs a task by itself: its inputs go in, its outputs come out. */
+/** Makes the workflow `.flytegen.<task>` that runs a single task and has the task's inputs and outputs. */
 export const singleTaskWorkflow = (task: TaskTemplate): SingleTaskWorkflow => {
   const { id, interface: typed } = task;
   const node = nodeOf(task);

@@ -8,7 +8,10 @@ import { identifierText } from './identifier-key.js';
 import { isObject, podContainers } from './pod.js';
 import { isWhole, parseQuantity, type Quantity, wholeValue } from './quantity.js';
 
-/** The most that a task may ask for; an absent or empty value is no limit. The shape of `admin.TaskResourceSpec`. */
+/**
+ * The most resources that a task may request; an absent or empty value means no limit. The shape of
+ * `admin.TaskResourceSpec`.
+ */
 export type PlatformLimits = {
   readonly cpu?: string;
   readonly gpu?: string;
@@ -20,7 +23,7 @@ type Entry = { readonly name: ResourceName; readonly value: string };
 type Amount = { readonly text: string; readonly quantity: Quantity };
 type Amounts = ReadonlyMap<ResourceName, Amount>;
 
-/** The resources of one container, and whose they are. */
+/** The resources of one container and the name of its owner. */
 type Claim = { readonly owner: string; readonly requests: readonly Entry[]; readonly limits: readonly Entry[] };
 
 const nameOf = (name: ResourceName): string =>
@@ -45,7 +48,7 @@ const parsed = (owner: string, kind: 'request' | 'limit', entries: readonly Entr
 
 const isAbove = (a: Amount, b: Amount): boolean => wholeValue(a.quantity) > wholeValue(b.quantity);
 
-/** What is asked for a resource, and what bounds it. */
+/** The request for a resource and its limits. */
 type Bounds = {
   readonly name: string;
   readonly owner: string;
@@ -71,7 +74,7 @@ const divisibleProblem = (bounds: Bounds): string | undefined => {
   return abovePlatform(bounds, 'limit', limit) ?? abovePlatform(bounds, 'default', request);
 };
 
-/** A device is given whole, so that asking for less than the limit means nothing. */
+/** Devices are not shared, so a request below the limit makes no sense. */
 const deviceProblem = (bounds: Bounds): string | undefined => {
   const { name, owner, request, limit } = bounds;
   if (limit && wholeValue(request.quantity) !== wholeValue(limit.quantity))
@@ -88,7 +91,7 @@ const RULES = [
 
 const platformAmount = (text = ''): Amount | undefined => {
   const quantity = parseQuantity(text);
-  // Zero is the platform's way to say that it has no limit.
+  // The platform's settings use zero for "no limit".
   return quantity === undefined || wholeValue(quantity) === 0n ? undefined : { text, quantity };
 };
 
@@ -107,7 +110,7 @@ const claimProblem = ({ owner, requests, limits }: Claim, platform: PlatformLimi
   return undefined;
 };
 
-/** Kubernetes' names that are the interface's too. A vendor's (`nvidia.com/gpu`) has no rule here. */
+/** The Kubernetes resource names that the interface has, too. Vendor names (`nvidia.com/gpu`) are not checked here. */
 const POD_NAMES: Readonly<Record<string, ResourceName>> = {
   cpu: ResourceName.CPU,
   memory: ResourceName.MEMORY,
@@ -139,7 +142,11 @@ const podProblem = (task: string, podSpec: JsonObject | undefined, platform: Pla
   return undefined;
 };
 
-/** What is wrong with what a task asks for, if anything. Only resources that are requested are held against limits. */
+/**
+ * Checks the resources of a task. Only requested resources are compared with limits.
+ *
+ * @returns the problem; `undefined` when there is none.
+ */
 export const taskResourcesProblem = ({ id, target }: TaskTemplate, platform: PlatformLimits): string | undefined => {
   const task = id === undefined ? '' : identifierText(id);
   if (target.case === 'k8sPod') return podProblem(task, target.value.podSpec, platform);

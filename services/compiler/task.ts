@@ -9,7 +9,7 @@ import { taskResourcesProblem } from './task-resources.js';
 
 export type CompiledTaskOrErrors = { readonly task: CompiledTask } | { readonly errors: readonly CompileError[] };
 
-/** RFC 1123: what Kubernetes takes as the name of a container. */
+/** RFC 1123: the names that Kubernetes accepts for a container. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const hasVariables = ({ interface: typed }: TaskTemplate): boolean =>
@@ -33,7 +33,7 @@ const targetProblems = (template: TaskTemplate): readonly Problem[] => {
   return target.case === 'k8sPod' ? podProblems(target.value) : [];
 };
 
-/** The compile step of a task: what an engine could not run is refused. */
+/** Compiles a task and refuses one that an engine could not run. */
 export const compileTask = (template: TaskTemplate): CompiledTaskOrErrors => {
   const resources = taskResourcesProblem(template, {});
   const found = [...targetProblems(template), ...(resources === undefined ? [] : [problem('InvalidValue', resources)])];

@@ -4,7 +4,10 @@ import {
   SimpleType,
 } from '../../proto/gen/platformidl/core/types_pb.js';
 
-/** Types come from clients and can be as large as a message: an error names their outline. */
+/**
+ * The bounds of a type's text. Types come from clients and can be as large as a message, so an error gives only their
+ * outline.
+ */
 const MAX_ITEMS = 8;
 const MAX_DEPTH = 4;
 
@@ -17,7 +20,7 @@ const list = <Item>(items: readonly Item[], text: (item: Item) => string): strin
 
 const clipped = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
-/** `blob`, `blob(csv)`. */
+/** Adds details in parentheses, if there are any: `blob`, `blob(csv)`. */
 const withDetails = (name: string, ...details: readonly string[]): string => {
   const given = details.filter(Boolean);
   return given.length === 0 ? name : `${name}(${given.join(': ')})`;
@@ -45,7 +48,7 @@ const texts: { readonly [K in Kind]: (value: Cases[K], depth: number) => string 
     ),
 };
 
-/** What tells apart two types that are otherwise written alike. */
+/** The title and tag of a type, which distinguish types whose text is otherwise equal. */
 const distinction = ({ metadata, structure }: LiteralType): string => {
   const title = metadata?.['title'];
   const marks = [typeof title === 'string' ? title : '', structure?.tag ?? ''].filter(Boolean);
@@ -60,5 +63,5 @@ const textAt = (literalType: LiteralType, depth: number): string => {
   return text(type.value, depth) + distinction(literalType);
 };
 
-/** A type as people read it: `list<integer>`, `union<string "str", none "none">`. Its length is bounded. */
+/** Formats a type for people: `list<integer>`, `union<string "str", none "none">`. The length is bounded. */
 export const typeText = (type: LiteralType): string => textAt(type, 0);

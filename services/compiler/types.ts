@@ -10,7 +10,7 @@ import {
 
 const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
 
-/** Shared: nobody writes into a type. */
+/** Shared: types must not be changed. */
 export const NONE = simple(SimpleType.NONE);
 export const INTEGER = simple(SimpleType.INTEGER);
 export const FLOAT = simple(SimpleType.FLOAT);
@@ -34,7 +34,7 @@ export const unionOf = (variants: LiteralType[]): LiteralType =>
 export const isSimple = ({ type }: LiteralType, value: SimpleType): boolean =>
   type.case === 'simple' && type.value === value;
 
-/** What a collection, or a map, holds; `undefined` for other types. */
+/** The element type of a collection or of a map; `undefined` for other types. */
 export const innerOf = ({ type }: LiteralType, kind: 'collectionType' | 'mapValueType'): LiteralType | undefined =>
   type.case === kind ? type.value : undefined;
 
@@ -46,10 +46,13 @@ const partsOf = ({ type }: LiteralType): readonly LiteralType[] => {
   return type.case === 'unionType' ? type.value.variants : [];
 };
 
-/** Lists of lists of what is promised grow from node to node; beyond this they are nobody's. */
+/**
+ * The most parts of a type. Lists of lists of promises grow from node to node; types above this size do not occur in
+ * practice.
+ */
 const MAX_PARTS = 256;
 
-/** Whether a type has so many parts that comparing it would take long. */
+/** True when a type has so many parts that comparing it would take long. */
 export const isOvergrown = (type: LiteralType): boolean => {
   const parts = [type];
   for (const part of parts) {
@@ -59,11 +62,11 @@ export const isOvergrown = (type: LiteralType): boolean => {
   return parts.length > MAX_PARTS;
 };
 
-/** An input of such a type need not be given. */
+/** True for a union with NONE: an input of such a type need not be bound. */
 export const isOptional = (type: LiteralType): boolean =>
   variantsOf(type)?.some((variant) => isSimple(variant, SimpleType.NONE)) ?? false;
 
-/** Variables by name. A map, because names are the client's and an object has names of its own. */
+/** Variables by name. It is a Map, because the names come from clients and an object inherits property names. */
 export type Types = ReadonlyMap<string, LiteralType>;
 
 export const typesOf = (variables: VariableMap | undefined): Types =>

@@ -19,7 +19,10 @@ import { topologicalOrder } from './order.js';
 import { requirementsOf } from './requirements.js';
 import { type Interface, interfaceOf, type LaunchPlanInterface, type Library } from './scope.js';
 
-/** A workflow to compile, and what `requirementsOf` asked for. Look-ups answer `undefined` for what is not registered. */
+/**
+ * A workflow to compile, and look-ups of what `requirementsOf` returned; they return `undefined` for a version that is
+ * not registered.
+ */
 export type CompileRequest = {
   readonly template: WorkflowTemplate;
   readonly subWorkflows: readonly WorkflowTemplate[];
@@ -30,7 +33,7 @@ export type CompileRequest = {
 export type CompiledOrErrors =
   { readonly closure: CompiledWorkflowClosure } | { readonly errors: readonly CompileError[] };
 
-/** Thousands of nodes can refer to one task: its interface is read once. */
+/** Caches a look-up: thousands of nodes can refer to one task. */
 const once = <Value>(lookUp: (id: Identifier) => Value): ((id: Identifier) => Value) => {
   const known = new Map<string, Value>();
   return (id) => {
@@ -64,7 +67,7 @@ const subWorkflowKeys = (template: WorkflowTemplate): ReadonlySet<string> =>
     }),
   );
 
-/** Sub-workflows are part of the graph: one that contains itself has no end. */
+/** Reports sub-workflows that contain themselves: they are part of the graph, which would be infinite. */
 const checkNesting = (templates: readonly WorkflowTemplate[], report: Report): void => {
   const known = templates.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : []));
   const { circle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
@@ -83,7 +86,7 @@ const checkSubWorkflowIds = (subWorkflows: readonly WorkflowTemplate[], report: 
   }
 };
 
-/** What is found in a sub-workflow says so. */
+/** Adds the name of the sub-workflow to each error. */
 const within = ({ report, isFull }: Findings, template: WorkflowTemplate): Findings => ({
   report: (nodeId, { code, text }) => report(nodeId, problem(code, `${text}, in ${nameOf(template)}`)),
   isFull,
@@ -107,8 +110,8 @@ const compiled = (source: WorkflowTemplate): CompiledWorkflow => {
 };
 
 /**
- * Compiles a workflow with all that it contains. Pure and deterministic: neither the order of map entries nor that of
- * upstream ids in the request changes the closure, whose tasks are sorted. The request is not changed.
+ * Compiles a workflow with its sub-workflows. Pure and deterministic: the order of map entries and of upstream ids in
+ * the request does not change the closure, whose tasks are sorted. The request is not changed.
  */
 export const compileWorkflow = (request: CompileRequest): CompiledOrErrors => {
   const errors = errorsOf(request);

@@ -33,7 +33,7 @@ import { remembering, type Sized } from './remembered.js';
 
 /** A version of a launch plan, as it was registered. */
 export type PlanDefinition = RegisteredPlan & {
-  /** Some version of its name limits how many executions there are. */
+  /** True when any version of the launch plan limits concurrency. */
   readonly limitsConcurrency: boolean;
 };
 
@@ -42,11 +42,11 @@ type RegisteredPlan = {
   readonly spec: LaunchPlanSpec;
   readonly expectedInputs: ParameterMap;
   readonly expectedOutputs: VariableMap;
-  /** Where it was registered. */
+  /** The stream and revision of the registration. */
   readonly read: { readonly stream: StreamName; readonly revision: bigint };
 };
 
-/** What is remembered of a version of a workflow, which may be megabytes. */
+/** The cached part of a workflow version; the compiled closure may be megabytes and is not cached. */
 export type WorkflowDefinition = {
   readonly interface: TypedInterface | undefined;
   readonly qualityOfService: QualityOfService | undefined;
@@ -54,14 +54,17 @@ export type WorkflowDefinition = {
 
 type Id = Omit<Version, 'resourceType'>;
 
-/** What is registered, from the log; `undefined` for what is not. Messages are shared: never changed by who asks. */
+/**
+ * The registered versions, read from the log; `undefined` for a version that is not registered. The messages are
+ * shared: callers must not change them.
+ */
 export interface RegisteredDefinitions {
   task(id: Id): Promise<CompiledTask | undefined>;
   workflow(id: Id): Promise<WorkflowDefinition | undefined>;
   compiledWorkflow(id: Id): Promise<CompiledWorkflowClosure | undefined>;
   launchPlan(id: Id): Promise<PlanDefinition | undefined>;
   activeLaunchPlan(name: LaunchPlanName): Promise<PlanDefinition | undefined>;
-  /** What is remembered takes so much memory, in bytes. */
+  /** The memory of the cache, in bytes. */
   rememberedBytes(): number;
 }
 
@@ -73,17 +76,20 @@ type ReadLaunchPlan = <Answer>(
 export type DefinitionsOptions = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** From the head of a stream. */
+  /** Reads the state at the head of the stream. */
   readonly readLaunchPlan: ReadLaunchPlan;
-  /** From what is known of a stream, without a look at its head; by default from the head too. */
+  /**
+   * Reads the state that is already known, without reading the head of the stream; by default the same as
+   * `readLaunchPlan`.
+   */
   readonly knownLaunchPlan?: ReadLaunchPlan;
-  /** What is remembered at most, roughly. */
+  /** The limit of the cache, approximately, in bytes. */
   readonly maxBytes?: number;
 };
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const FIRST = 0n;
-/** A decoded message takes about so many times its encoding, and something in any case. A test measures it. */
+/** A decoded message takes about this many times its encoding, plus `BASE_BYTES`. A test measures it. */
 const DECODED = 8;
 const BASE_BYTES = 500;
 const PLAN_BYTES = 1_000;
@@ -95,7 +101,7 @@ const sizedWorkflow = ({ interface: typed, qualityOfService }: WorkflowRegistere
   bytes: BASE_BYTES + (typed ? DECODED * toBinary(TypedInterfaceSchema, typed).length : 0),
 });
 
-/** A version, or the active one, if it is there. */
+/** The requested version, or the active one; `known` is `undefined` when there is none. */
 const versionIn = ({ versions, activeVersion, limitsConcurrency }: LaunchPlanState, version: string | undefined) => ({
   known: versions.get(version ?? activeVersion ?? ''),
   limitsConcurrency,
@@ -121,7 +127,10 @@ const sizedPlan = (
   };
 };
 
-/** Opens the definitions. Versions never change, so they are read once; which one is active comes from its stream. */
+/**
+ * Makes the reader of the registered definitions. Versions never change, so each is read once; which version is active
+ * is read from the stream every time.
+ */
 export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
   const { log, payloads, readLaunchPlan, knownLaunchPlan = readLaunchPlan } = options;
   const remembered = remembering(options.maxBytes ?? MAX_BYTES);

@@ -4,13 +4,13 @@ import { Fault } from '../kernel/fault.js';
 import { LOG_CATEGORY, LOG_FORMAT_STREAM, logFormatCodec } from '../log-format/events.js';
 import { evolveLogFormat, initialLogFormat } from '../log-format/state.js';
 
-/** The format that a log is written in, followed as it changes. */
+/** The format that a log is written in, kept current by a subscription. */
 export type FormatInForce = {
-  /** Infinite where a newer release has recorded what this one cannot read. */
+  /** The current format; infinite when a newer release has recorded a format event that this one cannot read. */
   readonly format: () => number;
-  /** Reads it again: what was recorded before the call is in force after it. */
+  /** Reads the format again: afterwards `format` is at least the one that was recorded before the call. */
   readonly refresh: () => Promise<void>;
-  /** Rejects when the log cannot be followed any further. */
+  /** Rejects when the subscription has failed and does not continue. */
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -25,16 +25,16 @@ const formatIn = (event: RecordedEvent): number => {
   }
 };
 
-/** The format of a log as it is now. */
+/** Reads the current format of a log. */
 export const formatOf = async (log: Pick<EventLog, 'readStream'>): Promise<number> => {
   const last = { direction: 'backwards', limit: 1 } as const;
   for await (const [event] of log.readStream(LOG_FORMAT_STREAM, last)) if (event) return formatIn(event);
   return initialLogFormat().format;
 };
 
-/** Reads the format of a log, and follows it. */
+/** Reads the format of a log and keeps it current. The caller closes it. */
 export const followFormat = async (log: EventLog): Promise<FormatInForce> => {
-  const head = await log.head(); // before the read: what is recorded between the two is followed
+  const head = await log.head(); // read first, so that the subscription brings what is recorded meanwhile
   let current = await formatOf(log);
   const advance = (format: number): void => {
     current = Math.max(current, format);

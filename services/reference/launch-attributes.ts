@@ -13,7 +13,7 @@ import { type AttributesState, bestRow, rowAt, type Scope } from '../attributes/
 import type { StreamName } from '../kernel/stream.js';
 import type { ReadAttributes, RecordedAttributes } from './recorded-attributes.js';
 
-/** The matchable attributes that a new execution is launched with. */
+/** The matchable attributes for a new execution. */
 export type LaunchAttributes = {
   /** The most specific first. */
   readonly configs: readonly WorkflowExecutionConfig[];
@@ -23,14 +23,14 @@ export type LaunchAttributes = {
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
-  /** Where they were read; absent where the project has no attributes. */
+  /** The position of the attributes that were read; absent where the project has none. */
   readonly read: { readonly stream: StreamName; readonly revision: bigint } | undefined;
 };
 
 type Target = Extract<MatchingAttributes['target'], { readonly case: string }>;
 type Values = { readonly [Each in Target as Each['case']]: Each['value'] };
 
-/** The value of attributes of one kind. */
+/** The value of attributes when they are of the given kind. */
 const valueOf = <Name extends keyof Values>(
   attributes: MatchingAttributes | undefined,
   name: Name,
@@ -39,7 +39,10 @@ const valueOf = <Name extends keyof Values>(
   return target?.case === name ? (target.value as Values[Name]) : undefined;
 };
 
-/** Of the configuration of executions, what holds there and what the project says count, and no level between them. */
+/**
+ * The execution configurations at a scope: the most specific one and the project's own. Levels between the two do not
+ * count.
+ */
 const configsAt = (state: AttributesState, scope: Scope): readonly WorkflowExecutionConfig[] => {
   const type = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
   const rows = [bestRow(state, type, scope), rowAt(state, type, { ...scope, domain: '', workflow: '' })];
@@ -61,14 +64,14 @@ const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope)
   };
 };
 
-/** The attributes as launching asks for them. */
+/** The port through which launching reads the attributes. */
 export const launchAttributes = (
   recorded: Pick<RecordedAttributes, 'read'>,
 ): { of(scope: Scope): Promise<LaunchAttributes> } => ({
   of: async (scope) => attributesAt(await recorded.read(scope.project), scope),
 });
 
-/** The task resources of a project and domain, which registrations of tasks are held against. */
+/** Reads the task resources of a project and domain, the limits for registrations of tasks. */
 export const registrationResources =
   (recorded: Pick<RecordedAttributes, 'read'>) =>
   async (project: string, domain: string): Promise<TaskResourceAttributes | undefined> => {

@@ -7,10 +7,10 @@ import type { Folded } from '../kernel/ports/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';
 
-/** The streams of one category, folded as they grow. */
+/** The streams of one category, folded as events arrive. */
 export type FoldedStreams<State> = {
   readonly category: string;
-  /** A parked stream stays as it was before the event that cannot be read. */
+  /** The state of each stream. A parked stream keeps the state before the event that cannot be read. */
   readonly entries: ReadonlyMap<StreamName, Folded<State>>;
   /** @throws {StreamParked} when the stream is parked. */
   assertReadable(stream: StreamName): void;
@@ -22,10 +22,10 @@ type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 
   readonly codec: EventCodec<Event>;
 };
 
-/** Hears of each stream that cannot be folded. */
+/** Called with each stream that cannot be folded. */
 export type OnParked = (parked: StreamParked) => void;
 
-/** Opens the fold of one category; nothing is there before somebody follows the log with it. */
+/** Makes the fold of one category. It is empty until `followLog` feeds it. */
 export const foldedStreams = <State, Event>(
   fold: Fold<State, Event>,
   onParked: OnParked = () => undefined,
@@ -58,26 +58,32 @@ export const foldedStreams = <State, Event>(
   };
 };
 
-/** How far the log has been followed. */
+/** The progress of the subscription that feeds the folds. */
 export interface Following {
-  /** Everything up to here has been folded; 0n before the first page. */
+  /** The position up to which everything has been folded; 0n before the first page. */
   position(): bigint;
-  /** Waits until all that there was at the start, and this position, has been folded; answers whether it has in time. */
+  /**
+   * Waits until the events that existed at the start, and the given position, have been folded.
+   *
+   * @returns `false` when that has not happened within `timeoutMs`, or the subscription was closed.
+   * @throws {RpcError} RESOURCE_EXHAUSTED with a retry delay, when too many calls wait.
+   * @throws {Fault} when the log cannot be read.
+   */
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
-  /** Whether all that there was at the start, and this position, has been folded. */
+  /** True when the events that existed at the start, and the given position, have been folded. */
   hasReached(position: bigint): boolean;
-  /** Rejects when the log could not be followed any further. */
+  /** Rejects when the subscription has failed and does not continue. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** How a log is followed. */
+/** The options of `followLog`. */
 export type FollowLogOptions = {
-  /** The subscription brings every position, that of an event which the filter leaves out too. */
+  /** True when the subscription advances over every position, also those of events that the filter leaves out. */
   readonly bringsAll?: boolean;
 };
 
-/** Follows the log with all folds, over one subscription. */
+/** Feeds all folds from one subscription to the log. The caller closes it. */
 export const followLog = (
   log: EventLog,
   folds: readonly FoldedStreams<unknown>[],
@@ -93,8 +99,8 @@ export const followLog = (
   };
   const hasReached = (position: bigint): boolean => isCaughtUp && current >= position;
   /**
-   * Advances over what is of no concern here: it does not always wake the subscription. What is of concern comes by
-   * the subscription.
+   * Advances over events of other categories, which do not always wake the subscription. Events of the folded
+   * categories come by the subscription only.
    */
   const lookAhead = async (): Promise<void> => {
     for await (const { events, position } of log.readLog({ after: current, filter })) {

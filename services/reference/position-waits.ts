@@ -2,31 +2,35 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { RpcError } from '../kernel/rpc.js';
 
-/** What those who wait for a position of the log are told by. */
+/** How the waits learn the position that has been reached. */
 export type PositionWaitsOptions = {
   readonly hasReached: (position: bigint) => boolean;
-  /** Looks at the head of the log, and advances to it where it can; absent where every position comes by itself. */
+  /**
+   * Reads on towards the head of the log and advances over events that are not needed; absent where the subscription
+   * brings every position.
+   */
   readonly lookAhead?: () => Promise<void>;
 };
 
 /** Calls that wait for a position of the log. */
 export interface PositionWaits {
   /**
-   * Waits until a position is reached; answers whether it is in time, and `false` when the waits are closed.
+   * Waits until a position is reached.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED, with a delay after which to try again, when too many calls wait.
+   * @returns `false` when it is not reached within `timeoutMs`, or the waits are closed.
+   * @throws {RpcError} RESOURCE_EXHAUSTED with a retry delay, when too many calls wait.
    * @throws {Fault} when the log cannot be read.
    */
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
-  /** Has those who wait look whether they still have to. */
+  /** Resolves the waits whose position has been reached. */
   advanced(): void;
   close(): void;
 }
 
-/** While calls wait, the head of the log is looked at so often: once for all of them. */
+/** The pause between two reads of the log while calls wait, in milliseconds; one read serves all of them. */
 const LOOK_MS = 5;
 
-/** A call that waits holds its request: so many may. */
+/** The most calls that may wait: each of them keeps its request in memory. */
 const MAX_WAITING = 1_000;
 
 const RETRY_AFTER_MS = 1_000;
@@ -37,7 +41,7 @@ type Wait = {
   readonly reject: (why: unknown) => void;
 };
 
-/** Opens the waits. One look at the head of the log serves all calls that wait, however many they are. */
+/** Makes the waits. One read of the log serves all waiting calls. */
 export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): PositionWaits => {
   const waiting = new Set<Wait>();
   let isLooking = false;

@@ -8,7 +8,7 @@ import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
 import { type FoldedStreams, foldedStreams, type OnParked } from './live-folds.js';
 
-/** Whether something may be registered or launched in a project and domain. */
+/** The status of a project and domain: versions can be registered and executions launched only where it is `active`. */
 export type ProjectStanding =
   | {
       readonly kind: 'active';
@@ -19,7 +19,7 @@ export type ProjectStanding =
 
 export interface ProjectDirectory {
   standing(project: string, domain: string): Promise<ProjectStanding>;
-  /** The same as the error that a request is answered with; `undefined` when nothing stands against it. */
+  /** The standing as the error that a request is answered with; `undefined` when the project and domain are active. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
   lifecycle(project: string): Promise<'active' | 'inactive' | 'unknown-project'>;
@@ -29,7 +29,7 @@ export type ProjectDirectoryOptions = {
   readonly fold: FoldedStreams<ProjectState>;
   readonly domains: readonly { readonly id: string }[];
   readonly acknowledged: Pick<Acknowledged, 'ofStream'>;
-  /** The truth, and dearer to ask: the project's own stream. */
+  /** Reads the project's own stream, which is always current and costs more. */
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
@@ -66,8 +66,8 @@ const ERRORS: Readonly<
 const isActive = ({ project }: ProjectState): boolean => project?.state === State.ACTIVE;
 
 /**
- * Opens the projects as the log has them, folded live. What this process has acknowledged is always seen: where the
- * fold is not there yet, or knows no active project, the project's own stream is asked.
+ * Makes the directory of the projects, folded live. Reads include all events that this process has acknowledged: when
+ * the fold is behind, or has no active project, the project's own stream is read.
  */
 export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
   const { entries } = options.fold;

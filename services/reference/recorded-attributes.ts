@@ -5,20 +5,31 @@ import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type FoldedStreams, foldedStreams, type Following, type OnParked } from './live-folds.js';
 
-/** The attributes of a project, and how far its stream was read: to -1n where there is none. */
+/** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };
 
-/** The matchable attributes of all projects, as the log has them. States are shared: never changed by who asks. */
+/** The matchable attributes of all projects, read from the log. The states are shared: callers must not change them. */
 export interface RecordedAttributes {
-  /** For a launch: what is there, and all that this process has acknowledged. */
+  /** Reads for a launch: includes all events that this process has acknowledged. */
   read(project: string): Promise<ReadAttributes>;
-  /** For a Get. @throws {RpcError} UNAVAILABLE when the caller's own position has not been reached in time. */
+  /**
+   * Reads for a Get: includes all acknowledged events and the position that the caller asks for.
+   *
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   */
   ofProject(call: Call, project: string): Promise<AttributesState>;
-  /** For a List. @throws {RpcError} UNAVAILABLE as for a Get. */
+  /**
+   * Reads for a List: includes the position that the caller asks for. Waits briefly for all acknowledged events.
+   *
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   */
   ofAll(call: Call): Promise<readonly AttributesState[]>;
 }
 
-/** How long a read waits for what this process has acknowledged, and for the position that its caller asks for. */
+/**
+ * The longest waits of a read, for the events that this process has acknowledged and for the position that the caller
+ * asks for.
+ */
 const ACKNOWLEDGED_WAIT_MS = 500;
 const MIN_POSITION_WAIT_MS = 2_000;
 
@@ -37,7 +48,7 @@ export type RecordedAttributesOptions = {
   readonly fold: FoldedStreams<AttributesState>;
   readonly following: Following;
   readonly acknowledged: Acknowledged;
-  /** The truth, and dearer to ask: the project's own stream. */
+  /** Reads the project's own stream, which is always current and costs more. */
   readonly readStream: (stream: StreamName) => Promise<Folded<AttributesState>>;
 };
 
@@ -46,7 +57,10 @@ const behind = (position: bigint): RpcError =>
 
 const NONE: Folded<AttributesState> = { state: initialAttributes(), revision: -1n, position: 0n };
 
-/** Opens the attributes, folded live. What this process has acknowledged is always seen by a launch and a Get. */
+/**
+ * Makes the reader of the attributes, folded live. Launches and Gets always see the events that this process has
+ * acknowledged.
+ */
 export const recordedAttributes = (options: RecordedAttributesOptions): RecordedAttributes => {
   const { fold, following, acknowledged, readStream } = options;
 

@@ -3,7 +3,11 @@ import { decodeEvent } from '../kernel/decode-event.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
 
-/** The event of a stream at a revision; `undefined` when there is none. */
+/**
+ * Reads the event of a stream at a revision; `undefined` when there is none.
+ *
+ * @throws {StreamParked} when the event cannot be decoded.
+ */
 export const recordedAt = async <Event>(
   log: EventLog,
   codec: EventCodec<Event>,

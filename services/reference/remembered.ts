@@ -1,19 +1,19 @@
 import { lru } from '../kernel/lru.js';
 
-/** Something that was read, and roughly what it takes in memory, in bytes. */
+/** A value and its approximate memory, in bytes. */
 export type Sized<Value> = { readonly value: Value; readonly bytes: number };
 
-/** A memory for what never changes once it is there. */
+/** A cache of immutable values. */
 export type Remembered = {
-  /** Answers what is remembered under a key, and reads it when it is not. One key always has one type of value. */
+  /** Returns the cached value of a key, or reads it. A key must always be used with the same type of value. */
   readonly get: <Value>(key: string, read: () => Promise<Sized<Value> | undefined>) => Promise<Value | undefined>;
-  /** What it holds, in bytes. */
+  /** The size of the cached values, in bytes. */
   readonly bytes: () => number;
 };
 
 /**
- * Opens a memory for what never changes once it is there. Those who ask at the same time share one read; what is not
- * there, or could not be read, is asked for again.
+ * Makes a cache of immutable values. Concurrent calls for one key share one read. Missing values and failed reads are
+ * not cached.
  */
 export const remembering = (maxBytes: number): Remembered => {
   const memory = lru<string, unknown>(maxBytes);
