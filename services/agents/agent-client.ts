@@ -10,13 +10,14 @@ import type { Agent } from './directory.js';
 export interface AgentClient {
   readonly agent: Agent;
   /**
-   * Ends its call when the caller's is over.
+   * Makes a unary call; cancels it when the caller's call is cancelled.
    *
    * @throws {RpcError} naming the agent, for any status but OK.
    */
   ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
-   * Passes requests on as they come, and answers as they come back; ends the call when nobody reads on.
+   * Makes a streaming call: forwards requests and responses as they arrive. Cancels the call when the consumer stops
+   * reading the responses.
    *
    * @throws {RpcError} naming the agent, for any status but OK.
    */
@@ -28,14 +29,14 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Statuses of an agent that are not passed on as they are: ours mean something else, or are never answered. */
+/** The statuses of an agent that are translated: here they have another meaning or are never returned. */
 const TRANSLATED: Readonly<Partial<Record<keyof typeof status, StatusCode>>> = {
-  CANCELLED: 'ABORTED', // by the agent: when the caller goes, nobody is told
+  CANCELLED: 'ABORTED', // cancelled by the agent: a caller that cancels gets no answer
   UNKNOWN: 'ABORTED',
   INTERNAL: 'ABORTED',
   DATA_LOSS: 'ABORTED',
   OUT_OF_RANGE: 'INVALID_ARGUMENT',
-  UNAUTHENTICATED: 'FAILED_PRECONDITION', // it is us whom the agent does not know, not the caller
+  UNAUTHENTICATED: 'FAILED_PRECONDITION', // the agent rejects this server, not the caller
 };
 
 const refusal = (agent: Agent, { code, details }: ServiceError): RpcError => {
@@ -47,7 +48,11 @@ const refusal = (agent: Agent, { code, details }: ServiceError): RpcError => {
 const pathOf = ({ package: own }: Agent, method: DescMethod): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, own)}/${method.name}`;
 
-/** An answer as it came, which is the message that it ought to be. @throws {RpcError} ABORTED when it is not. */
+/**
+ * Returns a response unchanged after checking that it is a message of the method's output type.
+ *
+ * @throws {RpcError} ABORTED when it is not.
+ */
 const understood = (agent: Agent, { output }: DescMethod, answer: Buffer): Buffer => {
   try {
     fromBinary(output, answer);
@@ -60,11 +65,11 @@ const understood = (agent: Agent, { output }: DescMethod, answer: Buffer): Buffe
 
 type Exchange = ClientDuplexStream<Buffer, Buffer>;
 
-/** Until more can be sent; or the call has ended, which whoever reads its answers hears of. */
+/** Waits until the call accepts more requests or has ended. The reader of its responses gets the error. */
 const room = (call: Exchange, over: AbortSignal): Promise<unknown> =>
   once(call, 'drain', { signal: over }).catch(() => undefined);
 
-/** Passes requests on no faster than the agent reads them, until the call is over. */
+/** Forwards requests no faster than the agent reads them, until the call has ended. */
 const send = async (call: Exchange, requests: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<void> => {
   for await (const request of requests) {
     if (over.aborted) return;
@@ -74,9 +79,9 @@ const send = async (call: Exchange, requests: AsyncIterable<Uint8Array>, over: A
 };
 
 /**
- * Opens a channel to an agent, when it is first called; whoever asked for it closes it.
+ * Makes the client of an agent, which connects on the first call. The caller closes it.
  *
- * @param maxMessageBytes the largest answer that is taken; a larger one is RESOURCE_EXHAUSTED.
+ * @param maxMessageBytes the largest response that is accepted; a larger one fails with RESOURCE_EXHAUSTED.
  */
 export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient => {
   const client = new Client(agent.endpoint, agent.tls ? credentials.createSsl() : credentials.createInsecure(), {
@@ -102,7 +107,7 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
     let unread: Error | undefined;
     void send(call, requests, over.signal).catch((error: unknown) => {
       if (over.signal.aborted) return;
-      // What is wrong with the requests is said instead of what the agent says of their end.
+      // The error of the request stream is thrown instead of the error that the agent returns for its end.
       unread = error instanceof Error ? error : new Error('requests cannot be read', { cause: error });
       end();
     });

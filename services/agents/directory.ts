@@ -1,28 +1,31 @@
-/** One agent server, as the configuration names it. */
+/** An agent server, from the settings. */
 export type Agent = {
-  /** What answers and logs call it. */
+  /** The name in responses and logs. */
   readonly name: string;
   /** `host:port`. */
   readonly endpoint: string;
-  /** Whether it is called over TLS. */
+  /** True when it is called over TLS. */
   readonly tls: boolean;
   /** The package of the service names that it serves. */
   readonly package: 'flyteidl' | 'platformidl';
-  /** How long one answer may take, in milliseconds. */
+  /** The deadline of a unary call, in milliseconds. */
   readonly timeout: number;
-  /** How long a stream of answers may take, in milliseconds. */
+  /** The deadline of a streaming call, in milliseconds. */
   readonly stream_timeout: number;
-  /** What it runs; an empty list is whatever no other agent runs. */
+  /** The task types that it runs; an empty list means every type that no other agent runs. */
   readonly task_types: readonly TaskType[];
 };
 
-/** A type of tasks; in all its versions where none is given. */
+/** A task type; all of its versions when none is given. */
 export type TaskType = { readonly name: string; readonly version?: number | undefined };
 
-/** A type of tasks in one version. */
+/** A task type in one version. */
 export type TaskCategory = { readonly name: string; readonly version: number };
 
-/** How well an agent suits: the exact version before the type in any version, before whatever nobody else runs. */
+/**
+ * The rank of an agent for a category: 3 for the exact version, 2 for the type in any version, 1 for an agent without a
+ * list of types, 0 when it does not run the category.
+ */
 const suits = ({ task_types: types }: Agent, { name, version }: TaskCategory): number => {
   if (types.length === 0) return 1;
   const named = types.filter((each) => each.name === name);
@@ -31,9 +34,10 @@ const suits = ({ task_types: types }: Agent, { name, version }: TaskCategory): n
 };
 
 /**
- * Chooses who runs a category of tasks; the first in the configuration where several suit as well.
+ * Chooses the agent that runs a category of tasks: the one of the highest rank, and the first in the settings of
+ * several.
  *
- * @returns `undefined` when nobody does.
+ * @returns `undefined` when no agent runs the category.
  */
 export const agentFor = (agents: readonly Agent[], category: TaskCategory): Agent | undefined => {
   const best = Math.max(0, ...agents.map((agent) => suits(agent, category)));

@@ -34,7 +34,7 @@ type Categorized = {
   readonly taskCategory?: TaskCategory | undefined;
 };
 
-/** What a request is about: a category, or in the words of older callers a type, in its version 0. */
+/** The category of a request. Older clients send a task type instead, which means its version 0. */
 const categoryOf = ({ taskCategory, taskType }: Categorized): TaskCategory =>
   taskCategory ?? { name: taskType, version: 0 };
 
@@ -50,7 +50,11 @@ const configured = (clients: readonly AgentClient[]): readonly AgentClient[] => 
   return clients;
 };
 
-/** Who runs a category of tasks. @throws {RpcError} NOT_FOUND when nobody does, UNIMPLEMENTED when there is nobody. */
+/**
+ * The agent that runs a category of tasks.
+ *
+ * @throws {RpcError} NOT_FOUND when no agent runs it, UNIMPLEMENTED when no agent is configured.
+ */
 const chosen = (clients: readonly AgentClient[], category: () => TaskCategory): AgentClient => {
   const agents = configured(clients).map(({ agent }) => agent);
   const wanted = category();
@@ -61,7 +65,7 @@ const chosen = (clients: readonly AgentClient[], category: () => TaskCategory): 
   throw new RpcError('NOT_FOUND', `no agent runs tasks of type ${wanted.name}, version ${wanted.version}`);
 };
 
-/** Passes a request on to who runs its category, as it is. */
+/** Forwards a request to the agent that runs its category, unchanged. */
 const passOn = <Input extends DescMessage, Output extends DescMessage>(
   clients: readonly AgentClient[],
   method: DescMethodUnary<Input, Output>,
@@ -76,7 +80,11 @@ const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
   return first.part.value;
 };
 
-/** The first of a stream of requests, which no agent is waited for with. @throws {RpcError} when it does not come. */
+/**
+ * Waits for the first message of a request stream. The agent is chosen by it, so no deadline of an agent runs yet.
+ *
+ * @throws {RpcError} DEADLINE_EXCEEDED when it has not come within `ms` milliseconds.
+ */
 const inTime = async <Value>(first: Promise<Value>, ms: number): Promise<Value> => {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_resolve, reject) => {
@@ -126,7 +134,10 @@ const listed =
   async (client: AgentClient): Promise<MessageShape<typeof ListAgentsResponseSchema>> =>
     fromBinary(ListAgentsResponseSchema, await client.ask(listAgents, new Uint8Array(), call));
 
-/** The agents of all servers. One that is down is said, not left out. */
+/**
+ * Lists the agents of all servers. When one server does not answer, the whole call fails, so that no agent is missing
+ * unnoticed.
+ */
 const listing = (clients: readonly AgentClient[]): AnyRoute =>
   route(listAgents, async (_request, call) => {
     const pages = await Promise.all(configured(clients).map(listed(call)));
@@ -143,7 +154,7 @@ const naming = (clients: readonly AgentClient[]): AnyRoute =>
     return create(GetAgentResponseSchema, { agent });
   });
 
-/** The services of agents, each call passed on to the agent that runs the category of its task. */
+/** The routes of the agent services. Each call is forwarded to the agent that runs the category of its task. */
 export const agentRoutes = (clients: readonly AgentClient[]): readonly AnyRoute[] => [
   passOn(clients, createTask, categoryOfTemplate),
   passOn(clients, getTask, categoryOf),

@@ -2,7 +2,7 @@ import type { MatchableResource, MatchingAttributes } from '../../proto/gen/plat
 import type { Scope } from './state.js';
 
 export type AttributesCommand =
-  /** Replaces what the scope has of this type; plugin overrides are merged by task type. */
+  /** Replaces the scope's attributes of this type; plugin overrides are merged by task type. */
   | { readonly type: 'UpdateAttributes'; readonly scope: Scope; readonly attributes: MatchingAttributes }
-  /** Removes what exactly this scope has of a type; nothing to do where it has none. */
+  /** Removes the attributes of a type at exactly this scope; records nothing where there are none. */
   | { readonly type: 'DeleteAttributes'; readonly scope: Scope; readonly resourceType: MatchableResource };

@@ -23,7 +23,10 @@ import {
   sizeOfAttributes,
 } from './state.js';
 
-/** Every process that launches keeps the attributes of all projects in memory. */
+/**
+ * The limits of one row and of one project, in bytes: every process that launches executions keeps the attributes of
+ * all projects in memory.
+ */
 export const MAX_ROW_BYTES = 64 * 1024;
 export const MAX_PROJECT_BYTES = 8 * 1024 * 1024;
 
@@ -36,7 +39,7 @@ const NOTHING: AttributesDecision = { kind: 'accepted', events: [] };
 
 const refused = (kind: AttributesRefusal['kind']): AttributesDecision => ({ kind: 'refused', refusal: { kind } });
 
-/** A task type keeps its place, whichever override it has; new ones follow in the order in which they are given. */
+/** A task type that is already present keeps its position in the list; new ones follow in the order given. */
 const mergedOverrides = (
   known: readonly PluginOverride[],
   given: readonly PluginOverride[],
@@ -77,7 +80,7 @@ export const attributesDecider: Decider<AttributesState, AttributesCommand, Attr
   decide: (state, command) => (command.type === 'UpdateAttributes' ? update(state, command) : remove(state, command)),
 };
 
-/** A decoded row takes about so many times its encoding, and something in any case. */
+/** A decoded row takes about `DECODED` times its encoding, plus `ROW_BYTES`. */
 const DECODED = 5;
 const STATE_BYTES = 300;
 const ROW_BYTES = 450;
@@ -88,7 +91,7 @@ export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, 
   codec: attributesCodec,
   payloadScope: ({ scope }) => `definitions/${scope.project}`,
   targetOf: ({ scope: { domain, workflow } }) => JSON.stringify([domain, workflow]),
-  // Other rows may go, and a row that is merged with may shrink.
+  // Other rows may be deleted, and a row that is merged with may shrink.
   isForGood: () => false,
   sizeOf: ({ rows, bytes }) => STATE_BYTES + rows.size * ROW_BYTES + DECODED * bytes,
 };

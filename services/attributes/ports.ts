@@ -2,19 +2,19 @@ import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/
 import type { Call, RpcError } from '../kernel/rpc.js';
 import type { AttributesState } from './state.js';
 
-/** The projects, as far as attributes ask. */
+/** The projects, as far as attributes need them. */
 export interface Projects {
-  /** What stands against writing there, ready to be thrown; `undefined` when nothing does. */
+  /** The error to throw when attributes cannot be written there; `undefined` when writing is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
   lifecycle(project: string): Promise<'active' | 'inactive' | 'unknown-project'>;
 }
 
-/** What is recorded, as fresh as the call asks. States are shared: never changed by who asks. */
+/** The recorded attributes, as fresh as the call asks. The states are shared: callers must not change them. */
 export interface RecordedAttributes {
   ofProject(call: Call, project: string): Promise<AttributesState>;
   ofAll(call: Call): Promise<readonly AttributesState[]>;
 }
 
-/** What the configuration of the platform adds to what is recorded for a project. */
+/** Completes the configuration that is recorded for a project with the platform's defaults. */
 export type WithPlatform = (stored: WorkflowExecutionConfig | undefined) => WorkflowExecutionConfig;

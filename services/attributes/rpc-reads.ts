@@ -27,7 +27,11 @@ const absent = ({ project, domain, workflow }: Scope, resourceType: MatchableRes
   return new RpcError('NOT_FOUND', `Resource [{${key}}] not found`);
 };
 
-/** What holds at a scope, and whose it is: it may be the domain's or the project's. */
+/**
+ * Finds the attributes that apply at a scope; they may be those of the domain or the project.
+ *
+ * @throws {RpcError} NOT_FOUND when there are none.
+ */
 const found = async (
   { recorded }: AttributeReads,
   scope: Scope,
@@ -40,7 +44,7 @@ const found = async (
   return row;
 };
 
-/** The configuration of executions is answered with what the platform adds, also where the project says nothing. */
+/** The execution configuration is completed with the platform's defaults, also where the project has none. */
 const withPlatform = (reads: AttributeReads, row: AttributeRow | undefined): MatchingAttributes => {
   const target = row?.attributes.target;
   const stored = target?.case === 'workflowExecutionConfig' ? target.value : undefined;
@@ -73,7 +77,7 @@ const priorityOf = ({ scope: { domain, workflow } }: AttributeRow): number => {
 const keyOf = ({ scope: { project, domain, workflow } }: AttributeRow): string =>
   [project, domain, workflow].join('\u0000');
 
-/** The most specific first; those of one level by name. */
+/** Sorts the most specific first, and those of one level by key. */
 const inOrder = (a: AttributeRow, b: AttributeRow): number =>
   priorityOf(b) - priorityOf(a) || (keyOf(a) < keyOf(b) ? -1 : 1);
 
@@ -91,7 +95,7 @@ const list = async (
   return create(ListMatchableAttributesResponseSchema, { configurations });
 };
 
-/** What is read of matchable attributes. */
+/** The routes that read matchable attributes. */
 export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => [
   route(AdminService.method.getProjectAttributes, async (request, call) => {
     const matchingAttributes = await ofProject(reads, request, call);

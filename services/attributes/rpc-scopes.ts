@@ -10,7 +10,7 @@ const unknownProject = (project: string): RpcError =>
     `failed to validate that project [${project}] is registered, err: [project [${project}] not found]`,
   );
 
-/** @throws {RpcError} INVALID_ARGUMENT when there is no such project, whatever its state. */
+/** @throws {RpcError} INVALID_ARGUMENT when there is no such project; an inactive one is accepted. */
 export const assertProject = async ({ projects }: ScopeServices, { project }: Scope): Promise<void> => {
   if (project === '') throw missing('project');
   if ((await projects.lifecycle(project)) === 'unknown-project') throw unknownProject(project);
@@ -23,7 +23,7 @@ export const assertProjectScope = async (services: ScopeServices, scope: Scope):
     throw new RpcError('INVALID_ARGUMENT', `project [${scope.project}] is not active`);
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT when nothing may be registered in that project and domain. */
+/** @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in that project and domain. */
 export const assertDomainScope = async ({ projects }: ScopeServices, { project, domain }: Scope): Promise<void> => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
@@ -31,7 +31,10 @@ export const assertDomainScope = async ({ projects }: ScopeServices, { project, 
   if (barred !== undefined) throw barred;
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT as for the domain, or when no workflow is named; it need not be registered. */
+/**
+ * @throws {RpcError} INVALID_ARGUMENT as {@link assertDomainScope}, or when no workflow is named. The workflow need not
+ *   be registered.
+ */
 export const assertWorkflowScope = async (services: ScopeServices, scope: Scope): Promise<void> => {
   await assertDomainScope(services, scope);
   if (scope.workflow === '') throw missing('name');

@@ -22,7 +22,7 @@ const QUANTITIES = [
   ['ephemeralStorage', 'ephemeral_storage'],
 ] as const;
 
-/** An empty quantity says nothing. */
+/** True for a valid quantity that is not negative; an empty one means "not set". */
 const isQuantity = (text: string): boolean => {
   const quantity = parseQuantity(text);
   return text === '' || (quantity !== undefined && quantity.numerator >= 0n);
@@ -57,7 +57,7 @@ const unrecognized = ({ project, domain, workflow }: Scope): RpcError => {
 };
 
 /**
- * Makes sure that attributes are of a known type, and mean something to whoever uses them.
+ * Checks that attributes are of a known type and that their values are usable.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -69,7 +69,7 @@ export const assertAttributes = ({ target }: MatchingAttributes, scope: Scope): 
   if (target.case === 'qualityOfService') assertQualityOfService(target.value);
 };
 
-/** @throws {RpcError} INVALID_ARGUMENT when the number is none of a resource type. */
+/** @throws {RpcError} INVALID_ARGUMENT when the number is not a resource type. */
 export const assertResourceType = (resourceType: MatchableResource): void => {
   if (!Object.hasOwn(MatchableResource, resourceType))
     throw invalid('resource_type', `${resourceType} is not a resource type`);

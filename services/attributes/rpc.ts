@@ -27,7 +27,7 @@ import type { Scope } from './state.js';
 
 export type AttributeServices = AttributeReads & { readonly sessions: Sessions };
 
-/** Makes sure that a scope may be written. */
+/** Checks that attributes may be written at a scope. */
 type AssertScope = (services: ScopeServices, scope: Scope) => Promise<void>;
 
 const refusals: Readonly<Record<AttributesRefusal['kind'], (project: string) => RpcError>> = {
@@ -47,7 +47,7 @@ const record = async ({ sessions }: AttributeServices, command: AttributesComman
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](project);
 };
 
-/** What the three update requests have in common; parts that one of them lacks are empty. */
+/** The common fields of the three update requests; absent parts of the scope count as empty. */
 type Sent = Partial<Pick<Scope, 'domain' | 'workflow'>> & {
   readonly project: string;
   readonly matchingAttributes?: MatchingAttributes | undefined;
@@ -116,7 +116,7 @@ const deleteRoutes = (services: AttributeServices): readonly Route[] => [
   }),
 ];
 
-/** Everything about matchable attributes. */
+/** All routes of matchable attributes. */
 export const attributeRoutes = (services: AttributeServices): readonly Route[] => [
   ...updateRoutes(services),
   ...deleteRoutes(services),

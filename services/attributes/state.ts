@@ -8,7 +8,7 @@ import {
 import type { AttributesScope } from '../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import type { AttributesEvent } from './events.js';
 
-/** Whose attributes they are: a project's, a domain's of it, or a workflow's there. An empty part is every one. */
+/** The owner of attributes: a project, one of its domains, or a workflow in a domain. An empty part means all. */
 export type Scope = { readonly project: string; readonly domain: string; readonly workflow: string };
 
 /** Attributes of one type at one scope. */
@@ -16,7 +16,7 @@ export type AttributeRow = {
   readonly scope: Scope;
   readonly resourceType: MatchableResource;
   readonly attributes: MatchingAttributes;
-  /** Their encoding's length. */
+  /** The length of the encoded attributes. */
   readonly bytes: number;
 };
 
@@ -36,11 +36,11 @@ const TYPES: Readonly<Record<Target, MatchableResource>> = {
   clusterAssignment: MatchableResource.CLUSTER_ASSIGNMENT,
 };
 
-/** The type of resource that attributes are for: which of them are set says it. */
+/** The resource type of attributes, from the field that is set. */
 export const resourceTypeOf = ({ target }: MatchingAttributes): MatchableResource | undefined =>
   target.case === undefined ? undefined : TYPES[target.case];
 
-/** How many bytes attributes take. */
+/** The size of encoded attributes, in bytes. */
 export const sizeOfAttributes = (attributes: MatchingAttributes): number =>
   toBinary(MatchingAttributesSchema, attributes).length;
 
@@ -75,14 +75,14 @@ export const evolveAttributes = (state: AttributesState, { type, data }: Attribu
   return state;
 };
 
-/** What exactly this scope has. */
+/** The attributes of exactly this scope. */
 export const rowAt = (
   state: AttributesState,
   resourceType: MatchableResource,
   scope: Scope,
 ): AttributeRow | undefined => state.rows.get(keyOf(resourceType, scope));
 
-/** What holds at a scope: its own, else its domain's, else its project's. */
+/** The attributes that apply at a scope: its own, else those of its domain, else those of its project. */
 export const bestRow = (
   state: AttributesState,
   resourceType: MatchableResource,

@@ -1,6 +1,6 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 
-/** The longest that a link may be good for, and how long it is where nobody says, in seconds. */
+/** The longest lifetime of a link, and the default, in seconds. */
 export const MAX_EXPIRY_SECONDS = 3_600;
 
 const MAX_DURATION_SECONDS = 315_576_000_000n;
@@ -12,9 +12,9 @@ const isDuration = ({ seconds, nanos }: Duration): boolean =>
   seconds <= MAX_DURATION_SECONDS && seconds >= -MAX_DURATION_SECONDS && Math.abs(nanos) < NANOS;
 
 /**
- * How long a link is good for, in whole seconds.
+ * The lifetime of a link in whole seconds, rounded up.
  *
- * @returns what is wrong with it, as text, where it cannot be.
+ * @returns a text with the problem when the requested lifetime is invalid.
  */
 export const expirySeconds = (sent: Duration | undefined): number | string => {
   if (sent === undefined) return MAX_EXPIRY_SECONDS;

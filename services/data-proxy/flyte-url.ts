@@ -1,15 +1,15 @@
 import { RpcError } from '../kernel/rpc.js';
 
-/** What an address of run data names. */
+/** The parts of an address of run data. */
 export type DataAddress = {
   readonly project: string;
   readonly domain: string;
   readonly execution: string;
   readonly node: string;
-  /** Of a task; the node itself where there is none. */
+  /** The attempt of a task; absent when the address means the node itself. */
   readonly attempt?: number;
   readonly part: 'i' | 'o' | 'd';
-  /** One of the inputs or outputs. */
+  /** The name of one input or output. */
   readonly name?: string;
 };
 
@@ -17,7 +17,7 @@ const PREFIX = 'flyte://v1/';
 const ADDRESS =
   /^flyte:\/\/v1\/(?<run>[\w-]+(?:\/[\w-]+){3})(?:\/(?<digits>\d+))?\/(?:(?<whole>[iod])|(?<of>[io])\/(?<name>[\w-]+))$/u;
 const MAX_ATTEMPT = 2 ** 32 - 1;
-/** Long enough for every address that can be. */
+/** The longest address that is accepted, in characters; real addresses are shorter. */
 const MAX_LENGTH = 2_048;
 const MAX_SHOWN = 200;
 
@@ -45,7 +45,7 @@ const partsOf = (url: string): Parts => {
 };
 
 /**
- * Reads `flyte://v1/project/domain/execution/node[/attempt]/(i|o|d)` and `…/(i|o)/name`. A number before the end is an
+ * Parses `flyte://v1/project/domain/execution/node[/attempt]/(i|o|d)` and `…/(i|o)/name`. A number after the node is an
  * attempt.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming `flyte_url`.

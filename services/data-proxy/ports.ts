@@ -4,15 +4,18 @@ import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js
 import type { Fault } from '../kernel/fault.js';
 import type { Call } from '../kernel/rpc.js';
 
-/** What a node or an attempt of a task has worked on: unset where it is not here, a fault where it cannot be read. */
+/**
+ * The inputs and outputs of a node or a task attempt: absent when they are not stored here, a fault when they cannot be
+ * read.
+ */
 export type WorkedOn = { readonly fullInputs?: LiteralMap | Fault; readonly fullOutputs?: LiteralMap | Fault };
 
-/** What is read of runs. */
+/** Reads the data of executions. */
 export interface RunData {
   /** @throws {RpcError} NOT_FOUND. */
   node(id: NodeExecutionIdentifier, call: Call): Promise<NodeExecution>;
   /** @throws {RpcError} NOT_FOUND. */
   ofNode(id: NodeExecutionIdentifier, call: Call): Promise<WorkedOn>;
-  /** Of the first task of the node at that attempt; `undefined` when there is none. */
+  /** The data of the node's first task at that attempt; `undefined` when there is none. */
   ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<WorkedOn | undefined>;
 }

@@ -21,7 +21,10 @@ const SECOND_MS = 1_000;
 
 const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `error while validating request: ${why}`);
 
-/** That there is no such object, and that nobody may have it, is one answer: it does not tell what is there. */
+/**
+ * The same error for an object that does not exist and one that is not accessible, so that it does not reveal which
+ * objects exist.
+ */
 const absent = (): RpcError => new RpcError('NOT_FOUND', 'object not found');
 
 const tooLarge = (): RpcError =>
@@ -45,7 +48,7 @@ const linkTo = async (
   return create(PreSignedURLsSchema, { signedUrl: [await uploads.linkToGet(key, seconds)], expiresAt });
 };
 
-/** Gives a link to an upload, by the name that it was given. */
+/** Makes a link to download an upload, given its native URL. */
 export const createDownloadLocation = async (
   services: DataProxyServices,
   { nativeUrl, expiresIn }: CreateDownloadLocationRequest,
@@ -59,14 +62,14 @@ export const createDownloadLocation = async (
   });
 };
 
-/** An upload belongs to a node when it lies in the project and domain of its execution. */
+/** The key, when it belongs to the node: the upload must be in the project and domain of the node's execution. */
 const ofNode = (key: UploadKey | undefined, { executionId }: NodeExecutionIdentifier): UploadKey | undefined =>
   key?.project === executionId?.project && key?.domain === executionId?.domain ? key : undefined;
 
 /**
- * A link to the report of a node.
+ * Makes a link to the deck (report) of a node.
  *
- * @throws {RpcError} NOT_FOUND when the node has none, or it is not where this server may link to.
+ * @throws {RpcError} NOT_FOUND when the node has none, or this server cannot link to its location.
  */
 export const deckLink = async (
   services: DataProxyServices,
@@ -79,14 +82,14 @@ export const deckLink = async (
   return linkTo(services, ofNode(services.uploads.keyOf(deckUri), id), seconds);
 };
 
-/** A node that is not there is the caller's mistake here. */
+/** Turns NOT_FOUND of a node into INVALID_ARGUMENT, which this call returns for it. */
 const orInvalid = (error: unknown): never => {
   if (!(error instanceof RpcError) || error.code !== 'NOT_FOUND' || !error.message.startsWith('missing entity'))
     throw error;
   throw new RpcError('INVALID_ARGUMENT', `failed to find node execution: ${error.message}`);
 };
 
-/** Gives a link to something of a node. */
+/** Makes a link to an artifact of a node; only decks are supported. */
 export const createDownloadLink = async (
   services: DataProxyServices,
   { artifactType, source, expiresIn }: CreateDownloadLinkRequest,

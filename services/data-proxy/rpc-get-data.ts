@@ -43,10 +43,11 @@ const literalOf = (map: LiteralMap, name: string, { attempt }: DataAddress): Get
 };
 
 /**
- * Gives the data behind an address.
+ * Reads the data at an address.
  *
- * @throws {RpcError} NOT_FOUND where there is none: an empty map is never invented.
- * @throws {Fault} where it is there and cannot be read.
+ * @throws {RpcError} INVALID_ARGUMENT when the address, its attempt or its name is wrong; NOT_FOUND when no data is
+ *   recorded, instead of an empty map.
+ * @throws {Fault} when the data exists and cannot be read.
  */
 export const getData = async (
   services: DataProxyServices,

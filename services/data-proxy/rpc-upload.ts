@@ -13,7 +13,11 @@ import { uploadKey } from './upload-key.js';
 
 const SECOND_MS = 1_000;
 
-/** A place that its caller has named whole is not to be written over: only the same content may come again. */
+/**
+ * Refuses to overwrite an upload whose complete path the caller chose, unless the content is the same.
+ *
+ * @throws {RpcError} ALREADY_EXISTS.
+ */
 const refuseOther = async (
   { uploads }: DataProxyServices,
   { filename, filenameRoot, contentMd5 }: CreateUploadLocationRequest,
@@ -28,7 +32,7 @@ const refuseOther = async (
   );
 };
 
-/** Gives a place to put a file at. */
+/** Makes a link to upload a file. */
 export const createUploadLocation = async (
   services: DataProxyServices,
   request: CreateUploadLocationRequest,

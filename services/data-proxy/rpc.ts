@@ -8,7 +8,7 @@ import type { DataProxyServices } from './services.js';
 
 const { method } = DataProxyService;
 
-/** What clients put and get besides messages. */
+/** The routes for uploads, downloads and run data. */
 export const dataProxyRoutes = (services: DataProxyServices): readonly Route[] => [
   route(method.createUploadLocation, (request) => createUploadLocation(services, request)),
   route(method.createDownloadLocation, (request) => createDownloadLocation(services, request)),

@@ -1,11 +1,11 @@
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { RunData } from './ports.js';
 
-/** What the routes of the data proxy stand on. */
+/** The services that the routes of the data proxy need. */
 export type DataProxyServices = {
   readonly uploads: UploadStore;
   readonly runs: RunData;
   readonly random: (bytes: number) => Uint8Array;
-  /** In milliseconds. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: () => number;
 };

@@ -9,7 +9,7 @@ const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const BITS = 5;
 const GROUP = 8;
 
-/** RFC 4648, with its padding. */
+/** Base32 of RFC 4648, with padding. */
 const base32 = (bytes: Uint8Array): string => {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(GROUP, '0')).join('');
   const digits = bits.match(/.{1,5}/gu) ?? [];
@@ -20,15 +20,15 @@ const base32 = (bytes: Uint8Array): string => {
 const randomName = (random: (bytes: number) => Uint8Array): string =>
   Array.from(random(NAME_LENGTH), (byte) => LETTERS[byte % LETTERS.length]).join('');
 
-/** Throws for the first part that cannot be in a path. */
+/** Throws INVALID_ARGUMENT for the first part that cannot be in a path. */
 const checkParts = (parts: Readonly<Record<string, string>>, isFit: (text: string) => boolean): void => {
   const wrong = Object.entries(parts).find(([, text]) => text !== '' && !isFit(text));
   if (wrong) throw invalid(wrong[0], 'it cannot be in a path');
 };
 
 /**
- * Where an upload goes: `<root or base32 of the MD5>/<filename>` below its project and domain, so that the same content
- * under the same name goes to the same place.
+ * The location of an upload: `<root or base32 of the MD5>/<filename>` within its project and domain, so that the same
+ * content under the same name has the same location.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

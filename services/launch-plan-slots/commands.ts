@@ -1,4 +1,4 @@
-/** Names an execution. The shape of `core.WorkflowExecutionIdentifier`. */
+/** The id of an execution. The shape of `core.WorkflowExecutionIdentifier`. */
 export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
 
 /** Takes a slot for an execution that is about to be created. */
@@ -6,7 +6,7 @@ export type TakeSlot = {
   readonly type: 'TakeSlot';
   readonly execution: ExecutionId;
   readonly attempt: string;
-  /** How many executions there may be with this one; absent when it is only counted. */
+  /** The most concurrent executions, this one included; absent when the execution is only counted. */
   readonly max: number | undefined;
   /** Milliseconds since 1970. */
   readonly nowMs: number;

@@ -16,7 +16,9 @@ const NOTHING_TO_DO: Verdict = { kind: 'accepted', events: [] };
 export const holderOf = ({ holders }: SlotsState, execution: ExecutionId): Holder | undefined =>
   holders.get(holderKey(execution));
 
-/** An execution holds one slot at most: the attempt that has it goes on with it. */
+/**
+ * An execution holds at most one slot: when an attempt has it already, that attempt keeps it and nothing is recorded.
+ */
 const take = ({ holders }: SlotsState, { execution, attempt, max, nowMs }: TakeSlot): Verdict => {
   if (holders.has(holderKey(execution))) return NOTHING_TO_DO;
   if (max !== undefined && holders.size >= max) return { kind: 'refused', refusal: { kind: 'limit-reached' } };

@@ -14,7 +14,7 @@ export type SlotsEvent =
   | { readonly type: 'SlotTaken'; readonly data: SlotTaken }
   | { readonly type: 'SlotReleased'; readonly data: SlotReleased };
 
-/** What names a launch plan, whatever its version. */
+/** The name of a launch plan, without a version. */
 export type LaunchPlanName = { readonly project: string; readonly domain: string; readonly name: string };
 
 export const slotsStream = ({ project, domain, name }: LaunchPlanName): StreamName =>

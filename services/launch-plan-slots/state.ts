@@ -1,7 +1,10 @@
 import type { SlotsEvent } from './events.js';
 import type { ExecutionId } from './commands.js';
 
-/** Who holds a slot: the attempt that took it, and since when, in milliseconds since 1970. */
+/**
+ * The holder of a slot: the execution and the attempt that took the slot, and the time since when, in milliseconds
+ * since 1970.
+ */
 export type Holder = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 /** The slots that are held, by execution. */

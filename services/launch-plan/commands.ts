@@ -11,9 +11,9 @@ export type RegisterLaunchPlan = {
   readonly expectedInputs: Uint8Array;
   /** `core.VariableMap`. */
   readonly expectedOutputs: Uint8Array;
-  /** Its policy limits how many executions there are. */
+  /** True when the plan's policy limits concurrent executions. */
   readonly limitsConcurrency: boolean;
-  /** Of id, spec, expected inputs and outputs in canonical form. */
+  /** The digest of id, spec, expected inputs and outputs in canonical form. */
   readonly digest: Uint8Array;
 };
 
@@ -21,7 +21,7 @@ export type RegisterLaunchPlan = {
 export type ActivateLaunchPlan = {
   readonly type: 'ActivateLaunchPlan';
   readonly id: Version;
-  /** The version's own; it is recorded with the activation. */
+  /** The schedule of the version; it is recorded with the activation. */
   readonly schedule: Schedule | undefined;
 };
 

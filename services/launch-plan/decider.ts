@@ -35,7 +35,7 @@ const register = ({ versions }: LaunchPlanState, command: RegisterLaunchPlan): L
   return recorded({ type: 'LaunchPlanRegistered', data });
 };
 
-/** One event ends the old version and begins the new one, so that at most one is ever active. */
+/** One event deactivates the old version and activates the new one, so that at most one is ever active. */
 const activate = (
   { versions, activeVersion }: LaunchPlanState,
   { id, schedule }: ActivateLaunchPlan,
@@ -82,7 +82,7 @@ export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, 
   codec: launchPlanCodec,
   targetOf: ({ id }) => id.version,
   payloadScope: ({ id }) => `definitions/${id.project}`,
-  // A version that is registered stays, and keeps its content.
+  // A registered version is permanent and its content never changes.
   isForGood: ({ kind }) => kind !== 'version-unknown',
   sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
 };

@@ -18,7 +18,7 @@ export type LaunchPlanEvent =
   | { readonly type: 'LaunchPlanActivated'; readonly data: LaunchPlanActivated }
   | { readonly type: 'LaunchPlanDeactivated'; readonly data: LaunchPlanDeactivated };
 
-/** What names a launch plan, whatever its version. */
+/** The name of a launch plan, without a version. */
 export type LaunchPlanName = Pick<Version, 'project' | 'domain' | 'name'>;
 
 export const launchPlanStream = ({ project, domain, name }: LaunchPlanName): StreamName =>

@@ -5,28 +5,33 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { RegisterLaunchPlan } from './commands.js';
 import type { PlannedWorkflow } from './registration/request.js';
 
-/** The projects, as far as a registration asks. */
+/** The projects, as far as a registration needs them. */
 export interface Projects {
-  /** What stands against registering there, ready to be thrown; `undefined` when nothing does. */
+  /** The error to throw when nothing can be registered there; `undefined` when registering is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
 
-/** What is registered; `undefined` for a version that is not. Messages are shared: never changed by who asks. */
+/**
+ * The registered versions; `undefined` for a version that is not registered. The messages are shared: callers must not
+ * change them.
+ */
 export interface Definitions {
   workflow(id: Version): Promise<{ readonly interface: TypedInterface | undefined } | undefined>;
   launchPlan(id: Version): Promise<{ readonly spec: LaunchPlanSpec } | undefined>;
 }
 
-/** Reads launch plans away from the thread that serves requests. */
+/** Decodes and checks launch plans on a worker thread. */
 export interface LargeLaunchPlans {
-  /** What is larger than this is taken so, in bytes. */
+  /** Requests above this size are handled by this port, in bytes. */
   readonly aboveBytes: number;
 
-  /** A request with no more than what names it and its workflow. @throws {RpcError} INVALID_ARGUMENT when it is none. */
+  /**
+   * Decodes only the id of a request and the id of its workflow.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request.
+   */
   headOf(request: Uint8Array): LaunchPlanCreateRequest;
 
-  /**
-   * @throws {RpcError} what is wrong with the launch plan; RESOURCE_EXHAUSTED when too many wait to be read.
-   */
+  /** @throws {RpcError} the error of the launch plan; RESOURCE_EXHAUSTED when too many requests wait. */
   registrationOf(id: Version, request: Uint8Array, workflow: PlannedWorkflow): Promise<RegisterLaunchPlan>;
 }

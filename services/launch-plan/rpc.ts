@@ -43,10 +43,12 @@ const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanComma
   if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](id);
 };
 
-/** What a request comes to, for a workflow. */
+/** Makes the registration of a request for a workflow. */
 type Reading = (id: Version, workflow: PlannedWorkflow) => RegisterLaunchPlan | Promise<RegisterLaunchPlan>;
 
-/** The workflow comes first, as clients of the interface know it. */
+/**
+ * Checks the workflow before the launch plan's own id, because clients of the interface expect this order of errors.
+ */
 const createLaunchPlan = async (
   services: LaunchPlanServices,
   { id: sent, spec }: LaunchPlanCreateRequest,

@@ -1,13 +1,13 @@
 import type { LaunchPlanEvent } from './events.js';
 
-/** What is kept of a version: never its spec, which is read where it was registered. */
+/** The state of a version. The spec is not part of it; it is read from the event of the registration. */
 export type RegisteredVersion = { readonly digest: Uint8Array; readonly revision: bigint };
 
 /** All versions of one name. */
 export type LaunchPlanState = {
   readonly versions: Map<string, RegisteredVersion>;
   activeVersion: string | undefined;
-  /** A version limits how many executions there are, so that those of all versions are counted. */
+  /** True when any version limits concurrency; then the executions of all versions are counted. */
   limitsConcurrency: boolean;
   /** The revision that the next event will have. */
   nextRevision: bigint;
@@ -22,7 +22,7 @@ export const initialLaunchPlan = (): LaunchPlanState => ({
 
 export const evolveLaunchPlan = (state: LaunchPlanState, { type, data }: LaunchPlanEvent): LaunchPlanState => {
   const version = data.id?.version ?? '';
-  // A copy: what was decoded is a view of its event, and would keep all of that.
+  // Copied: the decoded digest is a view of the whole event and would keep it in memory.
   if (type === 'LaunchPlanRegistered')
     state.versions.set(version, { digest: data.digest.slice(), revision: state.nextRevision });
   if (type === 'LaunchPlanRegistered') state.limitsConcurrency ||= data.limitsConcurrency;

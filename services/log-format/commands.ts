@@ -1,2 +1,2 @@
-/** Asked for once all processes can read what is written in the format. */
+/** To be sent only when all processes can read events of the format. */
 export type LogFormatCommand = { readonly type: 'SetLogFormat'; readonly format: number };

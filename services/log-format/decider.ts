@@ -6,7 +6,10 @@ import type { LogFormatCommand } from './commands.js';
 import { LOG_CATEGORY, LOG_FORMAT_STREAM, type LogFormatEvent, logFormatCodec } from './events.js';
 import { evolveLogFormat, initialLogFormat, type LogFormatState } from './state.js';
 
-/** What was written in a newer format stays in the log: releases that cannot read it must not be told otherwise. */
+/**
+ * The format is never lowered: events of the newer format stay in the log, and a release that cannot read them must not
+ * believe that it can.
+ */
 export type LogFormatRefusal = { readonly kind: 'format-lowered'; readonly inForce: number };
 
 export const logFormatDecider: Decider<LogFormatState, LogFormatCommand, LogFormatEvent, LogFormatRefusal> = {

@@ -1,10 +1,13 @@
 import type { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { EntityName } from '../kernel/entity-name.js';
 
-/** Notes something of a name. An empty description leaves the one that is there; the state is always the one given. */
+/**
+ * Sets the description and state of a name. An empty description leaves the stored one unchanged; the state is always
+ * replaced.
+ */
 export type UpdateNamedEntity = {
   readonly entity: EntityName;
-  /** Whether there is a version of this name: what was registered stays, so the answer cannot go out of date. */
+  /** True when a version of this name is registered. Versions are permanent, so `true` stays valid. */
   readonly isRegistered: boolean;
   readonly description: string;
   readonly state: NamedEntityState;

@@ -19,7 +19,7 @@ const updated = (
   data: create(NamedEntityUpdatedSchema, { resourceType: ResourceType[kind], id, metadata }),
 });
 
-/** Of a name that nobody has noted anything of. */
+/** The state of a name before the first update. */
 const stateOf = (entity: UpdateNamedEntity['entity']): State =>
   isGenerated(entity) ? State.SYSTEM_GENERATED : State.NAMED_ENTITY_ACTIVE;
 

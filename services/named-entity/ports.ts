@@ -1,11 +1,11 @@
 import type { EntityName } from '../kernel/entity-name.js';
 
-/** What is registered, as far as a note of a name asks. */
+/** The registered names, as far as an update of a name needs them. */
 export interface RegisteredNames {
   /**
-   * Whether any version of the name is registered, now.
+   * Tells whether any version of the name is registered now.
    *
-   * @throws {RpcError} UNAVAILABLE when that cannot be said at the moment.
+   * @throws {RpcError} UNAVAILABLE when that cannot be determined at the moment.
    */
   has(entity: EntityName): Promise<boolean>;
 }

@@ -18,7 +18,7 @@ import type { RegisteredNames } from './ports.js';
 
 export type NamedEntityServices = { readonly sessions: Sessions; readonly registered: RegisteredNames };
 
-/** In characters. */
+/** The longest description, in characters. */
 const MAX_DESCRIPTION = 300;
 
 const assertMetadata = ({ description, state }: NamedEntityMetadata): void => {

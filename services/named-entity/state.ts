@@ -1,7 +1,7 @@
 import { NamedEntityState as State } from '../../proto/gen/platformidl/admin/common_pb.js';
 import type { NamedEntityEvent } from './events.js';
 
-/** What is noted of a name; no state while nobody has noted anything. */
+/** The description and state of a name; the state is `undefined` before the first update. */
 export type NamedEntityNotes = { readonly description: string; readonly state: State | undefined };
 
 export const initialNotes = (): NamedEntityNotes => ({ description: '', state: undefined });

@@ -5,10 +5,10 @@ import type { Sessions } from '../kernel/ports/sessions.js';
 import { projectAggregate } from './decider.js';
 import { projectStream } from './events.js';
 
-/** A project of the configuration. */
+/** A project from the settings. */
 export type ConfiguredProject = { readonly id: string; readonly name: string; readonly description: string };
 
-/** Registers the projects of the configuration; those that are there already stay as they are. */
+/** Registers the projects from the settings; existing projects are not changed. */
 export const registerConfiguredProjects = async (
   projects: readonly ConfiguredProject[],
   sessions: Sessions,

@@ -51,7 +51,7 @@ export const projectDecider: Decider<ProjectState, ProjectCommand, ProjectEvent,
 const STATE_BYTES = 1_000;
 const LABEL_BYTES = 64;
 
-/** A project has few labels. */
+/** The approximate memory of the labels, in bytes. */
 const sizeOfLabels = ({ project }: ProjectState): number =>
   Object.entries(project?.labels?.values ?? {}).reduce(
     (bytes, [key, value]) => bytes + LABEL_BYTES + key.length + value.length,

@@ -20,7 +20,7 @@ import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';
 import { isProjectId, MAX_PROJECT_DESCRIPTION_BYTES, MAX_PROJECT_NAME_BYTES, PROJECT_ID_RULE } from './rules.js';
 
-/** What was built, as GetVersion says it. */
+/** The build information that GetVersion returns. */
 export type BuildInfo = { readonly build: string; readonly version: string; readonly buildTime: string };
 
 export type ProjectServices = {
@@ -38,7 +38,7 @@ const assertId = (id: string): void => {
   if (!isProjectId(id)) throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${PROJECT_ID_RULE}`);
 };
 
-/** What the checks of a registration and an update have in common, in the order of the interface. */
+/** The checks that registrations and updates have in common, in the order of the interface. */
 const assertProject = ({ id, name, description, labels, domains, state }: Project): void => {
   if (id === '') throw missing('project_id');
   assertLabels(labels);
@@ -50,7 +50,7 @@ const assertProject = ({ id, name, description, labels, domains, state }: Projec
   if (!Object.hasOwn(State, state)) throw invalid('state', `${state} is not a project state`);
 };
 
-/** Without what is never stored. */
+/** A copy without the fields that are never stored. */
 const stored = ({ id, name, description, labels, state }: Project): Project =>
   create(ProjectSchema, { id, name, description, ...(labels && { labels }), state });
 

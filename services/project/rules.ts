@@ -1,7 +1,7 @@
-/** The id is part of the names of Kubernetes objects. */
+/** The id becomes part of the names of Kubernetes objects. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u;
 
-/** What an id has to be, for people. */
+/** The rule for a project id, as a text for people. */
 export const PROJECT_ID_RULE = "at most 63 lower-case letters, digits and '-', which neither begins nor ends it";
 
 export const isProjectId = (id: string): boolean => DNS_LABEL.test(id);

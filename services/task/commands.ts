@@ -6,7 +6,7 @@ export type RegisterTask = {
   readonly id: Version;
   /** `core.CompiledTask`. */
   readonly compiled: Uint8Array;
-  /** Of the compiled task in canonical form. */
+  /** The digest of the compiled task in canonical form. */
   readonly digest: Uint8Array;
   readonly taskType: string;
   readonly description: DescriptionEntity | undefined;

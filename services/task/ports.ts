@@ -4,22 +4,24 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { RegisterTask } from './commands.js';
 import type { TaskRules } from './registration/task.js';
 
-/** The projects, as far as a registration asks. */
+/** The projects, as far as a registration needs them. */
 export interface Projects {
-  /** What stands against registering there, ready to be thrown; `undefined` when nothing does. */
+  /** The error to throw when nothing can be registered there; `undefined` when registering is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
 
-/** Compiles tasks away from the thread that serves requests. */
+/** Compiles tasks on a worker thread. */
 export interface LargeTasks {
-  /** What is larger than this is taken so, in bytes. */
+  /** Requests above this size are compiled by this port, in bytes. */
   readonly aboveBytes: number;
 
-  /** The identifier alone of a request. @throws {RpcError} INVALID_ARGUMENT when the bytes are none. */
+  /**
+   * Decodes only the identifier of a request.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request.
+   */
   idOf(request: Uint8Array): Identifier | undefined;
 
-  /**
-   * @throws {RpcError} what is wrong with the task; RESOURCE_EXHAUSTED when too many wait to be compiled.
-   */
+  /** @throws {RpcError} the error of the request; RESOURCE_EXHAUSTED when too many requests wait to be compiled. */
   registrationOf(id: Version, request: Uint8Array, limits: TaskRules['limits']): Promise<RegisterTask>;
 }

@@ -19,7 +19,7 @@ export type TaskServices = {
   readonly projects: Projects;
   readonly largeTasks: LargeTasks;
   readonly taskTypes: TaskTypes;
-  /** The most that tasks of a project and domain may ask for. */
+  /** The resource limits for tasks of a project and domain. */
   readonly limitsOf: (project: string, domain: string) => Promise<PlatformLimits>;
 };
 
@@ -32,7 +32,7 @@ const refusals: Readonly<Record<TaskRefusal['kind'], (id: Version) => RpcError>>
     ),
 };
 
-/** What a request comes to, under the rules of where it is registered. */
+/** Makes the registration of a request under the rules of its project and domain. */
 type Reading = (id: Version, rules: TaskRules) => RegisterTask | Promise<RegisterTask>;
 
 const createTask = async (

@@ -8,7 +8,7 @@ export type RegisterWorkflow = {
   readonly id: Version;
   /** `core.CompiledWorkflowClosure`. */
   readonly compiled: Uint8Array;
-  /** Of the compiled closure in canonical form. */
+  /** The digest of the compiled closure in canonical form. */
   readonly digest: Uint8Array;
   readonly interface: TypedInterface | undefined;
   readonly qualityOfService: QualityOfService | undefined;

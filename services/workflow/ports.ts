@@ -5,13 +5,16 @@ import type { Version } from '../kernel/identifier.js';
 import type { RpcError } from '../kernel/rpc.js';
 import type { RegisterWorkflow } from './commands.js';
 
-/** The projects, as far as a registration asks. */
+/** The projects, as far as a registration needs them. */
 export interface Projects {
-  /** What stands against registering there, ready to be thrown; `undefined` when nothing does. */
+  /** The error to throw when nothing can be registered there; `undefined` when registering is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
 
-/** What a workflow may be made of; `undefined` for what is not registered. Messages are shared: never changed. */
+/**
+ * The versions that a workflow may refer to; `undefined` for a version that is not registered. The messages are shared:
+ * callers must not change them.
+ */
 export interface Requirements {
   task(id: Identifier): Promise<CompiledTask | undefined>;
   launchPlan(
@@ -19,10 +22,8 @@ export interface Requirements {
   ): Promise<{ readonly expectedInputs: ParameterMap; readonly expectedOutputs: VariableMap } | undefined>;
 }
 
-/** Compiles workflows away from the thread that serves requests. */
+/** Compiles workflows on a worker thread. */
 export interface LargeWorkflows {
-  /**
-   * @throws {RpcError} what is wrong with the workflow; RESOURCE_EXHAUSTED when too many wait to be compiled.
-   */
+  /** @throws {RpcError} the errors of the workflow; RESOURCE_EXHAUSTED when too many requests wait to be compiled. */
   registrationOf(id: Version, request: Uint8Array): Promise<RegisterWorkflow>;
 }

@@ -29,10 +29,13 @@ export type WorkflowServices = {
   readonly limits: WorkflowLimits;
 };
 
-/** How a request that came before is refused when it comes again, by the hash of its bytes. */
+/** The refusals of repeated requests, by the hash of the request's bytes. */
 type Answered = Lru<string, WorkflowRefusal['kind']>;
 
-/** Clients repeat what fails without a pause; the answer for a version that exists never changes. */
+/**
+ * The number of cached refusals: clients repeat failed requests without a pause, and the answer for an existing version
+ * never changes.
+ */
 const REMEMBERED = 4_096;
 
 type Reason = NonNullable<CreateWorkflowFailureReason['reason']['case']>;
@@ -54,7 +57,10 @@ const refusals: Readonly<Record<WorkflowRefusal['kind'], (id: Version) => RpcErr
     ),
 };
 
-/** Above this, in bytes, a request is compiled elsewhere: it would keep other calls waiting for tens of milliseconds. */
+/**
+ * Requests above this size, in bytes, are compiled on a worker thread: on the main thread one would delay other calls
+ * by tens of milliseconds.
+ */
 const LARGE = 32 * 1024;
 
 const registration = (
@@ -77,7 +83,7 @@ const createWorkflow = async (
   if (barred !== undefined) throw barred;
   const hash = sha256Hex(request);
   const before = answered.get(hash);
-  // Under a key, what was recorded is answered as it was the first time.
+  // A request with an idempotency key gets its first answer again, not a refusal.
   if (before !== undefined && call.idempotency === undefined) throw refusals[before](id);
   const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));

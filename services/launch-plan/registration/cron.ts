@@ -1,12 +1,14 @@
 import { Cron } from 'croner';
 
-/** Every so long, in the notation of Go: `1h30m`. */
+/** An interval in Go's duration notation: `@every 1h30m`. */
 const EVERY =
   /^@every (?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/u;
 const DESCRIPTORS = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
 const ZONE = /^(?:CRON_TZ|TZ)=(\S+) +/u;
 const FIELDS = 5;
-/** Nobody writes a longer one; what follows reads it character by character. */
+/**
+ * The longest expression, in characters: the checks below read it character by character, and real ones are shorter.
+ */
 const MAX_LENGTH = 1_000;
 
 const isZone = (name: string): boolean => {
@@ -17,7 +19,7 @@ const isZone = (name: string): boolean => {
   }
 };
 
-/** Numbers, names, lists, ranges and steps: what the parser adds to them, `L` and `#`, other clients cannot read. */
+/** Numbers, names, lists, ranges and steps. The parser also accepts `L` and `#`, which other clients cannot read. */
 const FIELD = /^(?:[\d*?,/-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+$/iu;
 
 const fieldsProblem = (text: string): string | undefined => {
@@ -36,8 +38,10 @@ const fieldsProblem = (text: string): string | undefined => {
 const isEvery = (text: string): boolean => EVERY.test(text) && /[1-9]/u.test(text);
 
 /**
- * What is wrong with a cron expression, if anything: five fields, or a descriptor such as `@hourly` or `@every 1h`, and
- * before it, if wanted, the zone that it is read in, `CRON_TZ=Europe/Berlin `.
+ * Checks a cron expression: five fields, or a descriptor such as `@hourly` or `@every 1h`, either of them optionally
+ * preceded by its time zone, as in `CRON_TZ=Europe/Berlin `.
+ *
+ * @returns the problem; `undefined` when there is none.
  */
 export const cronProblem = (expression: string): string | undefined => {
   if (expression.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;

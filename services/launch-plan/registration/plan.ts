@@ -30,7 +30,7 @@ const refuse = (problem: string | undefined): void => {
 const limitsConcurrency = ({ concurrencyPolicy }: LaunchPlanSpec): boolean =>
   concurrencyPolicy?.behavior === ConcurrencyLimitBehavior.SKIP;
 
-/** A limit of none is a mistake: the plan could never run. */
+/** A limit of zero is refused: the plan could never run. */
 const concurrencyProblem = ({ concurrencyPolicy }: LaunchPlanSpec): string | undefined => {
   const { max = 0, behavior = 0 } = concurrencyPolicy ?? {};
   if (ConcurrencyLimitBehavior[behavior] === undefined)
@@ -39,7 +39,9 @@ const concurrencyProblem = ({ concurrencyPolicy }: LaunchPlanSpec): string | und
   return max < least ? `invalid value for concurrency_policy.max: ${max} is below ${least}` : undefined;
 };
 
-/** The expected inputs stand twice: as the plan's default inputs, which is where clients look, and in its closure. */
+/**
+ * The expected inputs are recorded twice: as the plan's default inputs, where clients read them, and in its closure.
+ */
 const registration = (
   id: Version,
   sent: LaunchPlanSpec,
@@ -60,9 +62,10 @@ const registration = (
 };
 
 /**
- * What a registration records of a launch plan of a workflow with that interface.
+ * Makes the registration of a launch plan.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ * @param workflow the interface of its workflow.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
  */
 export const planOf = (id: Version, spec: LaunchPlanSpec, workflow: TypedInterface | undefined): RegisterLaunchPlan => {
   const { defaultInputs, fixedInputs, entityMetadata } = spec;

@@ -13,14 +13,18 @@ import { assertTimes, missing } from '../../kernel/rpc.js';
 import type { RegisterLaunchPlan } from '../commands.js';
 import { planOf } from './plan.js';
 
-/** The workflow of a launch plan. */
+/** The id and interface of a launch plan's workflow. */
 export type PlannedWorkflow = { readonly id: Version; readonly interface: TypedInterface | undefined };
 
 const ID = 1;
 const SPEC = 2;
 const WORKFLOW_ID = 1;
 
-/** What names a request that may be large, and its workflow. @throws {Error} when it is no request. */
+/**
+ * Decodes only the id of a request, which may be large, and the id of its workflow.
+ *
+ * @throws {Error} when the bytes are not a request.
+ */
 export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
   fromBinary(
     LaunchPlanCreateRequestSchema,
@@ -28,9 +32,9 @@ export const headIn = (request: Uint8Array): LaunchPlanCreateRequest =>
   );
 
 /**
- * What a request registers under its id.
+ * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
  */
 export const registrationOf = (
   id: Version,

@@ -5,7 +5,7 @@ import { cronProblem } from './cron.js';
 
 type Expression = Schedule['ScheduleExpression'];
 
-/** A schedule that says when; any other, a rate of 0 among them, is none at all. */
+/** True for a schedule that can fire. Any other, such as one with a rate of 0, counts as no schedule. */
 export const isScheduled = (schedule: Schedule | undefined): schedule is Schedule => {
   const expression = schedule?.ScheduleExpression;
   if (expression?.case === 'rate') return expression.value.value > 0;
@@ -18,7 +18,7 @@ const cronOf = (expression: Expression | undefined): string => {
   return expression?.case === 'cronSchedule' ? expression.value.schedule : '';
 };
 
-/** An empty text is the old field left out; a message that is there has to make sense. */
+/** An empty text means that the deprecated field is not set; a message that is present has to be valid. */
 const isGiven = (expression: Expression): boolean =>
   expression.case === 'cronExpression' ? cronOf(expression) !== '' : expression.case !== undefined;
 
@@ -37,11 +37,16 @@ const kickoffProblem = ({ parameters }: ParameterMap, kickoff: string): string |
   return isDatetime ? undefined : `KickoffTimeInputArg must reference a datetime input, [${kickoff}] is none`;
 };
 
-/** What is wrong with the schedule of a launch plan, if anything: nobody is there to give it inputs when it fires. */
+/**
+ * Checks the schedule of a launch plan. Required inputs must be bound, because a scheduled execution gets no inputs
+ * from a caller.
+ *
+ * @returns the problem; `undefined` when there is none.
+ */
 export const scheduleProblem = (schedule: Schedule | undefined, expected: ParameterMap): string | undefined => {
   if (schedule === undefined || !isGiven(schedule.ScheduleExpression)) return undefined;
   const { kickoffTimeInputArg: kickoff, ScheduleExpression: expression } = schedule;
-  // First, because a misspelt argument leaves the input that it means unbound.
+  // First, because a misspelt argument leaves the intended input unbound.
   const problem = kickoffProblem(expected, kickoff);
   if (problem !== undefined) return problem;
   const unbound = unboundInput(expected, kickoff);

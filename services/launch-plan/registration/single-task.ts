@@ -9,7 +9,7 @@ import { launchPlanAggregate } from '../decider.js';
 import { launchPlanStream } from '../events.js';
 import { planOf } from './plan.js';
 
-/** Registers the launch plan of the workflow that runs a task by itself, under the workflow's name, unless it is there. */
+/** Registers the launch plan of the workflow that runs a single task, under the workflow's name, unless it exists. */
 export const registerSingleTaskPlan = async (
   sessions: Sessions,
   { template }: CompiledTask,

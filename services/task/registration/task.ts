@@ -18,18 +18,22 @@ import type { Version } from '../../kernel/identifier.js';
 import { assertTimes, missing, RpcError } from '../../kernel/rpc.js';
 import type { RegisterTask } from '../commands.js';
 
-/** Where a task type may be registered; an empty part is any. */
+/** A scope in which a task type may be registered; an empty project or domain means any. */
 export type TaskTypeScope = { readonly project: string; readonly domain: string };
 
-/** Task types that only these scopes may register; others are free. */
+/** Task types that may be registered only in these scopes; other types may be registered anywhere. */
 export type TaskTypes = Readonly<Record<string, readonly TaskTypeScope[]>>;
 
-/** What a registration is held against. */
+/** The rules that a registration is checked against. */
 export type TaskRules = { readonly taskTypes: TaskTypes; readonly limits: PlatformLimits };
 
 const ID = 1;
 
-/** The identifier alone of a request that may be large. @throws {Error} when it is no request. */
+/**
+ * Decodes only the identifier of a request, which may be large.
+ *
+ * @throws {Error} when the bytes are not a request.
+ */
 export const idIn = (request: Uint8Array): Identifier | undefined =>
   fromBinary(TaskCreateRequestSchema, fieldBytes(request, ID)).id;
 
@@ -53,7 +57,7 @@ const compile = (template: TaskTemplate): CompiledTask => {
   throw new RpcError('INVALID_ARGUMENT', `task failed compilation with ${collectedErrors(compiled.errors)}`);
 };
 
-/** The checks of a registration, in the order of the interface. */
+/** Checks a registration in the order of the interface and compiles the task. */
 const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limits }: TaskRules): CompiledTask => {
   if (spec?.template === undefined) throw missing(spec === undefined ? 'spec' : 'spec.template');
   const template = { ...spec.template, id: create(IdentifierSchema, id) };
@@ -67,9 +71,9 @@ const compiledFrom = (id: Version, spec: TaskSpec | undefined, { taskTypes, limi
 };
 
 /**
- * What a request registers under its id.
+ * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the first thing that is wrong, in the order of the interface.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first error, in the order of the interface.
  */
 export const registrationOf = (id: Version, request: TaskCreateRequest, rules: TaskRules): RegisterTask => {
   assertTimes(TaskCreateRequestSchema, request);

@@ -13,16 +13,16 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { RegisterWorkflow } from '../commands.js';
 import type { Requirements } from '../ports.js';
 
-/** What is to be compiled: a workflow with its sub-workflows. */
+/** A workflow to compile, with its sub-workflows. */
 export type WorkflowSource = {
   readonly template: WorkflowTemplate;
   readonly subWorkflows: readonly WorkflowTemplate[];
 };
 
-/** The largest workflow that may be registered; 0 is no limit. */
+/** The limits for a workflow; 0 means no limit. */
 export type WorkflowLimits = { readonly nodes: number; readonly closureBytes: number };
 
-/** The layout adds a start and an end to the nodes of the request. */
+/** Compiling adds a start and an end node to the nodes of the request. */
 const ADDED_NODES = 2;
 
 const found = async <Value>(
@@ -44,13 +44,13 @@ const assertWithin = (limits: WorkflowLimits, id: Version, { nodes, closureBytes
   }
 };
 
-/** What a registration records of a workflow; its description comes from the request. */
+/** The compiled part of a registration; the description comes from the request. */
 export type Compiled = Omit<RegisterWorkflow, 'description'>;
 
 /**
  * Compiles a workflow under the id that it is registered with.
  *
- * @throws {RpcError} INVALID_ARGUMENT with everything that is wrong with it, or the limit that it is above.
+ * @throws {RpcError} INVALID_ARGUMENT with the errors of the workflow, or the limit that it exceeds.
  */
 export const compiledFrom = async (
   id: Version,

@@ -15,14 +15,14 @@ import { compiledFrom, type WorkflowLimits } from './compile.js';
 
 const ID = 1;
 
-/** The identifier alone of a request that may be large. */
+/** Decodes only the identifier of a request, which may be large. */
 export const idIn = (request: Uint8Array): Identifier | undefined =>
   fromBinary(WorkflowCreateRequestSchema, fieldBytes(request, ID)).id;
 
 /**
- * What a request registers under its id.
+ * Makes the registration of a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT with everything that is wrong with the workflow, or the limit that it is above.
+ * @throws {RpcError} INVALID_ARGUMENT with the errors of the workflow, or the limit that it exceeds.
  */
 export const registrationOf = async (
   id: Version,

@@ -12,9 +12,9 @@ export type SingleTaskServices = { readonly sessions: Sessions; readonly project
 const UNLIMITED = { nodes: 0, closureBytes: 0 };
 
 /**
- * Registers the workflow `.flytegen.<task>` that runs a task by itself, unless it is there.
+ * Registers the workflow `.flytegen.<task>` that runs a single task, unless it exists.
  *
- * @throws {RpcError} INVALID_ARGUMENT when nothing may be registered in the task's project and domain.
+ * @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in the task's project and domain.
  */
 export const registerSingleTaskWorkflow = async (
   { sessions, projects }: SingleTaskServices,
