@@ -59,7 +59,7 @@ export type UpdateExecution = {
   readonly type: 'UpdateExecution';
   readonly id: ExecutionId;
   readonly state: ExecutionState;
-  /** Absent leaves the tags as they are. */
+  /** The new tags; absent leaves them unchanged. */
   readonly tags: readonly string[] | undefined;
   readonly principal: string;
 };

@@ -71,7 +71,7 @@ const reportShape = (entity: Entity): EventShape<EngineReport> => ({
   before: { format: REPORTS_BY_ENTITY, type: ENGINE_REPORTED, encode: encodeEngineReported },
 });
 
-/** The types of reports, by the entity. */
+/** The event type of a report, by entity. */
 export const REPORT_TYPES = {
   workflow: 'WorkflowPhaseReported',
   node: 'NodePhaseReported',
@@ -81,7 +81,7 @@ export const REPORT_TYPES = {
 /** Makes the event of a report; its type depends on the entity. */
 export const phaseReported = (data: EngineReport): PhaseReported => ({ type: REPORT_TYPES[data.entity], data });
 
-/** Lifts an `EngineReported` of schema 1. */
+/** Converts an `EngineReported` of schema 1 to the event of its entity. */
 const liftEngineReported = (bytes: Uint8Array): ExecutionEvent => phaseReported(decodeEngineReported(bytes));
 
 const shapes: Shapes<ExecutionEvent> = {

@@ -12,11 +12,11 @@ export type Platform = {
   readonly config: WorkflowExecutionConfig;
   readonly taskResources: TaskResourceAttributes;
   readonly budgets: QueueingBudgets;
-  /** By domain. */
+  /** The default tier of each domain. */
   readonly tiers: ReadonlyMap<string, Exclude<Tier, Tier.UNDEFINED>>;
-  /** Empty: none. */
+  /** The default cluster label; empty means none. */
   readonly clusterLabel: string;
-  /** By domain. */
+  /** The cluster pool of each domain that has one. */
   readonly clusterPools: ReadonlyMap<string, string>;
   /** The most labels and annotations that an execution may have; 0 means no limit. */
   readonly maxLabels: number;

@@ -40,7 +40,9 @@ export type ExecutionState = Reported &
     slotAttempt: string;
     /** The number of events that have been folded. */
     events: number;
-    /** The producer that the execution belongs to; empty until one that is not the default takes it. */
+    /**
+     * The producer that the execution belongs to; empty until a producer that is not the default takes the execution.
+     */
     cluster: string;
     /** The producer of the last QUEUED. */
     queuedBy: string | undefined;

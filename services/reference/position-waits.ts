@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { RpcError } from '../kernel/rpc.js';
 
-/** How the waits learn the position that has been reached. */
+/** The functions through which the waits learn the reached position. */
 export type PositionWaitsOptions = {
   readonly hasReached: (position: bigint) => boolean;
   /**

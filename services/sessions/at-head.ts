@@ -12,7 +12,10 @@ const MAX_ATTEMPTS = 100;
 /** The most observed events that wait for the end of a turn. With more, the stream is folded again from the start. */
 const MAX_NEWS = 1_000;
 
-/** Reads the stream from the folded revision to its head, as of now. */
+/**
+ * Brings the state to the head of the stream, as of now. Reads on from the folded revision, or from the beginning when
+ * no state is known.
+ */
 export const catchUp = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   const { tickets, folded, stream } = live;
   if (folded === undefined || live.isPresumed) return startOver(live);

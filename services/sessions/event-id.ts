@@ -20,8 +20,8 @@ const uuidBytes = (uuid: string): Uint8Array => {
 };
 
 /**
- * The ids of the events that a command records, in order: the command's id with the event's number added to its last
- * four bytes. A command id that is no UUID is hashed to one first.
+ * Makes the ids of the events that a command records, in order: the command's id with the index of the event added to
+ * its last four bytes. A command id that is not a UUID is hashed to one first.
  */
 export const eventIds = (commandId: string, count: number): readonly EventId[] => {
   const base = UUID.test(commandId) ? uuidBytes(commandId) : sha256(commandId).subarray(0, 16);

@@ -11,7 +11,7 @@ export interface KeptWarm extends Subscription {
  * Keeps the live streams current by one subscription from the present head of the log on. Streams that are not live are
  * folded when they are used.
  *
- * @param onHeard called after each page.
+ * @param onHeard called after each page of events.
  */
 export const keepWarm = async (
   log: Pick<EventLog, 'head' | 'subscribe'>,

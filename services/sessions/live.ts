@@ -13,9 +13,9 @@ export type SessionServices = {
   readonly payloads: PayloadStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The format that events are written in; by default the newest. */
+  /** The log format in which events are encoded; by default the newest. */
   readonly format?: () => number;
-  /** Other processes append to the log too. */
+  /** True when other processes append to the log too. */
   readonly isShared?: boolean;
   /** Called with each stream that cannot be folded. */
   readonly onParked?: (parked: StreamParked) => void;

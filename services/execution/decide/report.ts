@@ -35,7 +35,7 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
     samePhase,
   });
 
-/** Records a report with a new phase. */
+/** Accepts a report as a new phase or a new version of one. */
 export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): Verdict =>
   accepted(reported(envelope, false, closed));
 
@@ -46,7 +46,7 @@ const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRe
   version: phaseVersion,
 });
 
-/** Refuses an exact repetition; nothing is recorded. */
+/** Refuses a report as already recorded, and records nothing. */
 export const repeatedReport = ({ envelope }: ReportPhase): Verdict => refused(alreadyRecorded(envelope));
 
 /**

@@ -9,7 +9,7 @@ import { isTerminal } from '../phases.js';
 import type { ExecutionState } from '../state.js';
 import type { SignalState } from '../state/signals.js';
 
-/** More gates than any workflow has. */
+/** The most signals of an execution; no workflow has as many gates. */
 const MAX_SIGNALS = 10_000;
 
 export const typeOfSignal = ({ type }: SignalState): LiteralType => fromBinary(LiteralTypeSchema, type);

@@ -8,7 +8,7 @@ import type { Envelope } from '../wire/envelope.js';
  */
 export type Reports = { readonly reports: number[] };
 
-/** The revision "before" the first report of an entity. */
+/** The previous revision of an entity's first report: there is none. */
 export const NONE = -1;
 
 type Report = Pick<EngineReport & Envelope, 'phase' | 'phaseVersion' | 'occurredAt'>;

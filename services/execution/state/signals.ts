@@ -15,7 +15,7 @@ export type SignalState = {
 };
 
 export type Signals = {
-  /** Most executions have none. */
+  /** Absent until the first signal is created: most executions have none. */
   signals: Map<string, SignalState> | undefined;
   /** The size of all signal types, in bytes. */
   signalTypeBytes: number;

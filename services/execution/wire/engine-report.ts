@@ -35,7 +35,7 @@ export type EngineReport = {
   /** The engine's own message: event.WorkflowExecutionEvent, NodeExecutionEvent or TaskExecutionEvent. */
   readonly message: Content;
   readonly messageHash: bigint;
-  /** eventlog.OpenEntities, on the event that ends the execution. */
+  /** An encoded `eventlog.OpenEntities`; only on the event that ends the execution. */
   readonly closed: Content | undefined;
   /** The phase was recorded before; only the content is new. */
   readonly samePhase: boolean;

@@ -68,13 +68,13 @@ export const textIn = ({ bytes, starts, ends }: Fields, number: number): string 
   return start === undefined ? '' : textAt(bytes, start, ends[number] ?? start);
 };
 
-/** An unsigned number of 32 bits. */
+/** The value of an unsigned 32-bit field; 0 when it is absent. */
 export const numberIn = ({ bytes, starts, ends }: Fields, number: number): number => {
   const start = starts[number];
   return start === undefined ? 0 : readVarint32({ bytes, pos: start }, ends[number] ?? start);
 };
 
-/** A signed number of 64 bits. */
+/** The value of a signed 64-bit field; 0n when it is absent. */
 export const longIn = ({ bytes, starts, ends }: Fields, number: number): bigint => {
   const start = starts[number];
   return start === undefined ? 0n : readVarint64({ bytes, pos: start }, ends[number] ?? start);

@@ -15,7 +15,7 @@ export type FlatFields = {
   readonly node?: string;
   /** The retry attempt of a task, from 0. */
   readonly attempt?: number;
-  /** The phase that the event brings the execution, the node or the task to. */
+  /** The phase of the execution, the node or the task after the event. */
   readonly phase?: string;
 };
 

@@ -31,7 +31,7 @@ export type ToldNode = Pick<
   | 'isEager'
   | 'deckUri'
 > & {
-  /** Reads the fields that only the first event of a node is asked for. */
+  /** Reads the fields that are needed only from a node's first event. */
   readonly first: () => Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>;
 };
 
