@@ -2,13 +2,13 @@ import type { RecordedEvent } from './event.js';
 import type { Content } from './ports/payload-store.js';
 
 /**
- * What a command comes to.
+ * The outcome of deciding a command.
  *
- * - `accepted`: the events are to be recorded; none means that there was nothing to do.
- * - `refused`: the domain says no. `events` are recorded all the same: a repeated phase with new content is refused,
- *   and its content kept.
- * - `unsure`: the state does not say; the aggregate's `recall` is given the events at some revisions of the stream,
- *   ascending, and the command is decided again.
+ * - `accepted`: the events are to be recorded; an empty list means that there was nothing to do.
+ * - `refused`: the domain rejects the command. `events` are recorded even so: a repeated phase with new content is
+ *   refused, and its content is kept.
+ * - `unsure`: the state is not enough to decide. `at` lists stream revisions in ascending order; the aggregate's
+ *   `recall` is called with the events at these revisions, and then the command is decided again.
  */
 export type Decision<Event, Refusal> =
   | { readonly kind: 'accepted'; readonly events: readonly Event[] }
@@ -18,56 +18,59 @@ export type Decision<Event, Refusal> =
 /** The pure part of an aggregate. */
 export interface Decider<State, Command, Event, Refusal> {
   initial(): State;
-  /** Total: decides nothing, throws nothing. May change the state that it is given, and answers it. */
+  /** Total: makes no decision and never throws. May change the given state in place; returns the new state. */
   evolve(state: State, event: Event): State;
-  /** Pure: time and new ids come in with the command. */
+  /** Pure: the current time and new ids come in with the command. */
   decide(state: State, command: Command): Decision<Event, Refusal>;
 }
 
-/** An event as bytes. */
+/** An event type and the event's data as bytes. */
 export type EncodedEvent = { readonly type: string; readonly data: Uint8Array };
 
-/** Between the events of an aggregate and their bytes. */
+/** Encodes and decodes the events of an aggregate. */
 export interface EventCodec<Event> {
-  /** @param format the format of the log; by default the newest. */
+  /** @param format the log format to write; by default the newest. */
   encode(event: Event, format?: number): EncodedEvent;
   /**
    * @throws {UnknownEvent} for a type or schema that this release does not know.
    * @throws {CorruptEvent} when the bytes are not of that type.
    */
   decode(type: string, data: Uint8Array, schema: number): Event;
-  /** The parts of an event that may be large. What is above the limit is moved to the payload store in place. */
+  /** The contents of an event that may be large. Those above the limit are moved to the payload store, in place. */
   contents(event: Event): readonly Content[];
 }
 
-/** What a command is to those who wait: one that begins something is turned away first, one that ends it never. */
+/** Priority of a command under load: `start` commands are rejected first, `end` commands never. */
 export type Urgency = 'start' | 'progress' | 'end';
 
-/** One kind of stream: its category, how it decides, how its events are stored. */
+/** One kind of stream: its category, its decider, and the codec of its events. */
 export interface Aggregate<State, Command, Event, Refusal> {
   readonly category: string;
   readonly decider: Decider<State, Command, Event, Refusal>;
   readonly codec: EventCodec<Event>;
-  /** Where large parts of the stream's events are put. */
+  /** The payload scope in which large contents of the stream's events are stored. */
   payloadScope(command: Command): string;
   /**
-   * Whether a command begins its stream, and so is decided on nothing first: the append finds out whether the stream
-   * is there, and only then it is read.
+   * True for a command that creates its stream. It is decided on the initial state, without a read; the append detects
+   * whether the stream already exists, and only then the stream is read.
    */
   begins?(command: Command): boolean;
   /**
-   * Whether nothing that is recorded later can undo a refusal. One that may pass is given only by who knows the head of
-   * the stream.
+   * True when a refusal is permanent: no later event can undo it. Other refusals are given only after the head of the
+   * stream has been read.
    */
   isForGood(refusal: Refusal): boolean;
   /** By default `progress`. */
   urgencyOf?(command: Command): Urgency;
-  /** What a command is about, where a stream is about several things; by default all commands are about the same. */
+  /** The subject of a command within its stream. By default all commands of a stream have the same subject. */
   targetOf?(command: Command): string;
-  /** What the state takes in memory, in bytes, within a factor of 1.5: a test measures it. Costs little. */
+  /** Estimated memory of the state in bytes, within a factor of 1.5 (a test measures it). Must be cheap. */
   sizeOf(state: State): number;
-  /** Whether hardly any command will come for a stream in this state: it is the first to be dropped from memory. */
+  /** True when hardly any more commands are expected for a stream in this state: it is evicted from memory first. */
   isOver?(state: State): boolean;
-  /** Answers the command with what an unsure decision needs of the events that it has named. */
+  /**
+   * Returns the command completed with what its decision needs from `past`: the events that an `unsure` decision asked
+   * for.
+   */
   recall?(command: Command, past: readonly RecordedEvent[]): Promise<Command>;
 }

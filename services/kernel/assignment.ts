@@ -1,10 +1,10 @@
 import { LEASE_MS, type Leases } from './ports/leases.js';
 import type { Timers } from './ports/timers.js';
 
-/** Partitions of work that several processes share out among them. */
+/** How a process takes part in sharing partitions of work with other processes. */
 export type AssignmentOptions = {
   readonly leases: Leases;
-  /** The kind of work; the names of its leases begin with it. */
+  /** The kind of work; prefix of the names of its leases. */
   readonly group: string;
   readonly partitions: readonly string[];
   /** The name of this process, unique among all that share the work. */
@@ -28,14 +28,14 @@ const RENEW_EVERY_MS = LEASE_MS / 4;
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((each) => other.includes(each));
 
-/** The partitions of one worker: with n workers every n-th, starting at the worker's place in the sorted names. */
+/** The partitions of one worker: with n workers every n-th one, starting at the worker's index in the sorted names. */
 export const shareOf = (parts: readonly string[], workers: readonly string[], worker: string): readonly string[] => {
   const sorted = [...workers].sort();
   const place = sorted.indexOf(worker);
   return place < 0 ? [] : parts.filter((_, at) => at % sorted.length === place);
 };
 
-/** Divides partitions evenly over the processes that take part, and divides them anew as processes come and go. */
+/** Divides partitions evenly among the participating processes, and again whenever a process joins or leaves. */
 export const assignPartitions = ({
   leases,
   group,

@@ -1,4 +1,7 @@
 declare const brand: unique symbol;
 
-/** A value that only its own constructor makes, so that two kinds of it are never mixed up. */
+/**
+ * A nominal type: only its own constructor makes such values, so that two kinds of the same base type cannot be mixed
+ * up.
+ */
 export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };

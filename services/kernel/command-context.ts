@@ -6,7 +6,7 @@ import { type Call, invalid } from './rpc.js';
 import type { CommandContext, Sessions } from './ports/sessions.js';
 import type { StreamName } from './stream.js';
 
-/** A request's command. The caller may send one request id twice, so the command has an id of its own. */
+/** The command context of a request. Clients may reuse a request id, so each command gets an id of its own. */
 export const contextOf = (call: Call): CommandContext => ({
   actor: call.principal,
   commandId: randomUUID(),
@@ -15,14 +15,17 @@ export const contextOf = (call: Call): CommandContext => ({
   isCancelled: () => call.isCancelled(),
 });
 
-/** The key of a request stands for another one. */
+/** The idempotency key was already used with a different request. */
 export const keyTaken = (): Error => invalid('idempotency-key', 'it stands for another request');
 
 /**
- * Where a request stands in the log that was recorded under its key before, about all of its stream. For commands that
- * rest on more than their stream: what they rest on may have changed, and the first answer stands.
+ * Finds a request that was already recorded under its idempotency key, with the whole stream as its target. For
+ * commands that depend on more than their stream: those other facts may have changed since, and the first result must
+ * be kept.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the key stands for another request.
+ * @returns the position of the stream's last event when the same request was recorded; `undefined` when it was not, or
+ * the call has no idempotency key.
+ * @throws {RpcError} INVALID_ARGUMENT when the key was used with a different request.
  */
 export const recordedBefore = async <State, Command, Event, Refusal>(
   sessions: Sessions,

@@ -3,9 +3,9 @@ import { type RecordedEvent, schemaOf } from './event.js';
 import { StreamParked } from './fault.js';
 
 /**
- * Reads something of an event.
+ * Runs `read` on an event and reports any error as a parked stream.
  *
- * @throws {StreamParked} when that throws anything.
+ * @throws {StreamParked} when `read` throws anything.
  */
 export const readingEvent = <Result>({ stream, position }: RecordedEvent, read: () => Result): Result => {
   try {
@@ -18,7 +18,7 @@ export const readingEvent = <Result>({ stream, position }: RecordedEvent, read: 
 /**
  * Decodes an event of a stream.
  *
- * @throws {StreamParked} when its type or schema is unknown, or its bytes are not what its type says.
+ * @throws {StreamParked} when its type or schema is unknown, or its bytes do not match its type.
  */
 export const decodeEvent = <Event>(codec: EventCodec<Event>, event: RecordedEvent): Event =>
   readingEvent(event, () => codec.decode(event.type, event.data, schemaOf(event)));

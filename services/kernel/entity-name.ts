@@ -1,7 +1,7 @@
 import { type Kind, KINDS } from './identifier.js';
 import { invalid, missing, RpcError } from './rpc.js';
 
-/** A name in a project and domain, whatever its versions, and what they are versions of. */
+/** Name of a task, workflow or launch plan in a project and domain, common to all its versions. */
 export type EntityName = {
   readonly kind: Kind;
   readonly project: string;
@@ -9,16 +9,16 @@ export type EntityName = {
   readonly name: string;
 };
 
-/** What begins the names of the workflows and launch plans that single-task executions run as. */
+/** Prefix of the names of generated workflows and launch plans: single-task executions run as these. */
 const GENERATED = '.flytegen';
 
-/** Whether a name is one that lists leave out, unless they are asked for it. */
+/** True for names that lists omit unless the request asks for them. */
 export const isHidden = ({ name }: SentName): boolean => name.startsWith(GENERATED);
 
-/** Whether the control plane has made what has a name for its own use. */
+/** True for entities that the control plane has generated for its own use. */
 export const isGenerated = (entity: EntityName): boolean => entity.kind !== 'TASK' && isHidden(entity);
 
-/** A name as it was sent. The shape of `admin.NamedEntityIdentifier`. */
+/** A name as the client sent it. The shape of `admin.NamedEntityIdentifier`. */
 export type SentName = Omit<EntityName, 'kind'>;
 
 const UNSPECIFIED = 0;
@@ -26,9 +26,9 @@ const DATASET = 4;
 const PARTS = ['project', 'domain', 'name'] as const;
 
 /**
- * The kind that a resource type names.
+ * Maps a resource type to its kind.
  *
- * @param cannot what cannot be done with a resource type that has no versions, for the text of the error.
+ * @param cannot start of the error message for a resource type that has no versions: what cannot be done with it.
  * @throws {RpcError} INVALID_ARGUMENT when the resource type is unspecified, unknown, or has no versions.
  */
 export const kindOf = (resourceType: number, cannot: string): Kind => {
@@ -39,9 +39,9 @@ export const kindOf = (resourceType: number, cannot: string): Kind => {
 };
 
 /**
- * A name, when all its parts are there.
+ * Checks that a name has all its parts, and returns it.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is missing.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first missing part.
  */
 export const nameOf = (id: SentName | undefined): SentName => {
   if (id === undefined) throw missing('id');
@@ -50,5 +50,5 @@ export const nameOf = (id: SentName | undefined): SentName => {
   return { project: id.project, domain: id.domain, name: id.name };
 };
 
-/** There is no such name, or nothing was said of it. */
+/** NOT_FOUND: the name does not exist, or nothing is recorded about it. */
 export const absentEntry = (): RpcError => new RpcError('NOT_FOUND', 'entry not found');

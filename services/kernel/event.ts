@@ -1,22 +1,22 @@
 import type { StreamName } from './stream.js';
 
-/** 16 bytes, derived from the command: the same command again makes the same ids. */
+/** 16 bytes, derived from the command, so that a retry of the same command makes the same ids. */
 export type EventId = Uint8Array;
 
-/** Who recorded an event, with what request, and when. Stored as JSON beside the event. */
+/** The caller, the request and the time of an event. Stored as JSON beside the event. */
 export type EventMetadata = {
-  /** Milliseconds since 1970, never below those of the event before it in its stream. */
+  /** Milliseconds since 1970; never less than those of the previous event in the stream. */
   readonly recordedAtMs: number;
   /** The authenticated caller; empty where there is no authentication. */
   readonly actor: string;
   readonly commandId: string;
-  /** The shape of the event's data; older ones are lifted when read. */
+  /** Schema version of the event's data; older ones are upcast when they are read. */
   readonly schema: number;
   readonly $correlationId?: string;
   readonly $causationId?: string;
-  /** The caller's own name for the request. */
+  /** The idempotency key of the request. */
   readonly idempotencyKey?: string;
-  /** What that stands for: an RPC, what it is about within the stream, and a hash of what it says. */
+  /** The request behind the key: the RPC, its target within the stream, and a hash of the request's content. */
   readonly idempotency?: { readonly operation: string; readonly target: string; readonly content: string };
 };
 
@@ -30,12 +30,12 @@ export type NewEvent = {
   readonly metadata: string;
 };
 
-/** An event as the log has it. */
+/** An event as it is stored in the log. */
 export type RecordedEvent = NewEvent & {
   readonly stream: StreamName;
-  /** Place in the stream, from 0, dense. */
+  /** Position in the stream: from 0, without gaps. */
   readonly revision: bigint;
-  /** Place in the log, ascending; never count events with it. */
+  /** Position in the log: ascending, but with gaps in some stores, so it must not be used to count events. */
   readonly position: bigint;
 };
 
@@ -43,10 +43,10 @@ export type RecordedEvent = NewEvent & {
 export const metadataOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata =>
   JSON.parse(event.metadata) as EventMetadata;
 
-/** Where the schema stands in JSON: a quote inside a text has a backslash before it, so no text has this in it. */
+/** Marks the schema in the metadata JSON. Quotes inside JSON strings are escaped, so no string value contains it. */
 const SCHEMA = '"schema":';
 
-/** The schema of an event alone, at a tenth of the price of its metadata. */
+/** Reads only the schema of an event, at a tenth of the cost of parsing its metadata. */
 export const schemaOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata['schema'] => {
   const at = event.metadata.indexOf(SCHEMA);
   const schema = at < 0 ? Number.NaN : Number.parseInt(event.metadata.slice(at + SCHEMA.length, at + 20), 10);

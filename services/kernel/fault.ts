@@ -1,6 +1,6 @@
 /**
- * The machinery failed. Thrown by adapters alone, always with the driver's error as its cause; the domain says no with
- * a refusal, and a caller's mistake is an `RpcError`.
+ * A technical failure. Only adapters throw it, always with the driver's error as its cause. The domain rejects a
+ * command with a refusal, and a caller's mistake is an `RpcError`.
  */
 export abstract class Fault extends Error {
   abstract readonly code: FaultCode;
@@ -11,7 +11,7 @@ export abstract class Fault extends Error {
   }
 }
 
-/** Every fault there is; `docs/errors.md` has a line for each. */
+/** All fault codes; `docs/errors.md` has a line for each. */
 export type FaultCode =
   | 'revision-conflict'
   | 'append-too-large'
@@ -30,52 +30,55 @@ export type FaultCode =
   | 'data-directory-in-use'
   | 'data-directory-unusable';
 
-/** The stream is not where the append expected it. */
+/** The stream is not at the revision that the append expected. */
 export class RevisionConflict extends Fault {
   readonly code = 'revision-conflict';
 }
 
-/** The events of one append are larger than any adapter takes. */
+/** The events of one append exceed the size that every adapter accepts. */
 export class AppendTooLarge extends Fault {
   readonly code = 'append-too-large';
 }
 
-/** The store cannot be used now, and nothing was recorded. */
+/** The store is not available, and nothing was recorded. */
 export class StoreUnavailable extends Fault {
   readonly code = 'store-unavailable';
 }
 
-/** The store did not answer: what was to be recorded may be there or not. */
+/** The store did not answer: the events may have been recorded or not. */
 export class OutcomeUnknown extends Fault {
   readonly code = 'outcome-unknown';
 }
 
-/** An event's bytes are not what its type says. */
+/** The bytes of an event do not match its type. */
 export class CorruptEvent extends Fault {
   readonly code = 'corrupt-event';
 }
 
-/** An object that an event names is missing, or is not what its name says. */
+/** A payload object that an event refers to is missing, or its content does not match its name. */
 export class CorruptPayload extends Fault {
   readonly code = 'corrupt-payload';
 }
 
-/** An event of a type or schema that this release does not know: its stream is parked, nothing skips it. */
+/** This release does not know the type or schema of an event. Its stream is parked; the event is never skipped. */
 export class UnknownEvent extends Fault {
   readonly code = 'unknown-event';
 }
 
-/** The log is written in a format that this release does not know: it must not write to it. */
+/** The log has a format that this release does not know, so this release must not write to it. */
 export class NewerLogFormat extends Fault {
   readonly code = 'newer-log-format';
 }
 
-/** A stream of which this release cannot read an event, so that nothing is decided on it or folded of it. */
+/**
+ * This release cannot read an event of the stream, so no command is decided on the stream and nothing is projected from
+ * it.
+ */
 export class StreamParked extends Fault {
   readonly code = 'stream-parked';
 
   readonly stream: string;
-  /** Of the event that cannot be read. */
+  /** Position of the event that cannot be read. */
   readonly position: bigint;
 
   constructor(stream: string, position: bigint, cause: unknown) {
@@ -86,27 +89,27 @@ export class StreamParked extends Fault {
   }
 }
 
-/** Somebody else has moved the checkpoint; nothing was written. */
+/** Another process has moved the checkpoint; nothing was written. */
 export class CheckpointMoved extends Fault {
   readonly code = 'checkpoint-moved';
 }
 
-/** A query found no full page in the time that it has. */
+/** A query did not find a full page within its time limit. */
 export class QueryTooSlow extends Fault {
   readonly code = 'query-too-slow';
 }
 
-/** So many queries that take long are waiting that this one was not begun. */
+/** Too many slow queries are waiting already, so this one was not started. */
 export class TooManyQueries extends Fault {
   readonly code = 'too-many-queries';
 }
 
-/** A page is larger than an answer may be. */
+/** A page exceeds the size limit of an answer. */
 export class PageTooLarge extends Fault {
   readonly code = 'page-too-large';
 }
 
-/** The read store is not one that can be used, and waiting does not help: its credentials, its kind, or what is in it. */
+/** The read store cannot be used, and waiting does not help: its credentials, its kind or its contents are wrong. */
 export class ReadStoreUnusable extends Fault {
   readonly code = 'read-store-unusable';
 }

@@ -2,10 +2,10 @@ import type { Checkpoint } from './ports/checkpoint.js';
 import type { EventFilter, EventLog, LogPage, Subscription } from './ports/event-store.js';
 import type { Reactor } from './reactor.js';
 
-/** The log moves with every commit, and being behind costs little. */
+/** A write after each page would cost too much, and an old checkpoint costs only a little repeated work. */
 const CHECKPOINT_EVERY_MS = 1_000;
 
-/** What of a log is followed, and from where. */
+/** The part of the log to follow, and the checkpoint to start from. */
 export type FollowOptions = {
   readonly log: Pick<EventLog, 'subscribe'>;
   readonly filter: EventFilter;
@@ -14,10 +14,10 @@ export type FollowOptions = {
   readonly now: () => number;
 };
 
-/** Called with each position up to which everything is done. */
+/** Reports that everything up to a position is done. */
 export type Reached = (position: bigint) => Promise<void>;
 
-/** What handles the pages, one after another. */
+/** Handles the pages, one at a time. */
 export type OnPage = (page: LogPage, isLive: boolean, reached: Reached) => Promise<void>;
 
 const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
@@ -25,7 +25,7 @@ const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   const flush = async (): Promise<void> => {
     if (kept.position === kept.written) return;
     const { position } = kept;
-    kept.atMs = now(); // before the write: another one does not begin beside it
+    kept.atMs = now(); // before the write, so that a second write does not start beside it
     await checkpoint.write(position);
     kept.written = position;
   };
@@ -36,7 +36,10 @@ const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   return { flush, reached };
 };
 
-/** Follows the log from a checkpoint, which is written now and then and when it is closed. */
+/**
+ * Follows the log from a checkpoint. The checkpoint is written at most once a second while pages come in, and at the
+ * end.
+ */
 export const follow = ({ log, filter, checkpoint, now }: FollowOptions, onPage: OnPage): Reactor => {
   const state: { isClosed: boolean; subscription?: Subscription } = { isClosed: false };
 
@@ -58,7 +61,7 @@ export const follow = ({ log, filter, checkpoint, now }: FollowOptions, onPage: 
     close: async () => {
       state.isClosed = true;
       await state.subscription?.close();
-      await ended.catch(() => undefined); // said by `ended` itself
+      await ended.catch(() => undefined); // `ended` reports it
     },
   };
 };

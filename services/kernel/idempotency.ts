@@ -3,38 +3,38 @@ import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import { digestOf } from './encoding/digest.js';
 import type { EventMetadata } from './event.js';
 
-/** A request that its caller has a key for, so that it can be sent again without being done again. */
+/** A request with an idempotency key: the client can send it again without repeating its effect. */
 export type Idempotency = {
   readonly key: string;
   /** The RPC. */
   readonly operation: string;
-  /** A hash of what the request says, in hexadecimal. */
+  /** Hash of the request's content, in hexadecimal. */
   readonly content: string;
 };
 
-/** In characters. */
+/** Maximum length of a key, in characters. */
 export const MAX_KEY = 256;
 
-/** How long a key stands for its request at least, in milliseconds. */
+/** Minimum time in milliseconds for which a key is remembered. */
 const REMEMBERED_MS = 24 * 60 * 60 * 1_000;
 
-/** A hash of what a request says, in hexadecimal, whatever the order of its maps. */
+/** SHA-256 of a request's content in hexadecimal, whatever the order of its maps. */
 export const contentOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
   Buffer.from(digestOf(schema, message)).toString('hex');
 
-/** What keys stand for in one stream. */
+/** The idempotency keys of one stream, oldest first, each with the content hash and the time of its request. */
 export type KnownKeys = Map<string, { readonly content: string; readonly recordedAtMs: number }>;
 
 const KEY_BYTES = 300;
 
-/** What keys take in memory, roughly, in bytes. */
+/** Approximate memory of the keys, in bytes. */
 export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
 
-/** The same caller, operation and target: keys of others are others. */
+/** A key is unique per caller, operation and target. */
 const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string =>
   JSON.stringify([actor, operation, target, key]);
 
-/** Notes the key that an event was recorded with, if any, and forgets those that have stood long enough. */
+/** Remembers the key that an event was recorded with, if any, and drops expired keys. */
 export const noteKey = (
   known: KnownKeys,
   { actor, idempotencyKey, idempotency, recordedAtMs }: EventMetadata,
@@ -48,7 +48,7 @@ export const noteKey = (
   }
 };
 
-/** Whether a request was recorded before under its key, or its key stands for another. */
+/** Looks up a request's key: not used yet (`none`), used with the same request, or used with another one. */
 export const priorUse = (
   known: KnownKeys,
   actor: string,

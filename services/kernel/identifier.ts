@@ -1,6 +1,6 @@
 import { missing, RpcError } from './rpc.js';
 
-/** The number in `core.ResourceType` of each kind of thing that is registered in versions. */
+/** Numbers in `core.ResourceType` of the kinds that are registered in versions. */
 const RESOURCE_TYPES = { TASK: 1, WORKFLOW: 2, LAUNCH_PLAN: 3 } as const;
 const NAMES = new Map<number, string>([
   [0, 'unspecified'],
@@ -8,7 +8,7 @@ const NAMES = new Map<number, string>([
   [4, 'dataset'],
 ]);
 
-/** A kind of thing that is registered in versions. */
+/** Kind of an entity that is registered in versions. */
 export type Kind = keyof typeof RESOURCE_TYPES;
 
 /** The kinds by their number in `core.ResourceType`. */
@@ -16,7 +16,7 @@ export const KINDS: ReadonlyMap<number, Kind> = new Map(
   (Object.keys(RESOURCE_TYPES) as Kind[]).map((kind) => [RESOURCE_TYPES[kind], kind]),
 );
 
-/** One version of a registered thing. The shape of `core.Identifier`, without what is never stored. */
+/** One version of a registered entity. The shape of `core.Identifier`, without the fields that are never stored. */
 export type Version = {
   readonly resourceType: (typeof RESOURCE_TYPES)[Kind];
   readonly project: string;
@@ -25,7 +25,7 @@ export type Version = {
   readonly version: string;
 };
 
-/** An identifier as it was sent. */
+/** An identifier as the client sent it. */
 export type SentIdentifier = Omit<Version, 'resourceType'> & { readonly resourceType: number };
 
 const PARTS = ['project', 'domain', 'name', 'version'] as const;
@@ -35,10 +35,10 @@ const text = ({ project, domain, name, version }: Omit<SentIdentifier, 'resource
   `name:${JSON.stringify(name)} version:${JSON.stringify(version)}`;
 
 /**
- * An identifier with all its parts.
+ * Checks that an identifier has all its parts.
  *
- * @param path where the identifier is in its request; `undefined` for the request's own `id`.
- * @throws {RpcError} INVALID_ARGUMENT naming what is missing.
+ * @param path path of the identifier in its request; `undefined` for the request's own `id`.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first missing part.
  */
 export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined, path?: string): Sent => {
   const place = path === undefined ? '' : ` of ${path}`;
@@ -49,10 +49,11 @@ export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined
 };
 
 /**
- * The version that an identifier names, when it is complete.
+ * The version that an identifier names.
  *
- * @param path where the identifier is in its request; `undefined` for the request's own `id`.
- * @throws {RpcError} INVALID_ARGUMENT naming what is missing, or the resource type when it is another one.
+ * @param path path of the identifier in its request; `undefined` for the request's own `id`.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first missing part, or the resource type when it is not the one of
+ * `kind`.
  */
 export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: string): Version => {
   if (id === undefined) throw missing(path === undefined ? 'id' : `id of ${path}`);
@@ -68,10 +69,10 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: str
   return { resourceType, project, domain, name, version };
 };
 
-/** The identifier with its resource type filled in, for requests that may leave it out. */
+/** The identifier with its resource type filled in, for requests that may omit it. */
 export const withResourceType = (kind: Kind, id: SentIdentifier | undefined): SentIdentifier | undefined =>
   id?.resourceType === 0 ? { ...id, resourceType: RESOURCE_TYPES[kind] } : id;
 
-/** There is no such version. */
+/** NOT_FOUND: the version does not exist. */
 export const absent = (kind: Kind, id: Omit<SentIdentifier, 'resourceType'>): RpcError =>
   new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier resource_type:${kind} ${text(id)}`);

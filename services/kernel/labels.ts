@@ -1,6 +1,6 @@
 import { RpcError } from './rpc.js';
 
-/** Labels become those of Kubernetes objects, whose rules these are. */
+/** Engines set labels on Kubernetes objects, so the rules of Kubernetes apply. */
 const MAX_ENTRIES = 16;
 const MAX_PREFIX = 253;
 const MAX_NAME = 63;
@@ -27,7 +27,7 @@ const refuse = (what: string, text: string, problem: string | undefined): void =
 };
 
 /**
- * Makes sure that labels can be those of what runs: at most 16, with qualified names and label values.
+ * Checks that labels are valid Kubernetes labels: at most 16, with qualified names as keys and valid label values.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the label.
  */

@@ -1,7 +1,7 @@
 /**
- * What is said where a log ends before a position that a reader of it has come to. It is waited for: a node that lags
- * behind comes to it. A log that was cut back does not, and positions that were given out of its lost end would come to
- * mean other events; only a new identity says that to its readers.
+ * Error text for a log that ends before a position that its reader has already read. The reader waits, because a node
+ * that lags behind will reach the position. A log that was truncated will not, and the positions of its lost end would
+ * be given to other events; readers can detect that only by a new log identity.
  */
 export const endsBefore = (head: bigint, reached: bigint): string =>
   `the log ends at position ${head}, before position ${reached} that was read of it: the node that answers lags behind and is waited for; ` +

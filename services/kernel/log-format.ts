@@ -1,8 +1,8 @@
 /**
- * The newest format of a log that this release writes; it reads all formats up to it. A log is written in the format
- * that is in force in it, so that processes of the release before can read what is recorded beside them.
+ * The newest log format that this release writes; it reads all formats up to it. Events are written in the format that
+ * is active in the log, so that processes of the previous release can read them during an upgrade.
  *
- * - 1: the reports of engines on workflows, nodes and tasks have one type, `EngineReported`.
- * - 2: they have a type each, `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`.
+ * - 1: reports of engines on workflows, nodes and tasks share one event type, `EngineReported`.
+ * - 2: they have one type each: `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`.
  */
 export const NEWEST_FORMAT = 2;

@@ -1,14 +1,17 @@
-/** A bounded memory of what was used last. */
+/** A cache of bounded size that evicts the least recently used entries. */
 export interface Lru<Key, Value> {
   get(key: Key): Value | undefined;
-  /** What was used longest ago makes room. A value above the bound on its own is not kept. */
+  /** Evicts the least recently used entries until the new one fits. A value larger than the bound is not kept. */
   set(key: Key, value: Value, size?: number): void;
   delete(key: Key): void;
-  /** Of all that it holds. */
+  /** Total size of all entries. */
   size(): number;
 }
 
-/** Opens an empty memory that holds values of at most `maxSize` together; a value counts 1 unless it says otherwise. */
+/**
+ * Opens an empty cache whose entries have a total size of at most `maxSize`; a value counts 1 unless `set` gives a
+ * size.
+ */
 export const lru = <Key, Value>(maxSize: number): Lru<Key, Value> => {
   // A map keeps the order of insertion: the first is the one used longest ago.
   const entries = new Map<Key, { readonly value: Value; readonly size: number }>();

@@ -11,7 +11,7 @@ export type NotificationRule = {
     | { readonly case: undefined; readonly value?: undefined };
 };
 
-/** SUCCEEDED, FAILED, ABORTED and TIMED_OUT: only the end of an execution is told. */
+/** SUCCEEDED, FAILED, ABORTED and TIMED_OUT: notifications are sent only at the end of an execution. */
 const TERMINAL = new Set([4, 6, 7, 8]);
 
 const assertNotification = ({ phases, type }: NotificationRule): void => {
@@ -22,9 +22,9 @@ const assertNotification = ({ phases, type }: NotificationRule): void => {
 };
 
 /**
- * Makes sure that every notification has a channel, recipients and only phases that end an execution.
+ * Checks that every notification has a channel, recipients and only terminal phases.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is wrong.
+ * @throws {RpcError} INVALID_ARGUMENT naming the invalid field.
  */
 export const assertNotifications = (notifications: readonly NotificationRule[]): void =>
   notifications.forEach(assertNotification);

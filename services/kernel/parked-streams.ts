@@ -1,20 +1,23 @@
 import type { StreamParked } from './fault.js';
 
-/** The streams that this process has found to be parked, until it ends: they are tried again at the next start. */
+/**
+ * The streams that this process has found to be parked. The list is kept in memory only: the streams are tried again
+ * after the next start.
+ */
 export interface ParkedStreams {
-  /** Takes note of a parked stream; nothing when it is known. */
+  /** Remembers a parked stream; does nothing when it is known already. */
   readonly note: (parked: StreamParked) => void;
-  /** In the order that they were found. */
+  /** In the order in which they were found. */
   readonly all: () => readonly StreamParked[];
 }
 
-/** More are not remembered. */
+/** Further parked streams are neither remembered nor reported. */
 const MAX_STREAMS = 10_000;
 
 /**
- * Remembers parked streams.
+ * Opens an empty list of parked streams.
  *
- * @param onParked called once for each.
+ * @param onParked called once for each stream.
  */
 export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedStreams => {
   const known = new Map<string, StreamParked>();

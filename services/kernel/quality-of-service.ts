@@ -17,9 +17,9 @@ export type QualityOfServiceRule = {
 const LAST_TIER = 3;
 
 /**
- * Makes sure that a quality of service is a tier that there is, or a budget that can be kept.
+ * Checks that a quality of service names an existing tier, or has a queueing budget that is not negative.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is wrong.
+ * @throws {RpcError} INVALID_ARGUMENT naming the invalid field.
  */
 export const assertQualityOfService = (quality: QualityOfServiceRule | undefined): void => {
   const { designation } = quality ?? { designation: { case: undefined } };

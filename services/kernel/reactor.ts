@@ -1,7 +1,7 @@
-/** Something that follows the log and acts on it. */
+/** A component that follows the log and acts on its events. */
 export interface Reactor {
-  /** Rejects when the log could not be followed any further. */
+  /** Resolves after `close`; rejects when the log cannot be followed any further. */
   readonly ended: Promise<void>;
-  /** Finishes what it is at, and keeps its checkpoint. */
+  /** Finishes the work in hand and writes the checkpoint. */
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
 import type { Idempotency } from './idempotency.js';
 
-/** The statuses that are ever answered. UNKNOWN is not among them, and INTERNAL is only for a bug of ours. */
+/** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for our own bugs. */
 export type StatusCode =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'
@@ -26,14 +26,14 @@ export type StatusCode =
   | 'UNAVAILABLE'
   | 'UNAUTHENTICATED';
 
-/** A message that goes with a status, packed under the package that the caller used. */
+/** A detail message of a status, encoded under the package name that the client used. */
 export type StatusDetail = { readonly schema: DescMessage; readonly message: MessageShape<DescMessage> };
 
-/** A request that is answered with a status other than OK. */
+/** A request fails with a status other than OK. */
 export class RpcError extends Error {
   readonly code: StatusCode;
   readonly details: readonly StatusDetail[];
-  /** After how many milliseconds the caller may try again, where that is known. */
+  /** Milliseconds after which the caller may try again, where that is known. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: StatusCode, message: string, details: readonly StatusDetail[] = [], retryAfterMs?: number) {
@@ -45,82 +45,93 @@ export class RpcError extends Error {
   }
 }
 
-/** A required field is empty. */
+/** INVALID_ARGUMENT: a required field is empty. */
 export const missing = (field: string): RpcError => new RpcError('INVALID_ARGUMENT', `missing ${field}`);
 
-/** A field has a value that it cannot have. */
+/** INVALID_ARGUMENT: a field has a value that it must not have. */
 export const invalid = (field: string, why?: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `invalid value for ${field}${why === undefined ? '' : `: ${why}`}`);
 
-/** One request on its way, whatever transport it came by. */
+/** One request in progress, on any transport. */
 export interface Call {
   /** The authenticated caller; empty where there is no authentication. */
   readonly principal: string;
   readonly requestId: string;
-  /** Reads see at least this position, or answer UNAVAILABLE. */
+  /** Reads include at least the events up to this position, or answer UNAVAILABLE. */
   readonly minPosition?: bigint | undefined;
-  /** The caller's own name for the request, as it was sent. */
+  /** The idempotency key of the request, as the client sent it. */
   readonly idempotencyKey?: string | undefined;
-  /** What that name stands for; there when it is a good one. */
+  /** The request behind that key; set when the key is valid. */
   readonly idempotency?: Idempotency | undefined;
   isCancelled(): boolean;
-  /** Hears when nobody waits for the answer any more: it has been given, its time is over, or the caller has gone. */
+  /** Calls `hear` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
   readonly whenOver?: ((hear: () => void) => void) | undefined;
   /**
-   * Waits until the transport has room for so many bytes of an answer; asked before they are read from where they are.
+   * Waits until the transport's memory budget has room for `bytes` of an answer. Call it before the bytes are read from
+   * their source.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED when there is none in time; CANCELLED when the caller has gone.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when there is no room in time; CANCELLED when the client has disconnected.
    */
   readonly makeRoom?: (bytes: number) => Promise<void>;
-  /** Says which position the answer stands on; the transport sends it along as `flightlog-position`. */
+  /** Sets the log position that the answer is based on; the transport sends it as `flightlog-position`. */
   answeredAt(position: bigint): void;
   /**
-   * Says that a field of the answer is unset because what it holds could not be read; the transport sends it along as
-   * `flightlog-unread`.
+   * Reports that a field of the answer is unset because its value could not be read; the transport sends the field's
+   * name as `flightlog-unread`.
    */
   readonly unread?: (field: string, fault: Fault) => void;
 }
 
-/** An answer that is already encoded goes out as it is. */
+/** An answer as a message, or as encoded bytes that are sent unchanged. */
 export type Answer<Output extends DescMessage> = MessageShape<Output> | Uint8Array;
 
-/** What takes the requests of an RPC that are too large to be decoded between other calls. */
+/** Handler for requests of an RPC that are too large to be decoded on the thread that serves other calls. */
 export type LargeRequests = {
-  /** They are larger than this. */
+  /** Requests larger than this go to `handle`. */
   readonly aboveBytes: number;
-  /** @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's: nobody has looked at them before. */
+  /**
+   * @throws {RpcError} INVALID_ARGUMENT when the bytes are not the RPC's request message: they were not validated
+   * before.
+   */
   readonly handle: (request: Uint8Array, call: Call) => Promise<Answer<DescMessage>>;
 };
 
-/** One RPC and what answers it. */
+/** One unary RPC and its handler. */
 export type Route = {
   readonly method: DescMethod;
   /** `message`: the transport decodes the request. `bytes`: the handler takes the request as protobuf bytes. */
   readonly takes: 'message' | 'bytes';
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
   readonly large?: LargeRequests;
-  /** A command, decided on what follows the log here and may be behind the position that its caller has seen. */
+  /**
+   * Set for a command that is decided on data which follows the log, and so may lag behind the position that the caller
+   * has seen.
+   */
   readonly awaitsPosition?: true;
 };
 
-/** One RPC whose requests or answers are a stream, each the bytes of one message. */
+/** One streaming RPC and its handler: requests and answers are each the bytes of one message. */
 export type StreamRoute = {
   readonly method: DescMethod;
   readonly takes: 'stream';
-  /** Answers end when the signal says that the caller has gone. */
+  /** The handler must end its answers when the signal reports that the client has disconnected. */
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
 };
 
-/** One RPC of any kind, and what answers it. */
+/** One RPC of any kind and its handler. */
 export type AnyRoute = Route | StreamRoute;
 
-/** No request has a time that cannot be told as one. */
+/**
+ * Checks the timestamps and durations of a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the first field whose value is out of range.
+ */
 export const assertTimes = (schema: DescMessage, request: Message): void => {
   const field = timeOutOfRange(schema, request);
   if (field !== undefined) throw invalid(field, 'out of range');
 };
 
-/** Binds a unary RPC to what answers it. */
+/** Binds a unary RPC to its handler, which takes the decoded request. */
 export const route = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: MessageShape<Input>, call: Call) => Promise<Answer<Output>>,
@@ -135,7 +146,7 @@ export const route = <Input extends DescMessage, Output extends DescMessage>(
   },
 });
 
-/** Binds a unary RPC of the hot path: the request comes undecoded. */
+/** Binds a unary RPC of the hot path to its handler, which takes the request as undecoded bytes. */
 export const bytesRoute = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   handle: (request: Uint8Array, call: Call) => Promise<Answer<Output>>,

@@ -1,7 +1,7 @@
 import type { Brand } from './brand.js';
 import { sha256Hex } from './encoding/hash.js';
 
-/** The name of a stream: `<category>-<id>`, at most 512 bytes; different things never share one. */
+/** The name of a stream: `<category>-<id>`, at most 512 bytes; different subjects never share a name. */
 export type StreamName = Brand<string, 'StreamName'>;
 
 const MAX_BYTES = 512;
@@ -14,10 +14,11 @@ const escape = (text: string): string =>
   );
 
 /**
- * Names the stream of a thing.
+ * Builds the name of a stream.
  *
- * Each part is percent-encoded but for `[A-Za-z0-9._-]`, and joined by colons. A name above 512 bytes has its last
- * part replaced by the part's SHA-256, marked with `~`, which no encoded part contains.
+ * Each component is percent-encoded except for `[A-Za-z0-9._-]`; components are joined by colons. In a name above 512
+ * bytes the last component is replaced by its SHA-256, marked with `~`, which no encoded component contains. If that is
+ * still too long, the id is `~` and the SHA-256 of the whole name.
  */
 export const streamName = (category: string, parts: readonly string[]): StreamName => {
   const name = `${category}-${parts.map(escape).join(':')}`;
@@ -27,18 +28,21 @@ export const streamName = (category: string, parts: readonly string[]): StreamNa
   return (short.length <= MAX_BYTES ? short : `${category}-~${sha256Hex(name)}`) as StreamName;
 };
 
-/** The parts that a stream is named by; one that has only its hash in the name, and any after it, is left out. */
+/** The decoded components of a stream's name, without those that the name has only as a hash. */
 export const partsOf = (stream: StreamName): readonly string[] => {
   const parts = stream.slice(categoryOf(stream).length + 1).split(':');
   return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
 };
 
-/** The category of a stream: what stands before the first dash. */
+/** The category of a stream: the text before the first dash. */
 export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);
 };
 
-/** Whether the first part that a stream is named by is this one: its project, in all streams of the control plane. */
+/**
+ * True when the first component of the stream's name is `project`: in all streams of the control plane it is the
+ * project.
+ */
 export const isInScope = (stream: string, project: string): boolean =>
   stream.slice(categoryOf(stream).length + 1).split(':', 1)[0] === escape(project);

@@ -3,25 +3,25 @@ import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 const DURATION = 'google.protobuf.Duration';
-/** Literals are checked with the inputs that they are, and named by them. */
+/** Not checked here: literals are checked together with the inputs that contain them, and reported by their names. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['platformidl.core.Primitive', 'google.protobuf.Struct']);
 
-/** 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
+/** From 0001-01-01 to the end of 9999, in seconds since 1970; source: google/protobuf/timestamp.proto. */
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
-/** Some 10,000 years; source: google/protobuf/duration.proto. */
+/** About 10,000 years in seconds; source: google/protobuf/duration.proto. */
 const MAX_DURATION = 315_576_000_000;
 const NANOS = 1_000_000_000;
 
 type Time = { readonly seconds: bigint; readonly nanos: number };
 
-/** Whether there is such a time or duration. Seconds beyond 2^53 need not be exact: there are none. */
+/** True for a valid time or duration. Seconds beyond 2^53 may be rounded: they are out of range in any case. */
 export type InRange = (seconds: number, nanos: number) => boolean;
 
 const isTimestamp: InRange = (seconds, nanos) =>
   seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
 
-/** Both parts have the same sign. */
+/** Seconds and nanoseconds must have the same sign. */
 const isDuration: InRange = (seconds, nanos) =>
   Math.abs(seconds) <= MAX_DURATION &&
   Math.abs(nanos) < NANOS &&
@@ -32,7 +32,9 @@ const CHECKS: Readonly<Record<string, InRange>> = { [TIMESTAMP]: isTimestamp, [D
 const innerOf = (field: DescField): DescMessage | undefined =>
   field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
 
-/** What a time or duration in a field is held against; `undefined` where it holds neither, or a literal. */
+/**
+ * The range check for a field that holds a time or duration; `undefined` for other fields and for fields of literals.
+ */
 export const rangeOf = (field: DescField): InRange | undefined =>
   ELSEWHERE.has(field.parent.typeName) ? undefined : CHECKS[innerOf(field)?.typeName ?? ''];
 

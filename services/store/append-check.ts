@@ -11,10 +11,10 @@ const sizeOf = (events: readonly NewEvent[]): number =>
   );
 
 /**
- * Makes sure of an append before it goes anywhere.
+ * Validates an append before it is sent to a store.
  *
  * @throws {AppendTooLarge} above 1,000,000 bytes.
- * @throws {RangeError} when no adapter could take it: a mistake of ours.
+ * @throws {RangeError} when no adapter could accept it: a bug of the caller.
  */
 export const checkAppend = (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): void => {
   if (events.length === 0) throw new RangeError(`an append to ${stream} needs an event`);

@@ -4,12 +4,12 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 const innerOf = (field: DescField): DescMessage | undefined =>
   field.fieldKind === 'message' || field.fieldKind === 'list' || field.fieldKind === 'map' ? field.message : undefined;
 
-/** The fields of a type that are maps or may have maps in them, by number. */
+/** Fields of a message type that are maps or may contain maps, by field number. */
 type Fields = ReadonlyMap<number, DescField>;
 
 const known = new WeakMap<DescMessage, boolean>();
 
-/** Whether a message of a type can have a map anywhere in it; most have not, and need no look. */
+/** True when a message of this type can contain a map at any depth. Most cannot, and then need no scan. */
 const mayHaveMaps = (root: DescMessage): boolean => {
   const before = known.get(root);
   if (before !== undefined) return before;
@@ -33,12 +33,15 @@ const fieldsWithMaps = (type: DescMessage): Fields => {
   return fields;
 };
 
-/** An entry of a map, and where it stands with its tag. */
+/** A map entry: its key, and its byte range including the tag. */
 type Entry = { readonly key: string; readonly start: number; readonly end: number };
 
 const MAX_INDEX = 2 ** 32 - 2;
 
-/** Keys that are numbers of elements come first in every object, in their order; no other order can be given to them. */
+/**
+ * Array-index keys: JavaScript always orders them first in an object, ascending, and no other order can be given to
+ * them.
+ */
 const indexOf = (key: string): number =>
   /^(?:0|[1-9]\d{0,9})$/u.test(key) && Number(key) <= MAX_INDEX ? Number(key) : Infinity;
 
@@ -47,7 +50,7 @@ const isBefore = (a: string, b: string): boolean => {
   return one === other ? a < b : one < other;
 };
 
-/** The entries of a map stand one after another, and have the same length in any order. */
+/** Sorts the entries of a map in place. They are adjacent, and their total length is the same in any order. */
 const sortEntries = (bytes: Uint8Array, entries: readonly Entry[]): void => {
   if (entries.every(({ key }, at) => at === 0 || !isBefore(key, entries[at - 1]?.key ?? ''))) return;
   let at = entries[0]?.start ?? 0;
@@ -59,7 +62,7 @@ const sortEntries = (bytes: Uint8Array, entries: readonly Entry[]): void => {
   }
 };
 
-/** Reads an entry, which begins with its key, and puts its value in order. */
+/** Reads a map entry, whose key comes first, and sorts the maps inside its value. */
 const entryAt = (reader: BinaryReader, bytes: Uint8Array, start: number, value: DescMessage | undefined): Entry => {
   const end = reader.uint32() + reader.pos;
   reader.tag();
@@ -72,7 +75,7 @@ const entryAt = (reader: BinaryReader, bytes: Uint8Array, start: number, value: 
   return { key, start, end };
 };
 
-/** Puts what stands at the reader in order: a message of so many bytes, as the library has written it. */
+/** Sorts the maps of the message at the reader, `length` bytes long and written by the protobuf library, in place. */
 const sortMaps = (type: DescMessage, reader: BinaryReader, bytes: Uint8Array, length: number): void => {
   const fields = fieldsWithMaps(type);
   const end = reader.pos + length;
@@ -93,8 +96,8 @@ const sortMaps = (type: DescMessage, reader: BinaryReader, bytes: Uint8Array, le
 };
 
 /**
- * One form for all encodings of a message: map entries in the order of their keys. The order of lists counts, and
- * fields that the schema does not know stay where they are.
+ * Canonical protobuf encoding of a message: map entries are ordered by key. List order is kept, and fields that the
+ * schema does not know stay where they are.
  */
 export const canonicalBytes = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Uint8Array => {
   const bytes = toBinary(schema, message);

@@ -2,10 +2,10 @@ import type { UnknownField } from '@bufbuild/protobuf';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 /**
- * The bytes of one field of a message that may be large, each time that it is there, as a message that has nothing else;
- * of a field that is a message, those of one field in it.
+ * Extracts one field that may be large: all its occurrences, as an encoded message that has only this field. With
+ * `inner`, each occurrence is itself reduced to that field of the nested message.
  *
- * @throws {Error} when the bytes are no message; they are not looked at any closer than that.
+ * @throws {Error} when the bytes are not a protobuf message; they are not validated beyond the scan for fields.
  */
 export const fieldBytes = (message: Uint8Array, number: number, inner?: number): Uint8Array => {
   const reader = new BinaryReader(message);
@@ -25,7 +25,10 @@ export const fieldBytes = (message: Uint8Array, number: number, inner?: number):
   return Buffer.concat(parts);
 };
 
-/** A field whose message is encoded already, for the message that has it: it goes among what that one does not know. */
+/**
+ * An already encoded message as a field of another message. It is passed as an unknown field, which the library writes
+ * unchanged.
+ */
 export const encodedField = (number: number, message: Uint8Array): UnknownField => ({
   no: number,
   wireType: WireType.LengthDelimited,

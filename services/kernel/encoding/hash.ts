@@ -14,13 +14,13 @@ const mix = (hash: number): number => {
 };
 
 /**
- * 64 bits of hash at about a nanosecond a byte, for finding what may be a repetition on the hot path. It decides
- * nothing: what has the same hash is compared byte by byte.
+ * 64-bit non-cryptographic hash at about one nanosecond per byte, to find possible repetitions on the hot path. Callers
+ * must compare values with the same hash byte by byte.
  */
 export const shortHash = (bytes: Uint8Array): bigint => {
   let a = 0x9e3779b9 ^ bytes.length;
   let b = 0x243f6a88;
-  // Counted, and kept to 32 bits, because an iterator or a float makes it four times as slow.
+  // An index loop with 32-bit integers: an iterator or a float is four times as slow.
   for (let at = 0, end = bytes.length; at < end; at += 1) {
     const byte = bytes[at] ?? 0;
     a = Math.imul(a ^ byte, 0x01000193);

@@ -1,9 +1,9 @@
-/** JSON in the making, as UTF-8. What has been written last can be taken back by setting `length`. */
+/** JSON being written, as UTF-8. Setting `length` back undoes the last writes. */
 export type JsonBytes = { bytes: Buffer; length: number };
 
 const FIRST_BYTES = 16 * 1024;
 
-/** Longer texts are looked at and copied whole, which is faster from here on. */
+/** Above this many bytes, checking and copying a text in two passes over the whole is faster. */
 const SHORT = 48;
 
 const SPACE = 0x20;
@@ -11,10 +11,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LAST_PLAIN = 0x7e;
 
-/** Opens an empty one. */
+/** Opens an empty JSON buffer. */
 export const openJson = (): JsonBytes => ({ bytes: Buffer.allocUnsafe(FIRST_BYTES), length: 0 });
 
-/** What has been written, in a buffer of its own. */
+/** Copies the bytes written so far into a new buffer. */
 export const copyOf = ({ bytes, length }: JsonBytes): Buffer => Buffer.from(bytes.subarray(0, length));
 
 const grow = (json: JsonBytes, needed: number): void => {
@@ -27,25 +27,25 @@ const makeRoom = (json: JsonBytes, count: number): void => {
   if (json.length + count > json.bytes.length) grow(json, json.length + count);
 };
 
-/** Writes one character of ASCII. */
+/** Writes one ASCII character. */
 export const writeByte = (json: JsonBytes, byte: number): void => {
   makeRoom(json, 1);
   json.bytes[json.length++] = byte;
 };
 
-/** Writes text of ASCII alone. */
+/** Writes a text that has only ASCII characters. */
 export const writeAscii = (json: JsonBytes, text: string): void => {
   makeRoom(json, text.length);
   json.length += json.bytes.write(text, json.length, 'latin1');
 };
 
-/** Writes text. */
+/** Writes any text as UTF-8. */
 export const writeText = (json: JsonBytes, text: string): void => {
   makeRoom(json, 3 * text.length);
   json.length += json.bytes.write(text, json.length, 'utf8');
 };
 
-/** Writes what is JSON already; short. */
+/** Writes bytes that are already JSON. Meant for short values. */
 export const writeKey = (json: JsonBytes, key: Uint8Array): void => {
   makeRoom(json, key.length);
   const { bytes } = json;
@@ -79,9 +79,9 @@ const copyLong = (json: JsonBytes, source: Uint8Array, from: number, to: number)
 };
 
 /**
- * Writes bytes as a text in quotes, when they are characters that stand for themselves.
+ * Writes bytes as a quoted JSON string, if they are all printable ASCII characters that need no escape.
  *
- * @returns whether they are; nothing is written otherwise.
+ * @returns true when they were written; false when another character is among them, and then nothing is written.
  */
 export const writePlainText = (json: JsonBytes, source: Uint8Array, from: number, to: number): boolean => {
   const size = to - from;

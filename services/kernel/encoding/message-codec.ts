@@ -5,27 +5,30 @@ import { CorruptEvent, UnknownEvent } from '../fault.js';
 import { NEWEST_FORMAT } from '../log-format.js';
 import type { Content } from '../ports/payload-store.js';
 
-/** The shape that this release writes, and the only one there has been. */
+/** The schema version that this release writes, and the only one so far. */
 const SCHEMA = 1;
 const REF_TYPE = 'platformidl.eventlog.PayloadRef';
 
-/** How one type of event is stored, and which of its parts may be large. */
+/** Storage form of one event type, and its contents that may be large. */
 export type EventShape<Data> = {
   readonly encode: (data: Data) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => Data;
   readonly contents: (data: Data) => readonly (Content | undefined)[];
-  /** How it is written in logs of a format below this one, in a type that the codec lifts. */
+  /** The encoding for logs of a format below `format`: another type, which the codec's `lifts` can read. */
   readonly before?: { readonly format: number; readonly type: string; readonly encode: (data: Data) => Uint8Array };
 };
 
-/** What moves a part to the payload store leaves a plain reference, which only a message can be encoded with. */
+/**
+ * Completes a payload reference. The payload store leaves a plain object, and the encoder needs a message with its type
+ * name.
+ */
 const settle = (part: Content | undefined): void => {
   if (part?.content.case !== 'ref') return;
   const value = { ...part.content.value, $typeName: REF_TYPE };
   part.content = { case: 'ref', value };
 };
 
-/** An event that is stored as the message of its name. */
+/** Storage form of an event that is stored as the protobuf message of the same name. */
 export const eventShape = <Desc extends DescMessage>(
   schema: Desc,
   contents: EventShape<MessageShape<Desc>>['contents'] = () => [],
@@ -40,20 +43,22 @@ export const eventShape = <Desc extends DescMessage>(
 
 type AnyEvent = { readonly type: string; readonly data: unknown };
 
-/** The shape of each type of event. */
+/** Storage form of each event type. */
 export type Shapes<Event extends AnyEvent> = {
   readonly [Type in Event['type']]: EventShape<Extract<Event, { readonly type: Type }>['data']>;
 };
 
-/** Stored types that are not written any more: each is read as an event of today. */
+/**
+ * Upcasters for stored event types that are no longer written: each reads the old bytes as an event of a current type.
+ */
 export type Lifts<Event> = Readonly<Record<string, (bytes: Uint8Array) => Event>>;
 
-/** The codec of an aggregate, one row for each type of event. */
+/** Makes the codec of an aggregate from the storage forms of its event types. */
 export const messageCodec = <Event extends AnyEvent>(
   shapes: Shapes<Event>,
   lifts: Lifts<Event> = {},
 ): EventCodec<Event> => {
-  // The row of a type takes exactly the data of that type; the compiler cannot follow.
+  // A row takes exactly the data of its event type; the compiler cannot prove it.
   const lifting = new Map(Object.entries(lifts));
   const rows = new Map(Object.entries(shapes) as [string, EventShape<unknown>][]);
   const rowOf = (type: string): EventShape<unknown> => {

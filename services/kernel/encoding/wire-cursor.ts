@@ -1,7 +1,7 @@
 // Protobuf wire types; groups are 3 and 4.
 const VARINT = 0;
 const FIXED64 = 1;
-/** Of values with their length before them. */
+/** Wire type of values that are preceded by their length. */
 export const DELIMITED = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
@@ -22,10 +22,10 @@ export class Malformed extends Error {
   }
 }
 
-/** A place in a message; the readers below move it. */
+/** A read position in a message; the read functions below advance it. */
 export type Cursor = { readonly bytes: Uint8Array; pos: number };
 
-/** The low 32 bits of a varint; of a negative number all ten bytes are read. */
+/** Reads the low 32 bits of a varint; all ten bytes of a negative number are consumed. */
 export const readVarint32 = (cursor: Cursor, end: number): number => {
   const { bytes } = cursor;
   const start = cursor.pos;
@@ -40,7 +40,7 @@ export const readVarint32 = (cursor: Cursor, end: number): number => {
   throw new Malformed(end - start < MAX_VARINT_BYTES ? 'truncated number' : 'number of more than ten bytes', start);
 };
 
-/** All 64 bits of a varint, signed. */
+/** Reads all 64 bits of a varint as a signed number. */
 export const readVarint64 = (cursor: Cursor, end: number): bigint => {
   const start = cursor.pos;
   const low = readVarint32(cursor, end);
@@ -55,7 +55,7 @@ export const readVarint64 = (cursor: Cursor, end: number): bigint => {
 const isTagSized = ({ bytes, pos }: Cursor, start: number): boolean =>
   pos - start < MAX_TAG_BYTES || (pos - start === MAX_TAG_BYTES && (bytes[start + 4] ?? 0) < 16);
 
-/** A field number and a wire type in one number, as they stand on the wire. */
+/** Reads a tag: field number and wire type in one number, as encoded on the wire. */
 export const readTag = (cursor: Cursor, end: number): number => {
   const start = cursor.pos;
   const tag = readVarint32(cursor, end);
@@ -64,7 +64,11 @@ export const readTag = (cursor: Cursor, end: number): number => {
   return tag;
 };
 
-/** The end of a length-delimited value whose length stands at the cursor; the cursor moves to its beginning. */
+/**
+ * Reads the length of a length-delimited value and moves the cursor to the first byte of the value.
+ *
+ * @returns the offset of the value's end.
+ */
 export const readLength = (cursor: Cursor, end: number): number => {
   const start = cursor.pos;
   const length = readVarint32(cursor, end);
@@ -88,7 +92,7 @@ const skipGroup = (cursor: Cursor, end: number, number: number, depth: number): 
   }
 };
 
-/** Moves past the value that follows a tag. Groups may be nested `depth` deep. */
+/** Skips the value that follows a tag. Groups may be nested up to `depth` levels. */
 export const skipValue = (cursor: Cursor, end: number, tag: number, depth: number): void => {
   const wireType = tag & 7;
   if (wireType === VARINT) readVarint32(cursor, end);
@@ -100,10 +104,12 @@ export const skipValue = (cursor: Cursor, end: number, tag: number, depth: numbe
 };
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Longer strings go to the decoder: above this it is faster than one code after another. */
+/**
+ * Longer strings go to `TextDecoder`, which is faster above this length than reading one character code after another.
+ */
 const MAX_SHORT_BYTES = 64;
 
-/** Whether bytes are text without a character beyond ASCII. */
+/** True when all bytes of the range are ASCII. */
 const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
   for (let at = start; at < end; at += 1) if ((bytes[at] ?? 0) >= 0x80) return false;
   return true;
@@ -118,9 +124,9 @@ const decodeStrictly = (part: Uint8Array, start: number): string => {
 };
 
 /**
- * The text between two places.
+ * Decodes the UTF-8 text between two offsets.
  *
- * @throws {Malformed} where it is no UTF-8.
+ * @throws {Malformed} when the bytes are not valid UTF-8.
  */
 export const textAt = (bytes: Uint8Array, start: number, end: number): string => {
   if (start === end) return '';

@@ -1,9 +1,9 @@
 /**
- * Where a reader of the log has come to, kept between starts. It may be behind what was done: what follows it is done
- * again, and has to come to the same.
+ * The position that a log reader has reached, kept across restarts. It may be behind the work done: events after it are
+ * handled again after a restart, so handling must be idempotent.
  */
 export interface Checkpoint {
-  /** The position up to which everything is done; 0n when nothing is kept of this log. */
+  /** The position up to which everything is done; 0n when none is stored for this log. */
   read(): Promise<bigint>;
   write(position: bigint): Promise<void>;
 }

@@ -1,22 +1,22 @@
 /**
- * Leases: temporary ownership of work, so that no two workers do the same. A lease does not fence: a worker that was
- * stopped past its lease and continues works on, until the store that it writes to refuses the write.
+ * Leases: temporary ownership of work, so that no two workers do the same work. A lease is no fence: a worker that was
+ * paused beyond the end of its lease continues to work until the store that it writes to rejects the write.
  *
  * Time is the store's own clock. A lease ends after {@link LEASE_MS} unless it is renewed.
  */
 export interface Leases {
   /**
-   * Takes the leases that are free, and renews those that the owner has.
+   * Takes the leases that are free, and renews those that the owner holds.
    *
-   * @returns the leases of `names` that the owner has now, in any order.
+   * @returns the leases of `names` that the owner holds now, in any order.
    * @throws {StoreUnavailable} when the store cannot be reached.
    */
   take(names: readonly string[], owner: string): Promise<readonly string[]>;
 
-  /** The owner of each lease whose name begins with `prefix`, by the name of the lease, without those that have ended. */
+  /** The active leases whose names begin with `prefix`: the owner by the name of the lease. */
   held(prefix: string): Promise<ReadonlyMap<string, string>>;
 
-  /** Ends the leases of `names` that the owner has. */
+  /** Ends the leases of `names` that the owner holds. */
   release(names: readonly string[], owner: string): Promise<void>;
 
   close(): Promise<void>;

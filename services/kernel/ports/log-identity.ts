@@ -1,5 +1,11 @@
-/** The stream that names a log in an event store: it belongs to the log, and not to what it records. */
+/**
+ * The stream that holds the identity of a log in an event store. It describes the log itself and is not part of its
+ * content.
+ */
 export const IDENTITY_STREAM = 'flightlog-identity';
 
-/** The name of this system's own connections to an event store: a flightlog that serves one gives them stored bytes. */
+/**
+ * Connection name of Flightlog's own clients of an event store. A Flightlog server gives such clients the bytes as
+ * stored.
+ */
 export const OWN_CONNECTION = 'flightlog';

@@ -1,40 +1,42 @@
-/** An object of a payload store, as who tidies the store sees it. */
+/** An object of a payload store, as the cleanup of unreferenced payloads sees it. */
 export type PayloadObject = {
-  /** Where it belongs, below the root of its store: `<scope>/<aa>/<sha256>`. */
+  /** Its path below the root of the store: `<scope>/<aa>/<sha256>`. */
   readonly path: string;
-  /** The name that it was set aside under; absent for one that is where it belongs. */
+  /** The name it was quarantined under; absent for an object that is in its regular place. */
   readonly aside?: string;
   readonly sizeBytes: number;
-  /** When it was last put, or when it was set aside, in milliseconds since 1970. */
+  /** Time of the last put or of the quarantine, in milliseconds since 1970. */
   readonly touchedAtMs: number;
 };
 
-/** What has become of an object that was to go. */
+/** Result of dropping an object. */
 export type Dropped =
   | 'removed'
-  /** It can still be read; it goes for good when it is dropped again after as long as it had to be old now. */
+  /**
+   * Quarantined: it can still be read, and is removed permanently when it is dropped again after the same minimum age.
+   */
   | 'set-aside'
-  /** It was put again meanwhile, or is no longer there. */
+  /** It was put again in the meantime, or is no longer there. */
   | 'kept';
 
-/** The objects of a payload store, for who tidies it while others read and write it. */
+/** Access to the objects of a payload store for their cleanup, while others read and write them. */
 export interface PayloadObjects {
-  /** All that are there, in pages; an object and what was set aside of it follow each other. Other files are left out. */
+  /** Lists all objects in pages; an object and its quarantined copies are adjacent. Other files are omitted. */
   list(): AsyncIterable<readonly PayloadObject[]>;
 
   /**
-   * Lets an object go that nobody names, unless it was put again since the cutoff. Whoever puts the same content
-   * meanwhile has it afterwards.
+   * Drops an object that no event refers to, unless it was put again since the cutoff. When the same content is put
+   * concurrently, it is in the store afterwards.
    *
    * @param cutoffMs in milliseconds since 1970.
-   * @throws {StoreUnavailable} when it cannot be done.
+   * @throws {StoreUnavailable} when the object cannot be dropped.
    */
   drop(object: PayloadObject, cutoffMs: number): Promise<Dropped>;
 
   /**
-   * Puts an object that is aside back where it belongs.
+   * Moves a quarantined object back to its regular place.
    *
-   * @throws {StoreUnavailable} when it cannot be done.
+   * @throws {StoreUnavailable} when the object cannot be moved.
    */
   restore(object: PayloadObject): Promise<void>;
 

@@ -1,6 +1,6 @@
 import { CorruptPayload } from '../fault.js';
 
-/** The name of an object: by content, inside a scope. The shape of `platformidl.eventlog.PayloadRef`. */
+/** Name of an object: its scope and content hash. The shape of `platformidl.eventlog.PayloadRef`. */
 export type PayloadRef = {
   /** `definitions/{project}`, or `runs/{project}/{domain}/{execution}`. */
   readonly scope: string;
@@ -10,10 +10,11 @@ export type PayloadRef = {
   readonly keyId: string;
 };
 
-/** What is too large for an event. Objects are immutable and named by their content. */
+/** Stores contents that are too large for an event. Objects are immutable and named by their content. */
 export interface PayloadStore {
   /**
-   * Stores the bytes, durably before it answers. Storing what is there already renews its time and is cheap.
+   * Stores the bytes and resolves when they are durable. Storing the same bytes again is cheap and renews the object's
+   * time.
    *
    * @throws {StoreUnavailable} when the bytes could not be made durable.
    */
@@ -29,7 +30,7 @@ export interface PayloadStore {
   close(): Promise<void>;
 }
 
-/** Bytes in the event or beside it. The shape of `platformidl.eventlog.Content`. */
+/** Bytes stored in the event itself or in the payload store. The shape of `platformidl.eventlog.Content`. */
 export type Content = {
   content:
     | { readonly case: 'inline'; readonly value: Uint8Array }
@@ -37,13 +38,14 @@ export type Content = {
     | { readonly case: undefined; readonly value?: undefined };
 };
 
-/** Above this, bytes go to the payload store, in bytes. */
+/** Contents larger than this, in bytes, are stored in the payload store. */
 export const MAX_INLINE_BYTES = 64 * 1024;
 
 /**
- * The bytes of a content, wherever they are.
+ * Reads the bytes of a content, inline or from the payload store.
  *
- * @throws {CorruptPayload} when the object that the content names is not there.
+ * @throws {CorruptPayload} when the referenced object is missing, or its bytes do not match its name.
+ * @throws {StoreUnavailable} when the object could not be read.
  */
 export const bytesOf = async ({ content }: Content, payloads: PayloadStore): Promise<Uint8Array> => {
   if (content.case === undefined) return new Uint8Array();

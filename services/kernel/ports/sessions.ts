@@ -2,7 +2,7 @@ import type { Aggregate } from '../aggregate.js';
 import type { Idempotency, KnownKeys } from '../idempotency.js';
 import type { StreamName } from '../stream.js';
 
-/** Who asks, and with what request. */
+/** The caller and the request behind a command. */
 export type CommandContext = {
   readonly actor: string;
   /** Unique for each command; the ids of its events derive from it. */
@@ -11,39 +11,41 @@ export type CommandContext = {
   readonly causationId?: string;
   /** Set when the caller may send the request again under the same key. */
   readonly idempotency?: Idempotency;
-  /** True once the caller has gone: a command that is not queued yet is dropped, one that is goes on. */
+  /**
+   * True once the caller has disconnected: a command that is not queued yet is then dropped, a queued one continues.
+   */
   readonly isCancelled?: () => boolean;
 };
 
 /**
- * The answer to a command. It is given only when everything that it rests on is durable. Its position may be that of a
- * later event that was recorded with it. A refusal has
- * that of what it rests on, which may have been recorded with it; 0n where there is nothing.
+ * Result of a command, given only when everything that it depends on is durable. `position` may be that of a later
+ * event that was recorded together with it. A refusal has the position of the events that it depends on, which may have
+ * been recorded in the same append; 0n where there are none.
  */
 export type Outcome<Refusal> =
   | { readonly kind: 'accepted'; readonly revision: bigint; readonly position: bigint }
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly position: bigint };
 
-/** What a stream has come to. */
+/** State of a stream, folded from its events. */
 export type Folded<State> = {
   readonly state: State;
   /** -1n when the stream does not exist. */
   readonly revision: bigint;
-  /** Of its last event; 0n when there is none. */
+  /** Position of its last event; 0n when there is none. */
   readonly position: bigint;
-  /** What the keys of callers stand for; absent when there are none. */
+  /** The idempotency keys that were used; absent when there are none. */
   readonly keys?: KnownKeys;
 };
 
-/** The live streams of this process: commands in, decisions recorded. */
+/** The streams that this process has in memory: decides commands and records the decisions. */
 export interface Sessions {
   /**
-   * Decides a command against the state of its stream and records what it comes to.
+   * Decides a command on the state of its stream and records the resulting events.
    *
-   * A command that was recorded under its key before is accepted, and not decided again.
+   * A command that was already recorded under its idempotency key is accepted without being decided again.
    *
-   * @throws {RpcError} INVALID_ARGUMENT when its key stands for another.
-   * @throws {Fault} as the event store's `append`, but for conflicts, which are decided again.
+   * @throws {RpcError} INVALID_ARGUMENT when its idempotency key was used with a different request.
+   * @throws {Fault} as the event store's `append`, except for conflicts, after which the command is decided again.
    */
   handle<State, Command, Event, Refusal>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
@@ -53,8 +55,8 @@ export interface Sessions {
   ): Promise<Outcome<Refusal>>;
 
   /**
-   * Computes an answer from the committed state of a stream, in the stream's turn. The state is the one that commands
-   * are decided on and changes with the next command: `look` must not change it, and its answer must not hold it.
+   * Computes an answer from the committed state of a stream, in the stream's queue. Commands change this state in
+   * place: `look` must not change it, and its answer must not refer to it.
    */
   read<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
@@ -63,8 +65,8 @@ export interface Sessions {
   ): Promise<Answer>;
 
   /**
-   * The same from what this process knows of the stream: all that it has acknowledged itself, and of other processes
-   * what it has heard. The stream is read only where nothing is known of it.
+   * Like `read`, but from the state that this process knows: all that it has acknowledged itself, and the events of
+   * other processes that it has received. The store is read only when nothing is known of the stream.
    */
   readKnown<State, Command, Event, Refusal, Answer>(
     aggregate: Aggregate<State, Command, Event, Refusal>,
@@ -73,12 +75,15 @@ export interface Sessions {
   ): Promise<Answer>;
 }
 
-/** What this process has acknowledged, for those who read what they wrote. */
+/** Positions that this process has acknowledged, for read-your-writes. */
 export interface Acknowledged {
-  /** The position of the last acknowledged event of a stream; `undefined` when it was long ago or never. */
+  /** Position of the last acknowledged event of a stream; `undefined` when it is long ago or there is none. */
   ofStream(stream: StreamName): bigint | undefined;
-  /** The last acknowledged position over the streams whose names begin so, such as `execution-flytesnacks:development:`. */
+  /**
+   * The last acknowledged position over all streams whose names begin with `prefix`, such as
+   * `execution-flytesnacks:development:`.
+   */
   ofPrefix(prefix: string): bigint | undefined;
-  /** A stream whose name begins so, of those that {@link ofStream} knows; `undefined` when there is none. */
+  /** A stream that {@link ofStream} knows and whose name begins with `prefix`; `undefined` when there is none. */
   streamUnder(prefix: string): StreamName | undefined;
 }

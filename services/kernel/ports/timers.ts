@@ -1,7 +1,11 @@
-/** A clock, and what is to be done later by it. */
+/** A clock with timers. */
 export interface Timers {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs something after so many milliseconds, at once when there are none left, unless the answer is called before. */
+  /**
+   * Runs `run` after `delayMs` milliseconds, or at once when that is 0 or less.
+   *
+   * @returns a function that cancels it.
+   */
   after(delayMs: number, run: () => void): () => void;
 }

@@ -1,44 +1,44 @@
-/** A file that a client has uploaded, or may. */
+/** Key of a file that a client has uploaded or may upload. */
 export type UploadKey = {
   /** Empty where there are no organisations. */
   readonly org: string;
   readonly project: string;
   readonly domain: string;
-  /** Folders and name below the project and domain, each part a {@link isPathPart}. */
+  /** Folders and file name below the project and domain; each segment satisfies {@link isPathPart}. */
   readonly path: string;
 };
 
 /** A link that a client uses without credentials until it expires. */
 export type UploadLink = { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
-/** An upload that is there. */
+/** A file that has been uploaded. */
 export type FoundUpload = {
-  /** It is larger than may be uploaded, and came to a place where that is not seen before it is there. */
+  /** True when the file exceeds the upload limit: some stores check the size only after the file is stored. */
   readonly isTooLarge: boolean;
-  /** Whether the content has this MD5, 16 bytes. */
+  /** Resolves to true when the content has this MD5, 16 bytes. */
   hasMd5(md5: Uint8Array): Promise<boolean>;
 };
 
-/** What an upload is to be, and until when its link is good. */
+/** Conditions of an upload, and the lifetime of its link. */
 export type UploadTerms = {
-  /** Of the content, 16 bytes: any other content is refused. */
+  /** MD5 of the content, 16 bytes: any other content is rejected. `undefined` accepts any content. */
   readonly md5: Uint8Array | undefined;
-  /** Note the MD5 with the file as well. */
+  /** Store the MD5 with the file as well. */
   readonly notesMd5: boolean;
   readonly expiresInSeconds: number;
 };
 
-/** Files of clients, which they put and get through links. A file is whole or not there. */
+/** Files that clients put and get through links. A file is either complete or absent. */
 export interface UploadStore {
-  /** How clients name the file; with what they find it in storage that they can read. */
+  /** The URL by which clients refer to the file, and find it in storage that they can read themselves. */
   nativeUrl(key: UploadKey): string;
 
-  /** The file that such a name is of; `undefined` when it is none of this store. */
+  /** The key behind such a URL; `undefined` when it does not belong to this store. */
   keyOf(nativeUrl: string): UploadKey | undefined;
 
   /**
    * @returns `undefined` when there is no such file.
-   * @throws {StoreUnavailable} when that cannot be found out.
+   * @throws {StoreUnavailable} when the store cannot be asked.
    */
   find(key: UploadKey): Promise<FoundUpload | undefined>;
 
@@ -46,23 +46,23 @@ export interface UploadStore {
   linkToGet(key: UploadKey, expiresInSeconds: number): Promise<string>;
 }
 
-/** Why a link does not do what is asked of it. */
+/** Reason why a link was rejected. */
 export type LinkRefusal =
-  /** Not made here, changed, expired, or for something else. */
+  /** Not made by this server, modified, expired, or for another operation. */
   | 'link-invalid'
   | 'content-differs'
   | 'content-too-large'
   | 'content-cut-off'
-  /** Another content is there. */
+  /** A file with different content exists already. */
   | 'upload-exists'
   | 'upload-unknown';
 
-/** Serves the links of a store that has no server of its own. */
+/** Serves the links of an upload store that has no server of its own. */
 export interface LinkedFiles {
   /**
-   * Stores a file, durably before it answers.
+   * Stores a file and resolves when it is durable.
    *
-   * @returns why not; `undefined` when it is stored, or was before.
+   * @returns the reason of a rejection; `undefined` when the file is stored now or was stored before.
    * @throws {StoreUnavailable} when it could not be made durable.
    */
   put(link: URL, body: AsyncIterable<Uint8Array>, claims: PutClaims): Promise<LinkRefusal | undefined>;
@@ -71,10 +71,10 @@ export interface LinkedFiles {
   get(link: URL): Promise<OpenFile | LinkRefusal>;
 }
 
-/** What the headers of an upload say of its content. */
+/** Size and MD5 of the content as the headers of an upload state them. */
 export type PutClaims = { readonly sizeBytes?: number; readonly md5?: string };
 
-/** A file on its way to a client, who has to read it to its end or destroy it. */
+/** A file being downloaded. The caller must read `content` to its end or destroy it. */
 export type OpenFile = {
   readonly name: string;
   readonly sizeBytes: number;
@@ -88,18 +88,22 @@ const MAX_PARTS = 32;
 const UNSAFE = /^\.{1,2}$|[\u0000-\u001f\u007f/]|\p{Cs}/u;
 const utf8 = new TextEncoder();
 
-/** Whether a text can be one part of a path, everywhere: not empty, no way up, nothing that cannot be seen. */
+/**
+ * True when a text can be one segment of a path in every store: 1 to 255 bytes, not `.` or `..`, no slash, no control
+ * character, no lone surrogate.
+ */
 export const isPathPart = (text: string): boolean =>
   text !== '' && !UNSAFE.test(text) && utf8.encode(text).length <= MAX_PART_BYTES;
 
-/** Whether a text can be the path of an upload. */
+/** True when a text can be the path of an upload. */
 export const isUploadPath = (path: string): boolean => {
   const parts = path.split('/');
   return parts.length <= MAX_PARTS && parts.every(isPathPart) && utf8.encode(path).length <= MAX_PATH_BYTES;
 };
 
 /**
- * Where an upload lies below the root of its store. Those of organisations lie apart, so that no two keys share a place.
+ * Path of an upload below the root of its store. Uploads of organisations are under a separate folder, so that no two
+ * keys have the same path.
  */
 export const uploadPath = ({ org, project, domain, path }: UploadKey): string =>
   [...(org === '' ? ['uploads'] : ['orgs', org]), project, domain, path].join('/');
@@ -111,7 +115,7 @@ const keyOfParts = ([org = '', project = '', domain = '', ...path]: readonly str
   path: path.join('/'),
 });
 
-/** The upload that lies there; `undefined` when nothing can. */
+/** The key of the upload at a path; `undefined` when no upload can be there. */
 export const uploadAt = (place: string): UploadKey | undefined => {
   const [area, ...rest] = place.split('/');
   if (area !== 'uploads' && area !== 'orgs') return undefined;

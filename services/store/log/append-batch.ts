@@ -1,22 +1,22 @@
 import type { ExpectedRevision } from '../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../kernel/event.js';
 
-/** An append on its way to the writer. */
+/** An append that is sent to the writer. */
 export type Append = {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: readonly NewEvent[];
 };
 
-/** Where an append was placed: the revision and the position of its last event; or why it was not. */
+/** Revision and position of the last event of an append that was recorded. */
 export type Placed = { readonly revision: number; readonly position: number };
 
-/** Expected revisions as numbers; a real one is never negative. */
+/** Numbers for the expected revisions that are not numbers; a real one is never negative. */
 const NO_STREAM = -1;
 const ANY = -2;
 
 const ID_BYTES = 16;
-/** Expected revision, count of events, length of the name. */
+/** Expected revision, number of events, length of the stream name. */
 const APPEND_HEAD_BYTES = 8 + 4 + 4;
 /** Id, and the lengths of type, metadata and data. */
 const EVENT_HEAD_BYTES = ID_BYTES + 4 + 4 + 4;
@@ -31,7 +31,7 @@ const expectedOf = (number: number): ExpectedRevision => {
   return number === ANY ? 'any' : BigInt(number);
 };
 
-/** UTF-8 has at most three bytes for each unit of a string. */
+/** Upper bound of an append's encoded size: UTF-8 needs at most three bytes per UTF-16 code unit. */
 const roomFor = ({ stream, events }: Append): number =>
   events.reduce(
     (bytes, event) => bytes + EVENT_HEAD_BYTES + 3 * (event.type.length + event.metadata.length) + event.data.length,
@@ -54,8 +54,8 @@ const putEvent = (target: Buffer, start: number, event: NewEvent): number => {
 };
 
 /**
- * Packs appends into one block of bytes, to be handed over to the writer's thread without a copy: cloning the objects
- * would cost more than inserting them.
+ * Encodes appends into one block of bytes, which is transferred to the writer thread without a copy: cloning the
+ * objects would cost more than inserting them.
  */
 export const packAppends = (appends: readonly Append[]): Uint8Array<ArrayBuffer> => {
   const target = Buffer.allocUnsafeSlow(appends.reduce((bytes, append) => bytes + roomFor(append), 4));
@@ -69,7 +69,7 @@ export const packAppends = (appends: readonly Append[]): Uint8Array<ArrayBuffer>
   return target;
 };
 
-/** Reads what `packAppends` has packed; the ids and data are views of the block. */
+/** Decodes a block of `packAppends`; the ids and data are views of the block. */
 export const unpackAppends = (packed: Uint8Array): Append[] => {
   const source = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
   let at = 4;

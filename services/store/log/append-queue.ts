@@ -4,24 +4,26 @@ import { DataDirectoryUnusable, OutcomeUnknown, RevisionConflict, StoreUnavailab
 import { packAppends, type Append } from './append-batch.js';
 import type { Answer, FaultMessage, FromWriter } from './writer-messages.js';
 
-/** An append and who waits for its answer. */
+/** An append with the callbacks of its caller. */
 export type WaitingAppend = {
   readonly append: Append;
   readonly resolve: (appended: Appended) => void;
   readonly reject: (reason: Error) => void;
 };
 
-/** Hears of each commit: how many appends it took together, and how long the disk took to sync it. */
+/** Called after each commit with the number of appends in it, and the time that the disk took to sync it. */
 export type OnCommit = (commit: { readonly appends: number; readonly syncMs: number }) => void;
 
-/** The serving thread's end of the way to the writer. */
+/** The serving thread's side of the queue to the writer thread. */
 export type AppendQueue = {
-  /** Resolves when the writer has opened the log; rejects with why it could not. */
+  /** Resolves when the writer has opened the log; rejects with the reason when it could not. */
   readonly ready: Promise<void>;
-  /** Resolves when the writer has been closed; rejects when it has ended by itself: nothing can be recorded then. */
+  /**
+   * Resolves after `close`; rejects when the writer thread has ended by itself, because then nothing can be recorded.
+   */
   readonly ended: Promise<void>;
   add(waiting: WaitingAppend): void;
-  /** Resolves when everything before it is answered and the writer has ended. */
+  /** Resolves when all earlier appends are answered and the writer thread has ended. */
   close(): Promise<void>;
 };
 
@@ -36,10 +38,10 @@ const faultOf = ({ code, message, cause }: FaultMessage): Error => {
   return new Fault(message, cause === undefined ? undefined : new Error(cause));
 };
 
-/** How many appends an answer is for. */
+/** The number of appends that an answer is for. */
 const countOf = (answer: Answer): number => (answer.type === 'failed' ? answer.count : answer.places.length / 2);
 
-/** Answers the appends of one transaction, in their order. */
+/** Settles the appends of one transaction, in their order. */
 const settle = (waiting: readonly WaitingAppend[], answer: Answer, onCommit: OnCommit): void => {
   if (answer.type === 'failed') {
     waiting.forEach(({ reject }) => reject(faultOf(answer.fault)));
@@ -48,13 +50,13 @@ const settle = (waiting: readonly WaitingAppend[], answer: Answer, onCommit: OnC
   const { places, conflicts, syncMs } = answer;
   onCommit({ appends: waiting.length, syncMs });
   for (const [i, text] of conflicts) waiting[i]?.reject(new RevisionConflict(text));
-  // Those refused above are settled: resolving them does nothing.
+  // The conflicts are rejected already: resolving them as well has no effect.
   waiting.forEach(({ resolve }, i) =>
     resolve({ revision: BigInt(places[2 * i] ?? 0), position: BigInt(places[2 * i + 1] ?? 0) }),
   );
 };
 
-/** Resolves when the writer's thread is over, with what it died of where it died of something. */
+/** Resolves when the writer thread has exited, with the error that ended it, if any. */
 const endOf = (writer: Worker): Promise<unknown> =>
   new Promise((resolve) => {
     let cause: unknown;
@@ -63,9 +65,10 @@ const endOf = (writer: Worker): Promise<unknown> =>
   });
 
 /**
- * Sends appends to the writer, one message at a time: those of one turn of the event loop together, and all that come
- * while a commit is on its way with the next. Under load the commits so get larger, and fewer. Hands out the answers,
- * which come in the order of the appends. When the writer's thread dies, what it had not answered has an unknown outcome.
+ * Sends appends to the writer thread, one message at a time: the appends of one turn of the event loop together, and
+ * all that arrive during a commit with the next message. So batches grow with the load, and commits get fewer. Answers
+ * come in the order of the appends. When the writer thread dies, the appends that were sent and not answered fail with
+ * `OutcomeUnknown`.
  */
 export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined): AppendQueue => {
   let turn: WaitingAppend[] = [];
@@ -111,7 +114,7 @@ export const appendQueue = (writer: Worker, onCommit: OnCommit = () => undefined
     fail(cause);
     if (!wasTold) throw new StoreUnavailable('the writer of the log has ended', cause);
   });
-  ended.catch(() => undefined); // who does not watch it hears of it at the next append
+  ended.catch(() => undefined); // callers that ignore `ended` get the error at the next append
 
   return {
     ready,

@@ -2,26 +2,32 @@
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
-/** The end of the log as a reader sees it move. */
+/** The head of the log (the position of its last event), with change notifications. */
 export type LogHead = {
   /** Position of the last committed event; 0 in an empty log. */
   position(): number;
-  /** Calls at every move until the function that it answers is called; keeps the process alive meanwhile. */
+  /** Calls `listener` whenever the head moves. Keeps the process alive until the returned function is called. */
   onMove(listener: () => void): () => void;
 };
 
-/** The head, and where it is known the same for events that are not hot: it stands still while only hot ones come. */
+/**
+ * The head of the log, and where available the head of the events that are not hot: it does not move while only hot
+ * events are committed.
+ */
 export type LogHeads = LogHead & { readonly rare?: LogHead };
 
-/** Position of the head, how often it was published, and the last event that is not hot or the first of its kind. */
+/**
+ * Cells: position of the head; number of publications; position of the last event that is not hot or is the first of
+ * its kind.
+ */
 const POSITION = 0;
 const COMMITS = 1;
 const RARE = 2;
 
-/** A listener looks by itself this often, should a wake-up be lost; no reader waits for it. */
+/** Listeners are also called this often, in case a notification is lost; no reader depends on it otherwise. */
 const FALLBACK_MS = 1_000;
 
-/** Memory for a head that threads share. */
+/** Allocates the memory in which threads share the head. */
 export const sharedHead = (): SharedArrayBuffer => new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT);
 
 const publishCell = (cells: BigInt64Array, cell: number, position: number): void => {
@@ -39,7 +45,7 @@ export const publishHead = (
   publishCell(cells, POSITION, position);
 };
 
-/** Transactions that the writer has ended, its opening of the log included. */
+/** Number of transactions that the writer has completed, plus one for the opening of the log. */
 export const publishedTimes = (shared: SharedArrayBuffer): number =>
   Number(Atomics.load(new BigInt64Array(shared), COMMITS));
 
@@ -58,7 +64,7 @@ const headInCell = (cells: BigInt64Array<SharedArrayBuffer>, cell: number): LogH
     while (listeners.size > 0) {
       const moved = Atomics.waitAsync(cells, cell, seen);
       if (moved.async) await moved.value;
-      seen = Atomics.load(cells, cell); // before they look: a move after it wakes them again
+      seen = Atomics.load(cells, cell); // read before the listeners run: a later move wakes them again
       callAll(listeners);
     }
     isWaiting = false;
@@ -78,15 +84,15 @@ const headInCell = (cells: BigInt64Array<SharedArrayBuffer>, cell: number): LogH
   };
 };
 
-/** The head that the writer of this process publishes. */
+/** The head that the writer thread of this process publishes. */
 export const headInMemory = (shared: SharedArrayBuffer): LogHeads => {
   const cells = new BigInt64Array(shared);
   return { ...headInCell(cells, POSITION), rare: headInCell(cells, RARE) };
 };
 
 /**
- * The head as somebody sees it who wants no hot events: commits of hot ones alone do not wake him. That is asked again
- * at every move, since a new kind of event may be among those that he wants.
+ * The head for a reader with a filter. Commits of hot events alone do not wake a reader whose filter excludes them.
+ * `wantsHot` is called again at every move, because a new kind of event may match the filter.
  */
 export const headFor = (head: LogHeads, wantsHot: () => boolean): LogHead => {
   const { rare } = head;
@@ -111,10 +117,13 @@ export const headFor = (head: LogHeads, wantsHot: () => boolean): LogHead => {
   };
 };
 
-/** A change of the file is seen before its commit is: so long after it, in milliseconds, the reader looks. */
+/**
+ * File change notifications arrive before the commit is visible: the reader looks again after each of these delays, in
+ * milliseconds.
+ */
 const LOOKS_MS = [1, 5, 25, 100] as const;
 
-/** The head of a log that another process writes: the file system tells when to look. */
+/** The head of a log that another process writes; file system notifications trigger a look at it. */
 export const headOfFile = (path: string, position: () => number): LogHead => ({
   position,
   onMove: (listener) => {
@@ -129,7 +138,7 @@ export const headOfFile = (path: string, position: () => number): LogHead => ({
         looks.add(look);
       }
     };
-    // The folder and not the file: the write-ahead log comes and goes with its writer.
+    // Watches the folder and not the file: the write-ahead log comes and goes with its writer.
     const watcher = watch(dirname(path), (_, name) => {
       if (name === null || name.startsWith(basename(path))) lookSoon();
     });

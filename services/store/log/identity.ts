@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { logPath, openForReading, openForWriting } from './schema.js';
 import { openFault } from './sqlite-fault.js';
 
-/** The identity of a log before and after it was given another. */
+/** The identities of a log before and after its renewal. */
 export type RenewedLogId = { readonly before: string; readonly after: string };
 
 const renewed = (path: string): RenewedLogId => {
-  openForReading(path).db.close(); // the writer would make a log where there is none
+  openForReading(path).db.close(); // opening for writing would create a missing log
   const { db, logId: before } = openForWriting(path, 'FULL');
   const after = randomUUID();
   db.prepare(`UPDATE meta SET value = ? WHERE key = 'log-id'`).run(after);
@@ -16,8 +16,8 @@ const renewed = (path: string): RenewedLogId => {
 };
 
 /**
- * Gives the log of a data directory an identity of its own, for a copy or a restored backup: positions that were given
- * out by its original are then refused and not mixed with its own. The caller holds the lock of the directory.
+ * Gives the log of a data directory a new identity, for a copy or a restored backup: positions of the original log are
+ * then refused instead of being mixed with its own. The caller must hold the lock of the directory.
  *
  * @throws {DataDirectoryUnusable} when there is no log, or one that cannot be used.
  */

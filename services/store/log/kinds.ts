@@ -1,20 +1,23 @@
 import { type Database } from './schema.js';
 
-/** A category and a type together, with a number. Hot ones make up the bulk of a log and are found by a walk. */
+/**
+ * A category and an event type together, with a number. Hot kinds make up the bulk of a log; they are found by a scan
+ * and not by an index.
+ */
 export type Kind = { readonly id: number; readonly category: string; readonly type: string; readonly isHot: boolean };
 
 type KindRow = [id: number, category: string, type: string, isHot: number];
 
-/** The kinds of a log, by number and by name; grows as the log does. */
+/** The kinds of a log, by number and by name. New kinds are added as they are recorded. */
 export type Kinds = {
-  /** Takes in the kinds that have come since. */
+  /** Loads the kinds that were added since the last call. */
   refresh(): void;
   byId(id: number): Kind | undefined;
   named(category: string, type: string): Kind | undefined;
   all(): Iterable<Kind>;
 };
 
-/** Reads the kinds over one connection. */
+/** Loads the kinds through one connection. */
 export const kindsOf = (db: Database): Kinds => {
   const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
     returnArrays: true,

@@ -9,15 +9,18 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { PAGE_ROWS, type LogRows } from './rows.js';
 
-/** Where a stream is read from by default, and how its revisions go on. */
+/** Default first revision by direction, and the step from one revision to the next. */
 const FIRST = { forwards: 0, backwards: Number.MAX_SAFE_INTEGER } as const;
 const STEP = { forwards: 1, backwards: -1 } as const;
 
-/** A revision or position as a number; beyond what a number holds exactly it is beyond every log too. */
+/**
+ * A revision or position as a number; values above `Number.MAX_SAFE_INTEGER` are capped there, which is beyond every
+ * log.
+ */
 export const numberOf = (place: bigint): number =>
   Number(place > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : place);
 
-/** The events of a stream, page after page; between pages others have their turn. */
+/** Reads the events of a stream page by page; other work gets a turn of the event loop between pages. */
 export async function* streamPages(
   rows: LogRows,
   stream: StreamName,
@@ -36,7 +39,7 @@ export async function* streamPages(
   }
 }
 
-/** The log up to a position, page after page; between pages others have their turn. */
+/** Reads the log up to a position page by page; other work gets a turn of the event loop between pages. */
 export async function* logPages(
   rows: LogRows,
   upTo: number,
@@ -53,7 +56,10 @@ export async function* logPages(
   }
 }
 
-/** The log backwards from its head or from a position, page after page; between pages others have their turn. */
+/**
+ * Reads the log backwards from its head or from a position page by page; other work gets a turn of the event loop
+ * between pages.
+ */
 export async function* pagesBefore(
   rows: LogRows,
   head: number,

@@ -6,11 +6,11 @@ import { logPath } from './schema.js';
 const bytesOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.size;
 
 /**
- * Makes sure that a log is not taken for a new one where there has been another: to be called before it is opened,
- * because opening an empty file drops the write-ahead log beside it.
+ * Refuses to start with a new log in a directory that had one before. Must be called before the log is opened, because
+ * opening an empty file deletes the write-ahead log beside it.
  *
- * @param witnesses files of the directory that are there only where a log is.
- * @throws {DataDirectoryUnusable} when one of them is there and the log is missing or empty; nothing is changed then.
+ * @param witnesses files of the directory that exist only where there is a log.
+ * @throws {DataDirectoryUnusable} when one of them exists and the log is missing or empty; nothing is changed then.
  */
 export const assertLogIsThere = (directory: string, witnesses: readonly string[]): void => {
   const path = logPath(directory);

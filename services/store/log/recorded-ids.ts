@@ -3,14 +3,16 @@ import type { Append, Placed } from './append-batch.js';
 import { type Database } from './schema.js';
 import type { StreamHead } from './stream-heads.js';
 
-/** With «any», the ids of so many events at the end of a stream are known. */
+/** With expected revision `any`, the ids of this many last events of a stream are searched. */
 const KNOWN_IDS = 4_096;
 
 type IdRow = [id: Uint8Array, position: number];
 
 /**
- * Finds where an earlier sending of the same append stands: `undefined` when there was none, `null` when the ids stand
- * there in part or in another way, which makes it a conflict.
+ * Finds an earlier append of the same events.
+ *
+ * @returns its revision and position; `undefined` when there was none; `null` when only some of the ids are recorded
+ * there, or in another order, which is a conflict.
  */
 export type PlaceOfIds = (append: Append, stream: StreamHead) => Placed | null | undefined;
 
@@ -18,7 +20,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b
 
 const keyOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
 
-/** Reads ids back over the writer's connection, what its transaction has inserted included. */
+/** Searches ids through the writer's connection, so that events inserted by its open transaction are found too. */
 export const placesOfIds = (db: Database): PlaceOfIds => {
   const idsFrom = db.prepare(
     'SELECT id, position FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',

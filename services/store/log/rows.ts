@@ -4,38 +4,44 @@ import type { StreamName } from '../../kernel/stream.js';
 import { kindsOf, type Kind } from './kinds.js';
 import { type Database, type Statement } from './schema.js';
 
-/** Rows of a page: more cost more each, because of the garbage that they make. */
+/** Rows per page. Larger pages cost more per row, because of the garbage that they make. */
 export const PAGE_ROWS = 200;
 
-/** What a page holds of data at most, unless it is one event: a reader that has stopped holds its page. */
+/**
+ * Maximum bytes of metadata and data in a page, unless it is one event: a reader that has stopped keeps its page in
+ * memory.
+ */
 const PAGE_BYTES = 1_000_000;
 
-/** A walk over hot events ends its page after so many, matching or not. */
+/** A scan over hot events ends its page after this many rows, matching or not. */
 const WALK_ROWS = 2_000;
 
-/** Kinds that one statement merges; SQLite takes 500 at most, and each of them costs its preparation. */
+/**
+ * Maximum number of kinds that one statement merges. SQLite accepts at most 500, and each adds to the cost of
+ * preparing.
+ */
 const MERGED_KINDS = 100;
 
-/** Statements that are kept: kinds that come make new ones of filters. */
+/** Maximum number of cached statements: new kinds lead to new statements for the same filters. */
 const MAX_PREPARED = 200;
 
-/** Reads pages of rows over one connection. Numbers: a log has fewer than 2^53 events. */
+/** Reads pages of rows through one connection. Positions are plain numbers: a log has fewer than 2^53 events. */
 export type LogRows = {
   head(): number;
-  /** The events of a stream from a revision on, at most so many. */
+  /** Events of a stream from a revision on, at most `limit`. */
   streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RowPage;
-  /** What follows `after` up to `upTo`, at most so many. */
+  /** Events after `after` up to and including `upTo`, at most `limit`. */
   logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
-  /** Whether hot events are among those that a filter lets through. */
+  /** True when a filter matches hot events. */
   wantsHot(filter: EventFilter): boolean;
-  /** What comes before a position, at most so many, the last first. */
+  /** Events before a position, at most `limit`, the last one first. */
   pageBefore(position: number, limit: number): RowPage;
 };
 
-/** Rows in the order asked for; `isLast` where nothing follows them. */
+/** Rows in the requested order; `isLast` is true when no rows follow them. */
 export type RowPage = { readonly events: readonly RecordedEvent[]; readonly isLast: boolean };
 
-/** After the first position, up to the second. */
+/** Positions greater than `after`, up to and including `upTo`. */
 type Range = { readonly after: number; readonly upTo: number };
 
 type EventRow = [
@@ -62,7 +68,7 @@ const BEFORE_SQL = `
   SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream
   WHERE e.position < ? ORDER BY e.position DESC LIMIT ?`;
 
-/** One ordered walk over the index for each kind, merged by position. */
+/** One ordered index scan per kind, merged by position. */
 const RARE_SQL = (kinds: readonly Kind[]): string => `
   SELECT ${COLUMNS} FROM (
     ${kinds.map(({ id }) => `SELECT position FROM events WHERE rare_kind = ${id} AND position > ?1 AND position <= ?2`).join(' UNION ALL ')}
@@ -73,14 +79,17 @@ const RARE_SQL = (kinds: readonly Kind[]): string => `
 const matches = (filter: EventFilter, kind: Kind): boolean =>
   (filter.categories?.includes(kind.category) ?? true) && (filter.types?.includes(kind.type) ?? true);
 
-/** How many rows make a page: all of them, unless they are large. */
+/** Number of rows that fit into a page; at least one. */
 const fitting = (found: readonly EventRow[]): number => {
   let bytes = 0;
   const over = found.findIndex(([, , , , , metadata, data]) => (bytes += metadata.length + data.length) > PAGE_BYTES);
   return over < 0 ? found.length : Math.max(1, over);
 };
 
-/** Pages of different kinds as one, in order: up to where the first of them that goes on has been read. */
+/**
+ * Merges pages of different kinds by position, up to the smallest end of those pages that are not complete: beyond it
+ * events could be missing.
+ */
 const merged = (pages: readonly RowPage[], limit: number): RowPage => {
   const ends = pages.flatMap(({ events, isLast }) => (isLast ? [] : [events.at(-1)?.position ?? 0n]));
   const end = ends.reduce<bigint | undefined>(
@@ -94,7 +103,7 @@ const merged = (pages: readonly RowPage[], limit: number): RowPage => {
   return { events: events.slice(0, limit), isLast: end === undefined && events.length < limit };
 };
 
-/** Prepares each statement once, and forgets them all when they are too many. */
+/** Prepares each statement once; clears the cache when it is full. */
 const preparing = (db: Database): ((sql: string) => Statement) => {
   const prepared = new Map<string, Statement>();
   return (sql) => {
@@ -107,7 +116,7 @@ const preparing = (db: Database): ((sql: string) => Statement) => {
   };
 };
 
-/** Reads over the connection. */
+/** Makes the reader of a connection. */
 export const logRows = (db: Database): LogRows => {
   const kinds = kindsOf(db);
   const statement = preparing(db);
@@ -118,7 +127,7 @@ export const logRows = (db: Database): LogRows => {
     return { stream, revision: BigInt(revision), position: BigInt(position), id, type, data, metadata };
   };
 
-  // Rows that are likely to fit in a page; found out on the way, so that small events cost nothing more.
+  // Adaptive page size: halved or doubled by what fitted last, so that small events pay nothing for the limit in bytes.
   let likely = PAGE_ROWS;
 
   const rows = (sql: string, values: readonly (string | number)[], limit: number): RowPage => {
@@ -145,7 +154,10 @@ export const logRows = (db: Database): LogRows => {
     return [...kinds.all()].filter((kind) => matches(filter, kind));
   };
 
-  /** What a guest writes can be of any number of kinds: they are merged a part at a time. */
+  /**
+   * Reads events of kinds that are not hot. Clients with streams of their own can add any number of kinds, so they are
+   * merged in batches.
+   */
   const rare = (kinds: readonly Kind[], { after, upTo }: Range, limit: number): RowPage => {
     const parts = Array.from({ length: Math.ceil(kinds.length / MERGED_KINDS) }, (_, at) =>
       kinds.slice(at * MERGED_KINDS, (at + 1) * MERGED_KINDS),
@@ -156,7 +168,7 @@ export const logRows = (db: Database): LogRows => {
   };
 
   const filtered = (range: Range, filter: EventFilter, limit: number): LogPage => {
-    // After the head was read, so that every kind up to it is there.
+    // The kinds are loaded after the head was read, so that every kind up to the head is known.
     const chosen = chosenBy(filter);
     if (chosen.some(({ isHot }) => isHot))
       return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);

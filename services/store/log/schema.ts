@@ -3,25 +3,26 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { DataDirectoryUnusable } from '../../kernel/fault.js';
 
-/** A connection to a file of SQLite. */
+/** A connection to an SQLite file. */
 export type Database = InstanceType<typeof DatabaseSync>;
 
 /** A prepared statement. */
 export type Statement = ReturnType<Database['prepare']>;
 
-/** The file of the log in a data directory, absolute. */
+/** Absolute path of the log in a data directory. */
 export const logPath = (directory: string): string => join(resolve(directory), 'log.db');
 
 const SCHEMA_VERSION = 1;
 
-/** In the header of the file: `flog`. */
+/** Marks the file as a log in its header: `flog`. */
 const APPLICATION_ID = 0x666c6f67;
 
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * `position` is dense from 1. A `kind` is a category and a type together, so that a filter by either is a set of kinds;
- * `rare_kind` is the kind again, but only where it is not hot, so that filters on rare kinds walk a small index.
+ * `position` has no gaps and starts at 1. A `kind` is a category and a type together, so that a filter by either is a
+ * set of kinds. `rare_kind` repeats the kind, but only where it is not hot, so that filters on other kinds scan a small
+ * index.
  */
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -48,7 +49,7 @@ const numberOf = (db: Database, pragma: string): number =>
 
 const isEmpty = (db: Database): boolean => numberOf(db, 'schema_version') === 0;
 
-/** What is known of a log once it is open. */
+/** Identity and head position of an open log. */
 export type LogFacts = { readonly logId: string; readonly head: number };
 
 const metaOf = (db: Database, key: string): string | undefined =>
@@ -63,7 +64,7 @@ const checked = (db: Database, path: string): LogFacts => {
   if (version > SCHEMA_VERSION)
     refuse(`a newer release has written it (schema version ${version}; this release knows ${SCHEMA_VERSION})`);
   const logId = metaOf(db, 'log-id') ?? refuse('it is damaged: it has no identity');
-  // Reads the last event whole: a file that was cut off shows it here.
+  // Reads the whole last event: this fails if the file was truncated.
   const last = db.prepare('SELECT * FROM events ORDER BY position DESC LIMIT 1').get() as
     { position: number } | undefined;
   return { logId, head: last?.position ?? 0 };
@@ -79,10 +80,10 @@ const create = (db: Database): void => {
   db.exec('COMMIT');
 };
 
-/** How often the writer asks the disk; `OFF` is for a test that shows what would be lost. */
+/** When SQLite syncs to disk; `OFF` is for a test that shows what would be lost. */
 export type Synchronous = 'FULL' | 'OFF';
 
-// 4,000 pages are 16 MB of write-ahead log: with 1,000 the checkpoint makes one commit in a hundred ten times slower.
+// 4,000 pages are 16 MB of write-ahead log. With 1,000, checkpoints make one commit in a hundred ten times slower.
 const settings = (synchronous: Synchronous): string => `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = ${synchronous};
@@ -100,7 +101,7 @@ const opened = <Result>(db: Database, use: () => Result): Result => {
   }
 };
 
-/** Opens the log for its one writer, and makes it where there is none. A log that cannot be used is left as it is. */
+/** Opens the log for its only writer and creates it if missing. A log that cannot be used is left unchanged. */
 export const openForWriting = (path: string, synchronous: Synchronous): LogFacts & { readonly db: Database } => {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   return opened(db, () => {
@@ -112,7 +113,7 @@ export const openForWriting = (path: string, synchronous: Synchronous): LogFacts
   });
 };
 
-/** Opens the log for a reader, beside its writer or without one. */
+/** Opens the log read-only, with or without a running writer. */
 export const openForReading = (path: string): LogFacts & { readonly db: Database } => {
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   return opened(db, () => ({ ...checked(db, path), db }));

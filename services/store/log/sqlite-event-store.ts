@@ -7,33 +7,35 @@ import { logPath, type Synchronous } from './schema.js';
 import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
 import type { WriterSettings } from './writer-messages.js';
 
-/** What engines report, in every format of the log. */
+/** Event types that engines report, in every format of the log. */
 const HOT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
 
-/** Where the embedded log is, and how it is kept. */
+/** Location and settings of the embedded log. */
 export type SqliteEventStoreOptions = {
-  /** Exists, and is locked by this process. */
+  /** Must exist and be locked by this process. */
   readonly directory: string;
-  /** The types that make up the bulk of the log; a filter on others needs no walk over it. */
+  /** Event types that make up the bulk of the log; filters on other types do not scan them. */
   readonly hotTypes?: readonly string[];
-  /** `OFF` is for the test that shows what `FULL` is good for. */
+  /** `OFF` is for the test that shows what `FULL` protects from. */
   readonly synchronous?: Synchronous;
   readonly onCommit?: OnCommit;
 };
 
-/** The embedded log, with what its readers on other threads are given. */
+/** The embedded log, with the data that readers on other threads need. */
 export type SqliteEventStore = EventStore & {
   readonly readerSource: LogReaderSource;
-  /** Resolves when it has been closed; rejects when the writer has ended by itself: nothing can be recorded then. */
+  /**
+   * Resolves after `close`; rejects when the writer thread has ended by itself, because then nothing can be recorded.
+   */
   readonly ended: Promise<void>;
-  /** Transactions since it was opened. */
+  /** Number of transactions since the log was opened. */
   commits(): number;
 };
 
 /**
- * Opens the log of a data directory, and makes it where there is none. Commits happen on a thread of its own.
+ * Opens the log of a data directory and creates it if missing. Commits happen on a separate thread.
  *
- * @throws {DataDirectoryUnusable} when the log cannot be used; it is left as it is then.
+ * @throws {DataDirectoryUnusable} when the log cannot be used; it is left unchanged then.
  */
 export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promise<SqliteEventStore> => {
   const { directory, hotTypes = HOT_TYPES, synchronous = 'FULL', onCommit } = options;
@@ -58,7 +60,7 @@ export const sqliteEventStore = async (options: SqliteEventStoreOptions): Promis
         queue.add({ append: { stream, expected, events }, resolve, reject });
       }),
     close: async () => {
-      // The writer last: it is the one that folds the write-ahead log into the file.
+      // The writer closes last: it merges the write-ahead log into the file.
       await reader.close();
       await queue.close();
     },

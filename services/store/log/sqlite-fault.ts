@@ -12,8 +12,8 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The COMMIT of a transaction failed, whatever the error. SQLite writes and syncs the write-ahead log before it moves
- * the index that readers go by: the transaction may be whole in the file, and then the next start recovers it.
+ * The COMMIT of a transaction failed, with any error. SQLite writes and syncs the write-ahead log before it updates the
+ * index that readers use, so the transaction may be complete in the file; the next start then recovers it.
  */
 export class CommitFailed extends Error {
   constructor(cause: unknown) {
@@ -21,41 +21,41 @@ export class CommitFailed extends Error {
   }
 }
 
-/** Codes that the binding puts on its errors. */
+/** Error codes that the SQLite binding sets on its errors. */
 type SqliteError = { readonly sqliteCode?: number; readonly systemErrno?: number };
 
-/** The errno of a file that is not there. */
+/** The errno of a missing file. */
 const ENOENT = 2;
 
 const codesOf = (error: unknown): SqliteError => (error instanceof Error ? (error as SqliteError) : {});
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What is wrong with a file, in words. */
+/** Describes the problem with a file, for an error message. */
 export const reasonOf = (error: unknown): string => {
   if (codesOf(error).systemErrno === ENOENT) return 'it is not there';
   const reason = REASONS[codesOf(error).sqliteCode ?? -1];
   return reason === undefined ? textOf(error) : `${reason} (${textOf(error)})`;
 };
 
-/** Whether this is SQLite's «busy»: somebody else holds the lock. */
+/** True for SQLITE_BUSY: another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
 
-/** Whether a write found no room. */
+/** True when a write failed because the disk is full. */
 export const isDiskFull = (error: unknown): boolean => codesOf(error).sqliteCode === 13;
 
-/** The fault of a failed read. */
+/** The fault for a failed read. */
 export const readFault = (path: string, error: unknown): Fault =>
   new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);
 
-/** The fault of a transaction that failed: its step decides what is known, not the error. */
+/** The fault for a failed transaction. The step that failed decides whether the outcome is known, not the error. */
 export const writeFault = (path: string, error: unknown): Fault => {
   const isUnknown = error instanceof CommitFailed;
   const text = `log ${path} cannot be written: ${reasonOf(isUnknown ? error.cause : error)}`;
   return isUnknown ? new OutcomeUnknown(text, error.cause) : new StoreUnavailable(text, error);
 };
 
-/** The fault of a file that could not be opened. */
+/** The fault for a log that could not be opened. */
 export const openFault = (path: string, error: unknown): Fault =>
   error instanceof DataDirectoryUnusable
     ? error

@@ -6,10 +6,10 @@ import { logPath, openForReading } from './schema.js';
 import { openFault, readFault } from './sqlite-fault.js';
 import { subscribeTo } from './subscription.js';
 
-/** What a reader on another thread is given, to be woken by the writer of its process. Can be sent to any thread. */
+/** Lets a reader on another thread be woken by the writer of its process. Can be sent to any thread. */
 export type LogReaderSource = { readonly head: SharedArrayBuffer };
 
-/** Where the log is; without a source it may be written by another process. */
+/** Location of the log; without a source the writer may be another process. */
 export type LogReaderOptions = { readonly directory: string; readonly source?: LogReaderSource };
 
 const throwing = <Result>(fault: (error: unknown) => Error, work: () => Result): Result => {
@@ -20,7 +20,7 @@ const throwing = <Result>(fault: (error: unknown) => Error, work: () => Result):
   }
 };
 
-/** Turns what the binding throws into the fault of the port. */
+/** Converts errors of the SQLite binding into faults. */
 const faulty = (rows: LogRows, path: string): LogRows => {
   const fault = (error: unknown): Error => readFault(path, error);
   return {
@@ -32,7 +32,7 @@ const faulty = (rows: LogRows, path: string): LogRows => {
   };
 };
 
-/** Where the log cannot be read, the read that follows meets the same, and fails where it is seen. */
+/** If the log cannot be read, returns true: the read that follows fails with the same error, and reports it. */
 const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   try {
     return rows.wantsHot(filter);
@@ -41,7 +41,7 @@ const wantsHot = (rows: LogRows, filter: EventFilter): boolean => {
   }
 };
 
-/** Positions are counted here: what follows the one before a position begins with it. */
+/** Positions here have no gaps, so an inclusive read starts after the previous position. */
 const startOf = ({ after, isInclusive }: Pick<ReadLogOptions, 'after' | 'isInclusive'>): bigint =>
   isInclusive === true && after > 0n ? after - 1n : after;
 
@@ -78,7 +78,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
 };
 
 /**
- * Opens the log of a data directory to be read, from any thread or process.
+ * Opens the log of a data directory for reading, from any thread or process.
  *
  * @throws {DataDirectoryUnusable} when there is no log, or one that cannot be read.
  */

@@ -1,18 +1,24 @@
 import { type Database } from './schema.js';
 
-/** A stream as its writer sees it: its number and its last revision, -1 while it has no event. */
+/** A stream as the writer sees it: its row number and its last revision, -1 while it has no event. */
 export type StreamHead = { readonly id: number; revision: number };
 
-/** The heads of streams, the recent ones in memory. */
+/** Heads of streams, cached. */
 export type StreamHeads = {
   find(name: string): StreamHead | undefined;
   create(name: string): StreamHead;
 };
 
-/** Two generations of so many: what is asked for moves to the young one, and the old one is dropped as a whole. */
+/**
+ * Size of each of two cache generations. Entries that are used move to the young one; the old one is dropped as a
+ * whole.
+ */
 const GENERATION = 50_000;
 
-/** Keeps the heads of one connection. They follow its transaction: after a rollback they are made anew. */
+/**
+ * Caches the stream heads of one connection, including changes of its open transaction. After a rollback the caller
+ * must make a new cache.
+ */
 export const streamHeads = (db: Database): StreamHeads => {
   const select = db.prepare(
     'SELECT id, (SELECT max(revision) FROM events WHERE stream = streams.id) FROM streams WHERE name = ?',

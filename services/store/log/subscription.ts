@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogPage, Subscription } from '../../kernel/ports/event-store.js';
 import type { LogHead } from './head.js';
 
-/** What a subscription reads: a page of what follows a position, up to another. */
+/** Reads a page of the events after one position, up to and including another. */
 export type ReadPage = (after: number, upTo: number) => LogPage;
 
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
 
 /**
- * Reads a log without end, one page after another. The page that reaches the head of the start, or an empty one where
- * there was nothing to read, is the first one that is live.
+ * Reads a log without end, one page at a time. `isLive` is true from the page that reaches the head of the start; when
+ * there was nothing to read at the start, an empty live page comes first.
  */
 export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage: OnPage): Subscription => {
   const state = { isClosed: false, wake: (): void => undefined };
@@ -18,7 +18,7 @@ export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage
     try {
       return head.position() > position;
     } catch {
-      return true; // the read that follows meets the same, and fails where it is seen
+      return true; // the read that follows fails with the same error, and reports it
     }
   };
 
@@ -36,7 +36,7 @@ export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage
     if (start <= after) await onPage({ events: [], position: BigInt(after) }, true);
     for (;;) {
       await moved(position);
-      // Lets others have their turn: a handler that is always ready would keep them out.
+      // Gives other work a turn of the event loop, which a handler that is always ready would otherwise block.
       await nextTurn();
       if (state.isClosed) return;
       const page = read(position, head.position());
@@ -52,7 +52,7 @@ export const subscribeTo = (head: LogHead, read: ReadPage, after: number, onPage
     close: async () => {
       state.isClosed = true;
       state.wake();
-      await ended.catch(() => undefined); // said by `ended` itself
+      await ended.catch(() => undefined); // `ended` reports it
     },
   };
 };

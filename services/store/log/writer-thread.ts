@@ -8,7 +8,9 @@ import { firstChanged, pathIdentity } from '../path-identity.js';
 import { openFault, writeFault } from './sqlite-fault.js';
 import type { Answer, FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
 
-/** One transaction takes what has arrived, up to so much: a longer one would only delay its first answers. */
+/**
+ * A transaction takes all appends that have arrived, up to this size: a longer one would only delay its first answers.
+ */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 const faultMessage = ({ code, message, cause }: Fault): FromWriter & { type: 'failed' } => ({
@@ -27,8 +29,8 @@ const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): 
 };
 
 /**
- * Commits and answers. A log whose files are no longer at their paths is not written, and what was committed just
- * before that was seen is not acknowledged.
+ * Commits appends and returns their results. When the files of the log are no longer at their paths, nothing is
+ * written, and a commit made just before this was noticed is not acknowledged.
  */
 const answering = (writer: LogWriter, path: string): ((appends: readonly Append[]) => Answer) => {
   const files = [pathIdentity(path), pathIdentity(`${path}-wal`)];
@@ -54,13 +56,13 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
   const post = (message: FromWriter, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
   const close = (): void => {
-    // The binding leaves statements open, and with them the write-ahead log: so it is folded into the file here.
+    // The binding leaves statements open and so would leave the write-ahead log; it is merged into the file here.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
     port.close();
   };
 
-  /** Everything that waits in the port shares the commit of the first. */
+  /** Commits the first message together with all others that wait in the port. */
   const commitFrom = (first: Uint8Array): ToWriter | undefined => {
     const appends = unpackAppends(first);
     let bytes = first.length;

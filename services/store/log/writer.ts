@@ -8,27 +8,28 @@ import { placesOfIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
-/** An append that was refused, in words: its stream is not where it expected it. */
+/** Message of an append that was rejected: its stream is not at the expected revision. */
 export type Conflict = { readonly conflict: string };
 
-/** The one writer of a log. */
+/** The only writer of a log. */
 export type LogWriter = {
-  /** Positions of the last committed event, and of the last one that is not hot or the first of its kind. */
+  /** Position of the last committed event, and of the last one that is not hot or is the first of its kind. */
   head(): { readonly position: number; readonly rare: number };
   /** How long the last COMMIT took, in milliseconds: it ends when the disk has synced. */
   syncMs(): number;
   /**
-   * Commits the appends in one transaction and answers each in order. One that conflicts does not touch the others.
+   * Commits the appends in one transaction. A conflict of one append does not affect the others.
    *
+   * @returns the result of each append, in order.
    * @throws {CommitFailed} when the COMMIT failed: the appends may be found after the next start.
-   * @throws the error of the binding when the transaction failed earlier, or the disk was full: nothing is recorded.
+   * @throws the binding's error when the transaction failed earlier, or the disk was full: nothing is recorded.
    */
   commit(appends: readonly Append[]): (Placed | Conflict)[];
 };
 
 type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number; rare: number };
 
-/** What follows a transaction in memory, and is read anew after one that failed. */
+/** State in memory that follows the transaction; it is read again after a transaction that failed. */
 const memory = (db: Database): Memory => {
   const kinds = kindsOf(db);
   kinds.refresh();
@@ -48,16 +49,16 @@ const isExpected = ({ expected }: Append, revision: number): boolean => {
   return expected === 'no-stream' ? revision === -1 : Number(expected) === revision;
 };
 
-/** Ends the transaction of a connection, or throws what is known of it. */
+/** Makes the function that commits the open transaction; it throws `CommitFailed` when the outcome is not known. */
 const commitOf = (db: Database): (() => void) => {
-  /** Whether a COMMIT has failed since the last that did not: its frames may be whole in the write-ahead log. */
+  /** True after a failed COMMIT until the next successful one: its frames may be complete in the write-ahead log. */
   let hasLeftOver = false;
   return () => {
     try {
       db.exec('COMMIT');
       hasLeftOver = false;
     } catch (error) {
-      if (isDiskFull(error) && !hasLeftOver) throw error; // its last frame is not whole
+      if (isDiskFull(error) && !hasLeftOver) throw error; // the transaction's last frame is incomplete
       hasLeftOver = true;
       throw new CommitFailed(error);
     }
@@ -65,8 +66,8 @@ const commitOf = (db: Database): (() => void) => {
 };
 
 /**
- * A transaction, and once more after its COMMIT has failed: that settles what may be left in the write-ahead log,
- * because its events are found by their ids, or written over.
+ * Runs a transaction, and once more after its COMMIT has failed. The second run settles what may be left in the
+ * write-ahead log: its events are either found by their ids or overwritten.
  */
 const settled = <Result>(transaction: () => Result): Result => {
   try {
@@ -81,7 +82,7 @@ const settled = <Result>(transaction: () => Result): Result => {
   }
 };
 
-/** Writes the log over its connection; `hotTypes` are those that a walk finds sooner than an index. */
+/** Writes the log through its connection; `hotTypes` are the event types that a scan finds faster than an index. */
 export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
   const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
@@ -134,7 +135,7 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
       return placed;
     } catch (error) {
       now = undefined;
-      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite itself has done it when a COMMIT failed
+      if (db.isTransaction) db.exec('ROLLBACK'); // SQLite may have rolled back already when a COMMIT failed
       throw error;
     }
   };
