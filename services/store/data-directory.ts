@@ -17,9 +17,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
 import { isBusy, reasonOf } from './log/sqlite-fault.js';
 
-/** The right to write to a data directory; ends with the process at the latest. */
+/** A lock on a data directory; it ends with the process at the latest. */
 export type DataDirectoryLock = {
-  /** Absolute. */
+  /** Absolute path. */
   readonly directory: string;
   release(): void;
 };
@@ -43,11 +43,14 @@ const pidIn = (file: string): number | undefined => {
     const pid = Number(readFileSync(file, 'utf8'));
     return Number.isInteger(pid) && pid > 0 && isAlive(pid) ? pid : undefined;
   } catch {
-    return undefined; // the holder has not written it yet
+    return undefined; // the owner of the lock has not written it yet
   }
 };
 
-/** The holder writes its number just after it has the lock: one that came a moment too early looks again. */
+/**
+ * Describes the process that holds the lock. It writes its process id just after it has taken the lock, so a missing id
+ * is looked up again for a while.
+ */
 const holderOf = async (file: string, looks = PID_LOOKS): Promise<string> => {
   const pid = pidIn(file);
   if (pid !== undefined) return `process ${pid}`;
@@ -62,14 +65,17 @@ const syncFolder = (path: string): void => {
   closeSync(folder);
 };
 
-/** Makes the directory, durably, with all that are above it; one by one, since Node's own recursion never ends in /proc. */
+/**
+ * Creates the directory and its missing parents durably. Done one by one, because Node's recursive `mkdir` never ends
+ * in /proc.
+ */
 const make = (directory: string): void => {
   if (existsSync(directory)) return;
   make(dirname(directory));
   try {
     mkdirSync(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was a moment faster
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process has just created it
   }
   syncFolder(dirname(directory));
 };
@@ -87,20 +93,21 @@ const prepare = (directory: string): void => {
   }
 };
 
-/** How a data directory is held: by one process alone, or together with others that hold it so. */
+/** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
 export type Holding = 'alone' | 'together';
 
-// To read takes a lock that others may have too, and that keeps an exclusive one out; one that waits to be exclusive
-// would keep new readers out.
+// A read takes SQLite's shared lock, which keeps out an exclusive one. An exclusive lock is not waited for, because a
+// waiting one would keep out new readers.
 const BEGIN: Readonly<Record<Holding, string>> = {
   alone: 'BEGIN EXCLUSIVE',
   together: 'BEGIN; SELECT count(*) FROM sqlite_schema',
 };
 
 /**
- * A transaction on an empty database: the operating system drops it with the process, however that ends.
+ * Locks the directory by a transaction on an empty database: the operating system releases its file locks when the
+ * process ends in any way.
  *
- * @returns `undefined` when another process has it.
+ * @returns `undefined` when another process holds the lock.
  */
 const begun = (directory: string, file: string, how: Holding): InstanceType<typeof DatabaseSync> | undefined => {
   let db: InstanceType<typeof DatabaseSync> | undefined;
@@ -116,10 +123,10 @@ const begun = (directory: string, file: string, how: Holding): InstanceType<type
 };
 
 /**
- * Takes the data directory for this process, and makes it where there is none. Who only reads needs no lock.
+ * Locks the data directory for this process, and creates it if missing. Processes that only read need no lock.
  *
- * @throws {DataDirectoryInUse} when another process has it.
- * @throws {DataDirectoryUnusable} when it cannot be made or written.
+ * @throws {DataDirectoryInUse} when another process holds the lock.
+ * @throws {DataDirectoryUnusable} when the directory cannot be created or written.
  */
 export const lockDataDirectory = async (path: string, how: Holding = 'alone'): Promise<DataDirectoryLock> => {
   const directory = resolve(path);

@@ -3,21 +3,25 @@ import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs
 import { dirname, join } from 'node:path';
 import { pathIdentity } from './path-identity.js';
 
-/** Folders that are remembered as durable, so that most writes sync one folder only. */
+/** Number of folders remembered as durable, so that most writes sync only one folder. */
 const MAX_KNOWN_FOLDERS = 10_000;
 
-/** A half-written file that nobody has written to for so long is of a process that is gone. */
+/** A half-written file that was not written to for this time, in milliseconds, was left by a process that has ended. */
 const LEFT_MS = 3_600_000;
 
-/** Files that are there whole and durably, or not at all. */
+/** Writes files so that each is either complete and durable, or absent. */
 export type DurableFiles = {
-  /** Makes the folder, and everything between it and the root, durable. */
+  /** Creates a folder if missing, and makes it and all folders up to the root durable. */
   folder(path: string): Promise<void>;
-  /** Writes beside, syncs, and moves into place; the folder is synced before it answers. */
+  /** Writes a temporary file, syncs it and renames it to `path`; resolves when the folder is synced too. */
   write(path: string, bytes: Uint8Array): Promise<void>;
-  /** As `write`, but never in the place of another file: answers whether there was none. What the bytes throw, it throws. */
+  /**
+   * Like `write`, but never replaces another file. Rethrows errors of `bytes`.
+   *
+   * @returns true when the file was created; false when `path` exists already.
+   */
   create(path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean>;
-  /** Makes the names in a folder durable. */
+  /** Makes the entries of a folder durable. */
   sync(folder: string): Promise<void>;
 };
 
@@ -34,13 +38,17 @@ const sync = async (path: string): Promise<void> => {
   }
 };
 
-/** Removes a file that a process has left half-written; another process may do the same. */
+/** Removes a half-written file of an ended process; another process may remove it at the same time. */
 const removeLeft = async (path: string): Promise<void> => {
   const found = await stat(path).catch(() => undefined);
   if (found && found.mtimeMs < Date.now() - LEFT_MS) await rm(path, { force: true });
 };
 
-/** Gives a file its name, unless another has it: answers whether it does. */
+/**
+ * Links a file to its final name.
+ *
+ * @returns false when that name exists already.
+ */
 const linked = async (partial: string, path: string): Promise<boolean> => {
   try {
     await link(partial, path);
@@ -51,7 +59,7 @@ const linked = async (partial: string, path: string): Promise<boolean> => {
   }
 };
 
-/** Throws when a folder is no longer the one that it was. */
+/** Makes a check that throws when the path is no longer the same folder. */
 const assertionOf = (folder: string): (() => void) => {
   const { changed } = pathIdentity(folder);
   return () => {
@@ -61,8 +69,9 @@ const assertionOf = (folder: string): (() => void) => {
 };
 
 /**
- * Writes below a root, beside other processes or not; what one that is gone has left half-written is removed first.
- * Once the folder of the root is another, it writes nothing: that folder would be made anew, and be nobody's.
+ * Writes files below a root, possibly together with other processes. Half-written files of ended processes are removed
+ * first. When the parent folder of the root was moved or replaced, writes fail: they would otherwise create a new root
+ * that no server uses.
  */
 export const durableFiles = (root: string): DurableFiles => {
   const assertInPlace = assertionOf(dirname(root));

@@ -1,4 +1,4 @@
-/** Where a test may stop the process, as `kill -9` would, or hold the thread that passes. */
+/** Points at which a test may kill the process with SIGKILL, or block the thread that passes. */
 export type FailPoint =
   | 'before-commit'
   | 'after-commit'
@@ -11,14 +11,14 @@ export type FailPoint =
 const [chosen, nth, does] = (process.env['FLIGHTLOG_FAIL_POINT'] ?? '').split(':');
 let passagesLeft = Number(nth ?? '1');
 
-/** A thread that nobody ever wakes. */
+/** Blocks the thread permanently. */
 const holdThread = (): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
 
 /**
- * Kills the process at the N-th passage of the point that `FLIGHTLOG_FAIL_POINT=<point>:<N>` names; with `:hold` after
- * that, holds the thread there for good; else does nothing.
+ * Kills the process at the N-th passage of the point named by `FLIGHTLOG_FAIL_POINT=<point>:<N>`; with
+ * `<point>:<N>:hold`, blocks the thread there permanently instead. Without that variable it does nothing.
  */
 export const failPoint = (point: FailPoint): void => {
   if (point !== chosen) return;

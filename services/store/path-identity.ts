@@ -1,19 +1,22 @@
 import { statSync } from 'node:fs';
 
-/** A file or folder that is kept in use; what is written by an open handle is lost once its path is another. */
+/**
+ * A file or folder that the process keeps in use. Writes through an open handle are lost once the path refers to
+ * another file.
+ */
 export type PathIdentity = {
   readonly path: string;
-  /** What has become of the path, in words; `undefined` while it is the file or folder that it was. */
+  /** Describes what happened to the path; `undefined` while it refers to the original file or folder. */
   readonly changed: () => string | undefined;
 };
 
-/** Device and inode; `undefined` where there is nothing. */
+/** Device and inode of a path; `undefined` when it does not exist. */
 const identityAt = (path: string): string | undefined => {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}/${found.ino}`;
 };
 
-/** Remembers which file or folder is at a path. One that is not there yet is remembered when it is first seen. */
+/** Remembers the file or folder at a path. A path that does not exist yet is remembered when it is first seen. */
 export const pathIdentity = (path: string): PathIdentity => {
   let known = identityAt(path);
   return {
@@ -27,7 +30,7 @@ export const pathIdentity = (path: string): PathIdentity => {
   };
 };
 
-/** What has become of the first of some paths that is not what it was. */
+/** Describes what happened to the first path that has changed; `undefined` when none has. */
 export const firstChanged = (identities: readonly PathIdentity[]): string | undefined => {
   for (const { changed } of identities) {
     const what = changed();

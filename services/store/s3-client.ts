@@ -2,22 +2,22 @@ import { HeadBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { PayloadLocation } from './payloads/payload-location.js';
 
-/** A bucket, or a part of one. */
+/** A bucket, with an optional prefix. */
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;
 
 const CONNECT_MS = 2_000;
-/** For the whole of one attempt; a payload has at most some tens of megabytes. */
+/** Time limit of one attempt, in milliseconds; a payload has at most some tens of megabytes. */
 const REQUEST_MS = 10_000;
 const ATTEMPTS = 3;
 const MAX_SOCKETS = 64;
 
-/** Other servers than Amazon's have no regions, but every request is signed for one. */
+/** Servers other than Amazon's have no regions, but every request is signed for one. */
 const ANY_REGION = 'us-east-1';
 
-/** How long a request is waited for, and how often it is tried. */
+/** Time limit of one attempt in milliseconds, and the maximum number of attempts. */
 export type Patience = { readonly requestMs?: number; readonly attempts?: number };
 
-/** A client of a bucket; credentials come from where the SDK finds them. Who opens it destroys it. */
+/** Opens an S3 client; credentials come from the SDK's default sources. The caller must destroy the client. */
 export const s3Client = (
   { endpoint, region = endpoint === undefined ? undefined : ANY_REGION }: S3Location,
   { requestMs = REQUEST_MS, attempts = ATTEMPTS }: Patience = {},
@@ -26,7 +26,7 @@ export const s3Client = (
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     maxAttempts: attempts,
-    // What is read is hashed anyway, and a checksum of the SDK's own would be part of every signed link.
+    // Contents are hashed anyway, and a checksum added by the SDK would be part of every signed link.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -49,9 +49,10 @@ const reasonOf = (error: unknown): string => {
 };
 
 /**
- * Does what a client is asked; `undefined` when the object is not there.
+ * Runs a request and converts its errors.
  *
- * @throws {StoreUnavailable} for anything else that goes wrong.
+ * @returns `undefined` when the object does not exist.
+ * @throws {StoreUnavailable} for all other errors.
  */
 export const fromS3 = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> => {
   try {
@@ -63,9 +64,9 @@ export const fromS3 = async <Result>(what: string, work: () => Promise<Result>):
 };
 
 /**
- * Makes sure that the bucket is there and may be used.
+ * Checks that the bucket exists and is accessible.
  *
- * @throws {StoreUnavailable} saying which bucket, where, and why not.
+ * @throws {StoreUnavailable} with the bucket, its endpoint and the reason.
  */
 export const assertBucket = async (client: S3Client, { bucket, endpoint }: S3Location): Promise<void> => {
   const where = `payload store s3://${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;

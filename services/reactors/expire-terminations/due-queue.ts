@@ -1,7 +1,7 @@
-/** Something that is to be done at a time, in milliseconds since 1970. */
+/** An entry with its due time, in milliseconds since 1970. */
 export type Due = { readonly dueMs: number };
 
-/** Entries of which the one that is due first comes first. */
+/** A priority queue: the entry with the earliest due time comes first. */
 export interface DueQueue<Entry extends Due> {
   readonly size: () => number;
   readonly peek: () => Entry | undefined;

@@ -14,20 +14,20 @@ import { whenDue } from './when-due.js';
 export type ExpiryOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
   readonly checkpoint: Checkpoint;
-  /** Has the command decided; nothing is recorded when the execution has ended meanwhile. */
+  /** Handles the command; nothing is recorded when the execution has ended in the meantime. */
   readonly handle: (
     stream: StreamName,
     command: ExpireTermination | TimeOutExecution,
     context: CommandContext,
   ) => Promise<unknown>;
-  /** How long the engine has, in milliseconds. */
+  /** Time limit in milliseconds, counted from when the event was recorded. */
   readonly afterMs: number;
   readonly timers: Timers;
-  /** Hears of every failure; what failed is tried again. */
+  /** Called with every failure; a failed item is retried unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
 };
 
-/** What is done with which events, under which name. */
+/** A command to send some time after events of some types; `name` is its actor. */
 type Expiry = {
   readonly name: string;
   readonly types: readonly string[];
@@ -57,8 +57,8 @@ const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions):
 };
 
 /**
- * Ends executions whose engine does not: a time after each termination, whoever began it, counted from when it was
- * recorded, also over restarts.
+ * Ends executions whose engine does not end them: `afterMs` after each termination was recorded, whether a client
+ * requested or an engine announced it, also across restarts.
  */
 export const expireTerminations = (options: ExpiryOptions): Reactor =>
   follow(
@@ -70,6 +70,6 @@ export const expireTerminations = (options: ExpiryOptions): Reactor =>
     options,
   );
 
-/** Aborts executions that take too long, a time after each was created. */
+/** Aborts executions that take too long: `afterMs` after each was created. */
 export const timeOutExecutions = (options: ExpiryOptions): Reactor =>
   follow({ name: 'time-out-executions', types: ['ExecutionCreated'], command: 'TimeOutExecution' }, options);

@@ -12,27 +12,27 @@ export type WhenDueOptions<Item> = {
   readonly log: Pick<EventLog, 'subscribe'>;
   readonly filter: EventFilter;
   readonly checkpoint: Checkpoint;
-  /** How long after it was recorded each event is due, in milliseconds. */
+  /** Delay in milliseconds from when an event was recorded until it is due. */
   readonly afterMs: number;
   readonly timers: Timers;
   /**
-   * The little that is kept of an event until it is due; `undefined` where there is nothing to do. One that throws
-   * `StreamParked`, here or in `settle`, is left until the log is read again from before it.
+   * Extracts what to keep of an event until it is due; `undefined` when there is nothing to do. When this or `settle`
+   * throws `StreamParked`, the event is left undone until the log is read again from before it.
    */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
-  /** Does what is due; done again, it comes to the same. */
+  /** Does the work for an item that is due. Must be idempotent. */
   readonly settle: (item: Item) => Promise<void>;
-  /** Hears of every failure; what failed is tried again. */
+  /** Called with every failure; a failed item is retried unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
 };
 
 const RETRY_MS = 5_000;
-/** With so many items that wait to be tried again, nothing is tried for the first time. */
+/** With this many failed items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
-/** With so many items that wait to be due, no more of the log is read. */
+/** With this many items waiting to be due, no more of the log is read. */
 const MAX_WAITING = 10_000;
 
-/** Waits that end when they are told to, or after a time. */
+/** Makes waits that end on a call of `wake`, or after a time. */
 const wakeable = (timers: Timers) => {
   let wake = (): void => undefined;
   return {
@@ -50,29 +50,29 @@ const wakeable = (timers: Timers) => {
 
 type Entry<Item> = Due & { readonly position: bigint; readonly item: Item };
 
-/** What is not done yet: what waits for the first try, and what failed. */
+/** The items that are not done yet: those not tried yet, and those that failed. */
 const openEntries = <Item>(now: () => number) => {
   const waiting = dueQueue<Entry<Item>>();
   const failed = dueQueue<Entry<Item>>();
-  /** Of all, in the order of the log, as they are added. */
+  /** Positions of all these items, in the order of the log, which is the order of insertion. */
   const positions = new Set<bigint>();
   const isDue = (entry: Entry<Item> | undefined): boolean => entry !== undefined && entry.dueMs <= now();
 
   return {
     isFull: () => waiting.size() >= MAX_WAITING,
     oldest: (): bigint | undefined => positions.values().next().value,
-    /** Leaves something undone. */
+    /** Keeps the checkpoint before an event that is left undone. */
     leave: (position: bigint): void => void positions.add(position),
     add: (entry: Entry<Item>): void => {
       positions.add(entry.position);
       waiting.push(entry);
     },
-    /** What has not been tried goes first, unless too much has failed. */
+    /** Returns the next due item: new items go before failed ones, unless too many have failed. */
     nextDue: (): Entry<Item> | undefined => {
       if (failed.size() < MAX_FAILED && isDue(waiting.peek())) return waiting.pop();
       return isDue(failed.peek()) ? failed.pop() : undefined;
     },
-    /** In how many milliseconds the next one is due; `undefined` when there is none. */
+    /** Milliseconds until the next item is due; `undefined` when there is none. */
     nextDelayMs: (): number | undefined => {
       const first = failed.size() < MAX_FAILED ? waiting.peek() : undefined;
       const dueMs = Math.min(first?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity);
@@ -109,10 +109,9 @@ const attempt = async <Item>(
 };
 
 /**
- * Follows events, and does something with each a time after it was recorded. A clock that was ahead when it recorded an
- * event delays nothing: an event is due at the latest so long after it was read, and what is due first is done first,
- * wherever it is in the log. What fails is tried again beside the rest. The checkpoint stays before everything that is
- * not done.
+ * Follows events and handles each one a fixed time after it was recorded. An event counts as recorded no later than it
+ * was read, so a clock that was ahead delays nothing. Items are handled in the order of their due times, wherever they
+ * are in the log. Failed items are retried beside the others. The checkpoint stays before everything that is not done.
  */
 export const whenDue = <Item>(options: WhenDueOptions<Item>): Reactor => {
   const { timers, onFailure } = options;
@@ -172,7 +171,7 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): Reactor => {
       state.isClosed = true;
       settler.wake();
       reader.wake();
-      await settling.catch(() => undefined); // said by `ended`
+      await settling.catch(() => undefined); // `ended` reports it
       await following.close();
     },
   };

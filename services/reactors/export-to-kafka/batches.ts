@@ -1,6 +1,6 @@
 import { type Outgoing, sizeOf } from './message.js';
 
-/** Messages in batches of at most so many bytes, in order; one that is larger goes alone. */
+/** Splits messages into batches of at most `maxBytes`, in order; a message that is larger goes alone. */
 export const batches = function* (messages: readonly Outgoing[], maxBytes: number): Generator<readonly Outgoing[]> {
   let from = 0;
   let bytes = 0;

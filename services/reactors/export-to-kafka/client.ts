@@ -1,24 +1,27 @@
 import kafkajs, { type Kafka, type LogEntry, type SASLOptions } from 'kafkajs';
 
-/** Who one is for the brokers. */
+/** Credentials for the brokers. */
 export type Credentials = {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
   readonly password: string;
 };
 
-/** How the brokers are reached. */
+/** Connection settings of a Kafka cluster. */
 export type Connection = {
   readonly brokers: readonly string[];
-  /** TLS, trusting these authorities in PEM, or those of the platform. */
+  /** Enables TLS; trusts these authorities in PEM, by default those of the platform. */
   readonly tls?: { readonly authorities?: string };
   readonly credentials?: Credentials;
 };
 
-/** What the client says of itself: it calls what it tries again an error, so it is for whoever looks into it. */
+/**
+ * Called with the log lines of the Kafka client. The client logs attempts that it will retry as errors, so these lines
+ * are for debugging.
+ */
 export type ClientTrace = (said: { readonly level: string; readonly message: string }) => void;
 
-/** A client of one cluster. */
+/** Makes a client of one cluster. */
 export const kafkaClient = ({ brokers, tls, credentials }: Connection, trace: ClientTrace = () => undefined): Kafka =>
   new kafkajs.Kafka({
     clientId: 'flightlog',
@@ -27,7 +30,7 @@ export const kafkaClient = ({ brokers, tls, credentials }: Connection, trace: Cl
     requestTimeout: 15_000,
     ...(tls && { ssl: tls.authorities === undefined ? true : { ca: [tls.authorities] } }),
     ...(credentials && { sasl: { ...credentials } as SASLOptions }),
-    // Whoever uses it starts over by itself, from what the cluster knows.
+    // Few retries: the callers of the client start over themselves, from the state of the cluster.
     retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 2_000 },
     logLevel: kafkajs.logLevel.INFO,
     logCreator:

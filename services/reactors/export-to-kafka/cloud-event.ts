@@ -2,24 +2,24 @@ import { type FlatFields, flatFields } from '../../execution/events.js';
 import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { Subject } from './subject.js';
 
-/** The package of the messages that events are stored as; their names are the types of what is published. */
+/** The package of the messages in which events are stored; their full names are the published event types. */
 export const EVENT_PACKAGE = 'platformidl.eventlog';
 
-/** Kafka and JSON have no unsigned 64-bit number; texts of one length have the order of their numbers. */
+/** Kafka and JSON have no unsigned 64-bit number; decimal texts of equal length sort like their numbers. */
 const SEQUENCE_DIGITS = 20;
 
-/** The context attributes of a CloudEvent 1.0, those of extensions included. */
+/** The context attributes of a CloudEvent 1.0, including extensions. */
 export type Attributes = {
   readonly id: string;
   readonly source: string;
   readonly type: string;
   readonly subject: string;
-  /** RFC 3339, in UTC: when the event was recorded. */
+  /** Time at which the event was recorded: RFC 3339, in UTC. */
   readonly time: string;
-  /** The revision in the stream, in 20 digits, so that the order of texts is the order of events. */
+  /** The revision in the stream, padded to 20 digits, so that it sorts as text in the order of the events. */
   readonly sequence: string;
   readonly stream: string;
-  /** The place in the log. */
+  /** The position in the log. */
   readonly position: string;
   readonly partitionkey: string;
   readonly commandid: string;
@@ -37,37 +37,37 @@ export type Attributes = {
 const hex = ({ buffer, byteOffset, length }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, length).toString('hex');
 
-/** 16 bytes as a UUID is written. */
+/** Formats 16 bytes as a UUID. */
 export const uuidText = (id: Uint8Array): string => {
   const text = hex(id);
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
 };
 
-/** Names a log as the source of events. */
+/** The URN of a log, as the source of events. */
 const sourceOf = (logId: string): string => `urn:flightlog:log:${logId}`;
 
-/** Where the data of an event can be had that is published without. */
+/** Reference to the data of an event that is published without its data. */
 export const dataRefOf = (logId: string, { stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>): string =>
   `${sourceOf(logId)}:${stream}:${revision}`;
 
-/** The JSON schema of the data of an event; `docs/events` has it. */
+/** Name of the JSON schema of an event's data; the schemas are in `docs/events`. */
 export const jsonSchemaOf = (type: string, schema: number): string =>
   `urn:flightlog:schema:${EVENT_PACKAGE}.${type}:${schema}`;
 
-/** An event, as far as it can be told without its data. */
+/** Everything about an event except its data. */
 export type Described = {
   readonly attributes: Attributes;
   readonly metadata: EventMetadata;
   readonly subject: Subject;
 };
 
-/** Attributes go with every message and are held in memory by brokers and routers. */
+/** Maximum length: attributes go with every message, and brokers and routers hold them in memory. */
 const MAX_ATTRIBUTE_LENGTH = 256;
 
 const short = (value: string | undefined): string | undefined =>
   value !== undefined && value.length <= MAX_ATTRIBUTE_LENGTH ? value : undefined;
 
-/** What an event of an execution is about; a text that is not short stands in the data alone. */
+/** Attributes of an event of an execution. Texts that are too long for an attribute are only in the data. */
 const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields> => {
   const { project, domain, execution, node, attempt, phase } = flatFields(event);
   return {
@@ -80,7 +80,7 @@ const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields
   };
 };
 
-/** What is said about an event beside its data: the same for the same event, however often it is published. */
+/** Describes an event without its data. The result is the same for the same event, however often it is published. */
 export const described = (event: RecordedEvent, subject: Subject, logId: string): Described => {
   const metadata = metadataOf(event);
   const attributes = {

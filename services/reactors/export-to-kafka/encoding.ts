@@ -2,20 +2,22 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { JsonBytes } from '../../kernel/encoding/json-bytes.js';
 import type { Described } from './cloud-event.js';
 
-/** How the data of events is given to others; what lies beside the log is brought in. */
+/** Converts the data of events for publishing; contents in the payload store are included. */
 export interface Presenting {
   /**
-   * Written at the end of what is given, in the interface's JSON mapping, with the messages that it carries opened.
+   * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
    *
-   * @returns when it is not there at once, when it will be.
+   * @returns `undefined` when it is written already, otherwise a promise that resolves when it is.
    * @throws {UnknownEvent} when this release does not know the type.
    */
   json(event: RecordedEvent, json: JsonBytes): Promise<void> | undefined;
-  /** The stored message. */
+  /** The data of an event as the bytes of its protobuf message. */
   message(event: RecordedEvent): Promise<Uint8Array>;
 }
 
-/** An event format: an event with its data, or with where that is. */
+/**
+ * An event format of CloudEvents: encodes an event with its data (`whole`), or with a reference to it (`referring`).
+ */
 export interface Encoding {
   readonly contentType: string;
   whole(event: RecordedEvent, described: Described): Promise<Buffer> | Buffer;

@@ -1,12 +1,12 @@
-/** The export cannot go on, now or ever, without somebody's decision; the message is one line for them. */
+/** The export cannot continue until an operator decides what to do; the message tells the operator in one line. */
 export class ExportRefused extends Error {}
 
-/** Somebody else exports this part of the log now. */
+/** Another process has taken over the export of this partition of the log. */
 export class Fenced extends Error {}
 
 type Clues = { readonly name?: unknown; readonly type?: unknown; readonly cause?: unknown; readonly errors?: unknown };
 
-/** An error and those that are behind it: the client wraps what the broker has said. */
+/** An error and its causes: the client wraps the errors of the broker. */
 const chain = (error: unknown): readonly Clues[] => {
   const found: Clues[] = [];
   const visit = (each: unknown): void => {
@@ -21,7 +21,7 @@ const chain = (error: unknown): readonly Clues[] => {
   return found;
 };
 
-/** What the broker has called an error and those behind it, such as `LEADER_NOT_AVAILABLE`. */
+/** The broker's names of an error and of its causes, such as `LEADER_NOT_AVAILABLE`. */
 export const errorTypesIn = (error: unknown): readonly unknown[] => chain(error).map(({ type }) => type);
 
 const FENCED = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING']);
@@ -34,7 +34,10 @@ const refusalOf = (clues: readonly Clues[]): string | undefined => {
   return denied && `it does not permit what the export has to do: ${textOf(denied)}`;
 };
 
-/** What an error of the client means: that it is hopeless, that another has taken over, or that it can be tried again. */
+/**
+ * Classifies an error of the client: `ExportRefused` when a retry cannot help, `Fenced` when another process has taken
+ * over, otherwise the error itself, which can be retried.
+ */
 export const failureOf = (error: unknown, brokers: readonly string[]): unknown => {
   if (error instanceof ExportRefused || error instanceof Fenced) return error;
   const clues = chain(error);

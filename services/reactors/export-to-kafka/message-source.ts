@@ -5,21 +5,24 @@ import type { Presenting } from './encoding.js';
 import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
 import { partOf } from './part-of.js';
 
-/** Which messages are wanted. Can be sent to any thread. */
+/** Selects messages of the log. Can be sent to any thread. */
 export type Wanted = {
-  /** Of what stands after this position in the log. */
+  /** Messages of events after this position. */
   readonly after: bigint;
   readonly part: number;
-  /** Into how many parts the log is divided. */
+  /** Number of partitions that the export divides the log into. */
   readonly parts: number;
-  /** The largest message that the topic of a category takes, in bytes; other categories are left out. */
+  /** Maximum message size of each category's topic, in bytes; events of other categories are skipped. */
   readonly maxBytes: ReadonlyMap<string, number>;
 };
 
-/** Hears of the messages of everything up to a position, which may be none; the next ones come when it is done. */
+/**
+ * Called with the messages of all events up to a position, possibly none; the next call comes when the returned promise
+ * has resolved.
+ */
 export type OnMessages = (messages: readonly Outgoing[], position: bigint) => Promise<void>;
 
-/** A log as messages. */
+/** The events of a log as messages. */
 export interface MessageSource {
   /** Follows the log without end, as {@link EventLog.subscribe} does. */
   follow(wanted: Wanted, onMessages: OnMessages): Subscription;
@@ -34,7 +37,7 @@ export type SourceOptions = {
   readonly presenting: Presenting;
 };
 
-/** Makes the messages where it is. */
+/** Makes the messages on the calling thread. */
 export const messagesHere = ({ log, format, presenting }: SourceOptions): MessageSource => ({
   follow: (wanted, onMessages) => {
     const maxBytes = (category: string): number => wanted.maxBytes.get(category) ?? 0;

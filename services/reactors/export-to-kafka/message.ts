@@ -7,7 +7,7 @@ import { inJson } from './json-event.js';
 import { inProtobuf } from './protobuf-event.js';
 import { subjects } from './subject.js';
 
-/** The event formats of CloudEvents that are published. */
+/** The supported event formats of CloudEvents. */
 export const EXPORT_FORMATS = ['json', 'protobuf'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
@@ -16,7 +16,7 @@ const ENCODINGS: Readonly<Record<ExportFormat, (presenting: Presenting) => Encod
   protobuf: inProtobuf,
 };
 
-/** What is sent to a topic. */
+/** A message to publish. */
 export type Outgoing = {
   readonly category: string;
   readonly key: Buffer;
@@ -28,38 +28,43 @@ export type Outgoing = {
   readonly recordedAtMs: number;
 };
 
-/** As the client takes it. */
+/** Converts a message for the Kafka client. */
 export const recordOf = ({ key, value, id, type, contentType }: Outgoing): Message => ({
   key,
   value,
   headers: { 'content-type': contentType, ce_id: id, ce_type: type },
 });
 
-/** What a record has beside its key and value, in bytes, at most: headers, lengths, and the batch around it. */
+/**
+ * Upper bound of a record's overhead beside its key and value, in bytes: headers, lengths, and its share of the batch.
+ */
 const RECORD_BYTES = 512;
 
-/** The bytes that a message takes in a request, at most. */
+/** Upper bound of a message's size in a request, in bytes. */
 export const sizeOf = ({ key, value }: Pick<Outgoing, 'key' | 'value'>): number =>
   value.length + key.length + RECORD_BYTES;
 
-/** What messages are made with. */
+/** Settings for making messages. */
 export type MessageOptions = {
   readonly logId: string;
   readonly format: ExportFormat;
   readonly presenting: Presenting;
-  /** The largest message that the topic of a category takes, in bytes. */
+  /** Maximum message size of a category's topic, in bytes. */
   readonly maxBytes: (category: string) => number;
 };
 
-/** Makes a message of an event: mostly at once. */
+/** Makes the message of an event, in most cases synchronously. */
 export type MessageMaker = (event: RecordedEvent) => Outgoing | Promise<Outgoing>;
 
-/** Whether this release cannot read an event: it keeps no others of its part of the log back. */
+/**
+ * True when this release cannot read an event. It is published without its data, so that it does not block the other
+ * events of its partition.
+ */
 const isUnreadable = (error: unknown): boolean => error instanceof UnknownEvent || error instanceof CorruptEvent;
 
 /**
- * Events as messages: CloudEvents in structured mode. One that is too large for its topic, or cannot be read, goes
- * without its data.
+ * Makes messages of events: CloudEvents in structured mode. An event that is too large for its topic, or cannot be
+ * read, is published without its data.
  */
 export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOptions): MessageMaker => {
   const encoding = ENCODINGS[format](presenting);
@@ -96,7 +101,7 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
   };
 };
 
-/** Makes messages of events, one after another. */
+/** Makes the messages of events, one after another. */
 export const messagesOf = async (events: readonly RecordedEvent[], messageOf: MessageMaker): Promise<Outgoing[]> => {
   const messages: Outgoing[] = [];
   for (const event of events) {

@@ -12,17 +12,17 @@ type Row = readonly [
 ];
 
 /**
- * Messages on their way to another thread, at a fraction of the price of a copy of each: their values are one piece of
- * memory that is handed over, and what many of them share is there once.
+ * Messages packed for another thread, at a fraction of the cost of copying each: their values share one buffer that is
+ * transferred, and repeated texts are stored once.
  */
 export type PackedMessages = {
   readonly values: Uint8Array<ArrayBuffer>;
   readonly texts: readonly string[];
-  /** What numbers stand for texts. */
+  /** The numbers in a row that stand for texts are indices into `texts`. */
   readonly rows: readonly Row[];
 };
 
-/** Gives each text a number: its place among the texts. */
+/** Assigns each text a number: its index in `texts`. */
 const numbering = () => {
   const numbers = new Map<string, number>();
   const numberOf = (text: string): number => {
@@ -43,7 +43,7 @@ const inOnePiece = (messages: readonly Outgoing[]): Uint8Array<ArrayBuffer> => {
   return values;
 };
 
-/** Packs messages. */
+/** Packs messages for transfer to another thread. */
 export const packed = (messages: readonly Outgoing[]): PackedMessages => {
   const { numberOf, texts } = numbering();
   const row = ({ category, key, value, type, contentType, id, position, recordedAtMs }: Outgoing): Row => [
@@ -59,7 +59,7 @@ export const packed = (messages: readonly Outgoing[]): PackedMessages => {
   return { values: inOnePiece(messages), rows: messages.map(row), texts: texts() };
 };
 
-/** Unpacks them: the same messages. */
+/** Unpacks messages; equal to those that were packed. */
 export const unpacked = ({ values, texts, rows }: PackedMessages): Outgoing[] => {
   const textOf = (number: number): string => texts[number] ?? '';
   const keys = new Map<number, Buffer>();

@@ -3,37 +3,40 @@ import { errorTypesIn, ExportRefused, failureOf, Fenced } from './failure.js';
 import type { ExportPosition } from './positions.js';
 import { lastPosition, openSession, type Session, type SessionOptions } from './session.js';
 
-/** What all parts of an export share. */
+/** Settings that all partitions of an export share. */
 export type PartOptions = SessionOptions & {
   readonly brokers: readonly string[];
-  /** How often one that another has taken over from looks whether that one still works, in milliseconds. */
+  /** Interval in milliseconds at which a process on standby checks whether the process that took over still works. */
   readonly standbyMs: number;
-  /** Hears of every failure that is tried again, and how many there were in a row. */
+  /** Called with every failure that is retried, and the number of failures in a row. */
   readonly onFailure: (error: unknown, times: number) => void;
   readonly onTakenOver: (part: number) => void;
-  /** Says better what stands in the way of the first session: with an {@link ExportRefused}, if that will not pass. */
+  /** Finds a better explanation for a failure of the first session: an {@link ExportRefused} if a retry cannot help. */
   readonly explain?: (failure: unknown) => Promise<unknown>;
 };
 
-/** One part of an export at work. */
+/** One running partition of an export. */
 export interface Part {
-  /** Rejects with an {@link ExportRefused} when it cannot begin. */
+  /** Rejects with an {@link ExportRefused} when it cannot start. */
   readonly ended: Promise<void>;
-  /** Since when something was recorded that is not published, in milliseconds since 1970; `undefined` when nothing. */
+  /** Time in milliseconds since 1970 since which recorded events wait to be published; `undefined` when none wait. */
   behindSinceMs(): number | undefined;
   close(): Promise<void>;
 }
 
 const MAX_PAUSE_MS = 15_000;
 
-/** The last position; none where somebody has deleted the topic of positions: the next session finds that out whole. */
+/** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
 const positionIfAny = (part: number, options: PartOptions): Promise<ExportPosition | undefined> =>
   lastPosition(part, options).catch((error: unknown) => {
     if (errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION')) return undefined;
     throw error;
   });
 
-/** Waits as long as another one works on this part: its position moves, or has nothing more to come to. */
+/**
+ * Waits while another process works on this partition: until its position stops moving although the log has more
+ * events.
+ */
 const standBy = async (part: number, options: PartOptions, signal: AbortSignal): Promise<void> => {
   const { log, worker, standbyMs } = options;
   let head = await log.head();
@@ -46,7 +49,7 @@ const standBy = async (part: number, options: PartOptions, signal: AbortSignal):
   }
 };
 
-/** What a part is doing, and since when it could not. */
+/** State of a partition, and the time since which it has no session. */
 type State = {
   session: Session | undefined;
   downSinceMs: number;
@@ -54,7 +57,10 @@ type State = {
   isStandby: boolean;
 };
 
-/** A session that has just begun does not know yet what waits for it: until it does, nothing is said to have been done. */
+/**
+ * Time since which events wait to be published. A new session does not know yet what waits for it, so until it has
+ * caught up the time of the interruption counts.
+ */
 const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
   if (isStandby) return undefined;
   if (session === undefined) return downSinceMs;
@@ -109,16 +115,16 @@ const runner = (part: number, options: PartOptions, state: State, signal: AbortS
 };
 
 /**
- * Publishes one part of the log, each event once.
+ * Publishes one partition of the log, each event exactly once.
  *
- * Whatever goes wrong, it starts over from what the cluster knows: taking hold of the part settles what was on its way,
- * and the last position in the topic says where to go on.
+ * After any failure it starts over from the state of the cluster: opening a session settles the transactions in flight,
+ * and the last position in the topic says where to continue.
  */
 export const exportPart = (part: number, options: PartOptions): Part => {
   const stopping = new AbortController();
   const state: State = { session: undefined, downSinceMs: Date.now(), hasBegun: false, isStandby: false };
   const ended = runner(part, options, state, stopping.signal)();
-  ended.catch(() => undefined); // whoever watches it later hears of it all the same
+  ended.catch(() => undefined); // no unhandled rejection; a later listener still gets the error
   return {
     ended,
     behindSinceMs: () => behindSinceMs(state),

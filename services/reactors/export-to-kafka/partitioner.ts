@@ -11,11 +11,11 @@ const mixed = (word: number): number => {
   return Math.imul(product ^ (product >>> 24), MULTIPLIER);
 };
 
-/** The bytes from a place on, the first of them lowest, up to four. */
+/** Reads up to four bytes from an offset, little-endian. */
 const wordAt = (key: Uint8Array, at: number): number =>
   (key[at] ?? 0) | ((key[at + 1] ?? 0) << 8) | ((key[at + 2] ?? 0) << 16) | ((key[at + 3] ?? 0) << 24);
 
-/** MurmurHash2 in 32 bits, as the clients of Apache Kafka take it of keys. */
+/** 32-bit MurmurHash2, as Apache Kafka's clients apply it to keys. */
 const murmur2 = (key: Uint8Array): number => {
   const whole = key.length - (key.length % WORD_BYTES);
   let hash = SEED ^ key.length;
@@ -26,8 +26,8 @@ const murmur2 = (key: Uint8Array): number => {
 };
 
 /**
- * The partition of a key, as the clients of Apache Kafka choose it, and kafkajs does by default. The hash of kafkajs
- * itself, in big integers, takes as long as making half of a message.
+ * Chooses the partition of a key like Apache Kafka's clients, which is also the default of kafkajs. The hash of kafkajs
+ * itself uses big integers and takes as long as making half a message.
  */
 export const byKey: ICustomPartitioner =
   () =>

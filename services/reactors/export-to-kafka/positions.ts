@@ -3,23 +3,23 @@ import { ExportRefused } from './failure.js';
 import { readTopics } from './topic-reader.js';
 import { positionsTopic } from './topics.js';
 
-/** How far a part of a log has been published, and by whom. */
+/** Progress of the export of one partition, and the process that reported it. */
 export type ExportPosition = {
   readonly logId: string;
-  /** Everything of the part up to here is published. */
+  /** All events of the partition up to here are published. */
   readonly position: bigint;
-  /** Into how many parts the log was divided. */
+  /** Number of partitions that the log was divided into. */
   readonly parts: number;
   readonly worker: string;
 };
 
-/** The record of a position; the last one of its key counts. */
+/** The Kafka record of a position; the last record of a key is the valid one. */
 export const positionRecord = (part: number, { logId, position, parts, worker }: ExportPosition): Message => ({
   key: String(part),
   value: JSON.stringify({ logId, position: position.toString(), parts, worker }),
 });
 
-/** How a record is to be read; one that does not say is of the first form. */
+/** Format of a record; records without a format have the first one. */
 const FORMAT = 1;
 
 type Stored = Omit<ExportPosition, 'position'> & { readonly position: string; readonly format?: number };
@@ -45,9 +45,9 @@ const parsed = (value: Buffer, topic: string): ExportPosition => {
 };
 
 /**
- * Every part that has a position, with the last one.
+ * Reads the last position of each partition; partitions without a position are absent.
  *
- * @throws {ExportRefused} when the topic has something else, or a newer release has written it.
+ * @throws {ExportRefused} when the topic contains other data, or a newer release has written it.
  */
 export const readPositions = async (kafka: Kafka, prefix: string): Promise<ReadonlyMap<number, ExportPosition>> => {
   const last = new Map<string, Buffer>();
@@ -62,14 +62,14 @@ export const readPositions = async (kafka: Kafka, prefix: string): Promise<Reado
     },
     { groupPrefix: `${prefix}.export` },
   );
-  // Once all are read: the client would try again and again what fails on the way.
+  // Parsed after all are read: the client would retry an error thrown while reading again and again.
   return new Map([...last].map(([part, value]) => [Number(part), parsed(value, topic)]));
 };
 
 /**
- * Makes sure that positions are of this log and of as many parts.
+ * Checks that positions are of this log and of the same number of partitions.
  *
- * @throws {ExportRefused} when they are not: going on would repeat events, or leave some out.
+ * @throws {ExportRefused} when they are not: to continue would repeat or omit events.
  */
 export const assertOwn = (
   positions: ReadonlyMap<number, ExportPosition>,

@@ -8,7 +8,7 @@ import {
 import type { Attributes } from './cloud-event.js';
 import type { Encoding, Presenting } from './encoding.js';
 
-/** Where the data of an event is, and what is said of it. */
+/** The data of an event, or a reference to it. */
 type Content = { readonly dataref: string } | { readonly message: Uint8Array };
 
 const valueOf = (attr: CloudEvent_CloudEventAttributeValue['attr']): CloudEvent_CloudEventAttributeValue =>
@@ -27,7 +27,7 @@ const protobufEvent = ({ id, source, type, time, ...others }: Attributes, conten
     attributes['dataschema'] = valueOf({ case: 'ceUri', value: typeUrl });
     attributes['datacontenttype'] = valueOf({ case: 'ceString', value: 'application/protobuf' });
   }
-  // With all of its attributes, which it takes a copy of.
+  // All attributes are set before, because `create` copies them.
   const event = create(CloudEventSchema, { id, source, specVersion: '1.0', type, attributes });
   if ('message' in content)
     event.data = { case: 'protoData', value: { $typeName: 'google.protobuf.Any', typeUrl, value: content.message } };

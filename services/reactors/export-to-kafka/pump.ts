@@ -1,34 +1,34 @@
 import { type Outgoing, sizeOf } from './message.js';
 
-/** What publishes one batch after another. */
+/** Publishes messages in batches, one after another. */
 export interface Pump {
   /**
-   * Takes the messages of everything up to a position, which may be none; waits while there is too much.
+   * Adds the messages of all events up to a position, possibly none; waits while too many are queued.
    *
-   * @throws what the batch has thrown that could not be published.
+   * @throws the error of the batch that could not be published.
    */
   add(messages: readonly Outgoing[], position: bigint): Promise<void>;
-  /** When the oldest event was recorded that is not published, in milliseconds since 1970. */
+  /** Time at which the oldest event that is not published was recorded, in milliseconds since 1970. */
   oldestMs(): number | undefined;
-  /** The position up to which it has been given messages. */
+  /** The position up to which messages were added. */
   seen(): bigint;
-  /** Rejects with what the batch has thrown that could not be published. */
+  /** Rejects with the error of the batch that could not be published. */
   readonly failed: Promise<never>;
-  /** Ends after the batch in hand; what waits is not published. */
+  /** Ends after the batch in flight; queued messages are not published. */
   close(): Promise<void>;
 }
 
 export type PumpOptions = {
-  /** The position that is published already. */
+  /** The position that is already published. */
   readonly from: bigint;
-  /** What is written together at most, in bytes; a message above it goes alone. */
+  /** Maximum size of a batch in bytes; a larger message goes alone. */
   readonly maxBytes: number;
   readonly write: (messages: readonly Outgoing[], position: bigint) => Promise<void>;
-  /** After so long without any event to publish, the position alone is. */
+  /** Interval in milliseconds after which the position alone is written when there are no events to publish. */
   readonly idleMs: number;
 };
 
-/** Messages that wait, in the order of the log. */
+/** The queued messages, in the order of the log. */
 const openQueue = (maxBytes: number) => {
   let messages: Outgoing[] = [];
   let bytes = 0;
@@ -40,7 +40,7 @@ const openQueue = (maxBytes: number) => {
       messages.push(...more);
       for (const message of more) bytes += sizeOf(message);
     },
-    /** At least one, when there is any, and no more than one batch. */
+    /** Takes the next batch: at least one message if there is any. */
     take: (): readonly Outgoing[] => {
       let taken = 0;
       let count = 0;
@@ -57,7 +57,7 @@ const openQueue = (maxBytes: number) => {
   };
 };
 
-/** Gathers messages while a batch is on its way: the busier, the larger the batches. */
+/** Collects messages while a batch is in flight, so that batches grow with the load. */
 export const openPump = ({ from, maxBytes, write, idleMs }: PumpOptions): Pump => {
   const queue = openQueue(maxBytes);
   const state = { seen: from, written: from, oldestMs: undefined as number | undefined, isClosed: false };
@@ -65,7 +65,7 @@ export const openPump = ({ from, maxBytes, write, idleMs }: PumpOptions): Pump =
   let wake: () => void = () => undefined;
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  failed.catch(() => undefined); // whoever watches it later hears of it all the same
+  failed.catch(() => undefined); // no unhandled rejection; a later listener still gets the error
 
   const writeAll = async (): Promise<void> => {
     do {
@@ -77,7 +77,7 @@ export const openPump = ({ from, maxBytes, write, idleMs }: PumpOptions): Pump =
       state.written = position;
     } while (!queue.isEmpty() && !state.isClosed);
     state.oldestMs = undefined;
-    writing = undefined; // in the same turn as the last look at the queue
+    writing = undefined; // in the same turn as the last check of the queue
   };
 
   const start = (): void => {

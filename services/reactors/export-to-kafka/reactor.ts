@@ -3,22 +3,22 @@ import { exportPart, type PartOptions } from './part.js';
 
 export type ExportOptions = Omit<PartOptions, 'kafka' | 'brokers'> & {
   readonly connection: Connection;
-  /** Hears what the client says of itself. */
+  /** Called with the log lines of the Kafka client. */
   readonly trace: ClientTrace;
 };
 
-/** An export at work. */
+/** A running export. */
 export interface ExportToKafka {
-  /** Rejects with an {@link ExportRefused} when it cannot begin. */
+  /** Rejects with an {@link ExportRefused} when it cannot start. */
   readonly ended: Promise<unknown>;
-  /** How long something has waited to be published, in milliseconds. */
+  /** Age in milliseconds of the oldest event that waits to be published; 0 when none waits. */
   lagMs(): number;
   close(): Promise<void>;
 }
 
 /**
- * Publishes the log to Kafka, each event once, as CloudEvents: a topic for each category of streams, a key for each
- * thing, and for each key the order of the log. Waits for brokers that cannot be reached.
+ * Publishes the log to Kafka, each event exactly once, as CloudEvents: one topic for each category of streams, one key
+ * for each entity, and the order of the log for each key. Waits while the brokers cannot be reached.
  */
 export const exportToKafka = ({ connection, trace, ...options }: ExportOptions): ExportToKafka => {
   const kafka = kafkaClient(connection, trace);

@@ -13,11 +13,11 @@ export type ReconcileOptions = {
   readonly categories: readonly string[];
   readonly selection: Selection;
   readonly groupPrefix: string;
-  /** Hears how many messages were read, of how many. */
+  /** Called with the number of messages read and the total. */
   readonly onProgress: (read: bigint, total: bigint) => void;
 };
 
-/** What a comparison has found; the first few of each kind are named as `stream@revision`. */
+/** Result of a comparison; the first {@link MAX_EXAMPLES} differences are listed as `kind stream@revision`. */
 export type Reconciled = {
   readonly expected: number;
   readonly found: number;
@@ -51,7 +51,7 @@ const placeOf = ({ headers, value }: KafkaMessage): Place | undefined => {
   return isProtobuf ? fromProtobuf(value) : fromJson(value);
 };
 
-/** The revisions of each stream, in the order in which they were found. */
+/** Revisions by stream, in the order in which they were found. */
 type Found = ReadonlyMap<string, number[]>;
 
 const append = (map: Map<string, number[]>, { stream, revision }: Place): void => {
@@ -87,7 +87,7 @@ const inLog = async ({ log, selection, categories }: ReconcileOptions): Promise<
 
 type Odd = { readonly missing: number[]; readonly doubled: number[]; readonly reordered: number[] };
 
-/** What is odd about one stream; what was published after the last event that is expected does not count. */
+/** Compares the revisions of one stream. Messages that were published after the last expected event are ignored. */
 const compare = (expected: readonly number[], found: readonly number[]): Odd => {
   const wanted = new Set(expected);
   const seen = new Set<number>();
@@ -103,7 +103,7 @@ const compare = (expected: readonly number[], found: readonly number[]): Odd => 
   return { missing: expected.filter((revision) => !seen.has(revision)), doubled, reordered };
 };
 
-/** Compares what topics have with what the log has. */
+/** Compares the messages in topics with the events in the log. */
 export const reconcile = async (options: ReconcileOptions): Promise<Reconciled> => {
   const expected = await inLog(options);
   const found = await inTopics(options);

@@ -18,7 +18,7 @@ export type ReplayOptions = {
   readonly topics: TopicSettings;
   readonly topic: string;
   readonly selection: Selection;
-  /** Hears how far the log has been read, and how many events were published. */
+  /** Called with the position read so far and the number of events published. */
   readonly onProgress: (position: bigint, count: number) => void;
 };
 
@@ -27,7 +27,10 @@ const BATCH_BYTES = 500_000;
 const isPublishedTo = (topic: string, prefix: string, categories: readonly string[]): boolean =>
   [positionsTopic(prefix), ...categories.map((category) => topicOf(prefix, category))].includes(topic);
 
-/** A topic of this export, or of that of another log or prefix, would have events that its own export knows nothing of. */
+/**
+ * Refuses the topics of this export and of exports with other prefixes: they would get events that their own export
+ * does not know of.
+ */
 const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: ReplayOptions): Promise<void> => {
   const prefixes = [prefix, ...(await exportPrefixes(kafka))];
   if (prefixes.some((each) => isPublishedTo(topic, each, categories)))
@@ -37,10 +40,10 @@ const assertOther = async ({ kafka, topic, categories, topics: { prefix } }: Rep
 };
 
 /**
- * Publishes events again, to a topic of choice, as they were published before: the same ids, the same keys.
+ * Publishes events again, to a given topic, exactly as they were published before: the same ids, the same keys.
  *
- * @returns how many were published.
- * @throws {ExportRefused} for a topic that this log or another is published to.
+ * @returns the number of events published.
+ * @throws {ExportRefused} for a topic to which this log or another one is exported.
  */
 export const replay = async (options: ReplayOptions): Promise<number> => {
   await assertOther(options);

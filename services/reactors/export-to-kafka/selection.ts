@@ -2,15 +2,15 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { entityOf } from './subject.js';
 
-/** Which events are wanted: everything that is said has to match. */
+/** Selects events: the position range and all filters have to match. */
 export type Selection = {
-  /** The first and the last position, both included. */
+  /** First and last position, both inclusive. */
   readonly from: bigint;
   readonly to: bigint;
   readonly filters: readonly Filter[];
 };
 
-/** What can be asked of an event: `entity` is what the key begins with. */
+/** Fields of a filter: `entity` matches the key of the message, or a prefix of it that ends before a slash. */
 export const FILTER_FIELDS = ['category', 'type', 'stream', 'entity'] as const;
 export type Filter = { readonly field: (typeof FILTER_FIELDS)[number]; readonly value: string };
 
@@ -22,6 +22,6 @@ const matches = ({ stream, type }: RecordedEvent, { field, value }: Filter): boo
   return entity === value || entity.startsWith(`${value}/`);
 };
 
-/** Whether an event is wanted. */
+/** True when an event is selected. */
 export const isSelected = (event: RecordedEvent, { from, to, filters }: Selection): boolean =>
   event.position >= from && event.position <= to && filters.every((filter) => matches(event, filter));

@@ -10,42 +10,42 @@ import { isAnyFilled } from './topic-reader.js';
 import { openTopics, positionsTopic, topicOf, type TopicLimits, type TopicSettings } from './topics.js';
 import { openWriter, type Writer } from './writer.js';
 
-/** What is published of a log, where to, and by whom. */
+/** Settings of an export: its source, its topics and the name of this process. */
 export type SessionOptions = {
   readonly kafka: Kafka;
   readonly log: EventLog;
   readonly topics: TopicSettings;
-  /** The events of the log as messages. */
+  /** Makes the messages of the log's events. */
   readonly messages: MessageSource;
-  /** The categories of streams that are published; the rest of the log is left out. */
+  /** The categories of streams that are published; events of other categories are skipped. */
   readonly categories: readonly string[];
-  /** Into how many parts the log is divided. */
+  /** Number of partitions that the log is divided into. */
   readonly parts: number;
-  /** What this process calls itself among those that export. */
+  /** The name of this process, unique among those that export. */
   readonly worker: string;
 };
 
-/** A worker's hold on a part of the log, until another takes over or something fails. */
+/** Exclusive ownership of a partition by this process, until another process takes over or something fails. */
 export interface Session {
-  /** Publishes what is recorded, until it is told to stop. */
+  /** Publishes events as they are recorded, until `stopped` resolves. */
   follow(stopped: Promise<void>): Promise<void>;
-  /** When the oldest event was recorded that is not published, in milliseconds since 1970. */
+  /** Time at which the oldest event that is not published was recorded, in milliseconds since 1970. */
   oldestMs(): number | undefined;
-  /** Whether all that was recorded before it began has come to it as messages. */
+  /** True when all events that were recorded before the session began have been received as messages. */
   hasCaughtUp(): boolean;
   close(): Promise<void>;
 }
 
-/** Below what every broker takes as one batch by default, 1 MiB. */
+/** Below the default limit of brokers for a batch, 1 MiB. */
 const MAX_BATCH_BYTES = 900_000;
-/** Beginning and ending a transaction takes as long as some requests with events do. */
+/** Larger than a batch: to begin and end a transaction takes as long as several requests with events. */
 const MAX_TRANSACTION_BYTES = 4 * MAX_BATCH_BYTES;
 const IDLE_MS = 5_000;
 
 /**
- * How far a part has been published; `undefined` when it never was.
+ * The last position of a partition; `undefined` when it was never published.
  *
- * @throws {ExportRefused} when the positions are of another log.
+ * @throws {ExportRefused} when the positions are of another log, or of another number of partitions.
  */
 export const lastPosition = async (
   part: number,
@@ -57,9 +57,9 @@ export const lastPosition = async (
 };
 
 /**
- * The head of a log that a position is in.
+ * The head of the log, which must not be before a published position.
  *
- * @throws {StoreUnavailable} when the log ends before it: it is tried again.
+ * @throws {StoreUnavailable} when the log ends before that position; it can be retried.
  */
 const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bigint> => {
   const head = await log.head();
@@ -68,8 +68,10 @@ const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bi
 };
 
 /**
- * Events without any position are of an export whose positions somebody has removed. Every worker leaves a position
- * before its first event, so they are read again once there are events.
+ * Refuses topics that have events but no positions: somebody has deleted the positions of that export. Each worker
+ * writes a position before its first event, so when events are found, the positions are read again.
+ *
+ * @throws {ExportRefused} when there are events and no position.
  */
 const assertUnused = async ({ kafka, topics, categories }: SessionOptions): Promise<void> => {
   const { prefix } = topics;
@@ -98,7 +100,7 @@ const openOwnWriter = (
 type Held = {
   readonly part: number;
   readonly from: bigint;
-  /** Where the log ended when it took hold of the part. */
+  /** The head of the log when the session began. */
   readonly head: bigint;
   readonly writer: Writer;
   readonly limits: TopicLimits;
@@ -150,14 +152,14 @@ const begin = async (held: Omit<Held, 'from' | 'head'>): Promise<Session> => {
   if (!last) await assertUnused(options);
   const from = last?.position ?? 0n;
   const head = await headBeyond(from, options);
-  await writer.commit([], recordOf(held, from)); // says who works on it from now on
+  await writer.commit([], recordOf(held, from)); // records that this process owns the partition from now on
   return sessionOf({ ...held, from, head });
 };
 
 /**
- * Takes hold of a part: whoever had it can commit no more, and what was on its way is settled.
+ * Takes ownership of a partition: the previous owner can commit no more, and its transaction in flight is settled.
  *
- * @throws {ExportRefused} when the topics are not as they have to be, or have the events of another log.
+ * @throws {ExportRefused} when the topics have other settings, or the events of another log.
  */
 export const openSession = async (part: number, options: SessionOptions): Promise<Session> => {
   const limits = await openTopics(options.kafka, options.topics, options.categories);

@@ -1,13 +1,13 @@
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 
 /**
- * The thing that a stream is about: `flytesnacks/development/a1b2`. Its parts are encoded as in the name of the stream,
- * so that two things never share one.
+ * The entity that a stream is about, such as `flytesnacks/development/a1b2`. Its components are encoded as in the name
+ * of the stream, so that two entities never have the same text.
  */
 export const entityOf = (stream: StreamName): string =>
   stream.slice(categoryOf(stream).length + 1).replaceAll(':', '/');
 
-/** What the events of a stream have in common. */
+/** Values that all events of a stream share. */
 export type Subject = {
   readonly category: string;
   readonly entity: string;
@@ -28,10 +28,10 @@ const subjectOf = (stream: StreamName): Subject => {
   };
 };
 
-/** A stream has many events, and they come close together. */
+/** Size of the cache: a stream has many events, and they arrive close together. */
 const MAX_KNOWN = 4_096;
 
-/** Answers what the events of a stream have in common, made once while they come. */
+/** Caches the subjects of streams while their events arrive. */
 export const subjects = (): ((stream: StreamName) => Subject) => {
   const known = new Map<StreamName, Subject>();
   return (stream) => {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { errorTypesIn } from './failure.js';
 
-/** Hears of each message, in the order of its partition. */
+/** Called with each message, in the order of its partition. */
 export type OnMessage = (message: KafkaMessage, topic: string) => void;
 
 type Ends = Map<string, bigint>;
 
 const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
 
-/** Where each partition ends now; those without anything to read are left out. */
+/** The current end offset of each partition that has messages. */
 const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> => {
   const admin = kafka.admin();
   await admin.connect();
@@ -26,18 +26,21 @@ const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> =>
   }
 };
 
-/** Whether there is anything to read in any of the topics. */
+/** True when at least one of the topics has messages. */
 export const isAnyFilled = async (kafka: Kafka, topics: readonly string[]): Promise<boolean> =>
   (await endsOf(kafka, topics)).size > 0;
 
 const forget = async (kafka: Kafka, groupId: string): Promise<void> => {
   const admin = kafka.admin();
   await admin.connect();
-  await admin.deleteGroups([groupId]).catch(() => undefined); // an empty group goes by itself, later
+  await admin.deleteGroups([groupId]).catch(() => undefined); // the broker deletes an empty group later
   await admin.disconnect();
 };
 
-/** Runs until every partition has been read to its end. What ends a partition may be a marker that nobody is shown. */
+/**
+ * Consumes until every partition has been read to its end. The last record of a partition may be a transaction marker,
+ * which the consumer is never given.
+ */
 const readUntil = (
   consumer: Consumer,
   ends: Ends,
@@ -69,10 +72,10 @@ const readUntil = (
     consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 1, eachBatch }).catch(reject);
   });
 
-/** How often is looked whether a topic still has what is read of it, in milliseconds. */
+/** Interval in milliseconds of the check that a topic still has the records to read. */
 const LOOK_MS = 2_000;
 
-/** Rejects when a topic has been deleted while it is read: the client would wait for the rest for ever. */
+/** Rejects when a topic is deleted while it is read: the client would wait for the rest forever. */
 const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   let fail: (error: Error) => void = () => undefined;
   const deleted = new Promise<never>((_, reject) => (fail = reject));
@@ -88,10 +91,10 @@ const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   return { deleted, close: () => clearInterval(timer) };
 };
 
-/** What a reading says of itself: how many messages are left, of how many. */
+/** Progress callback (messages left, total), and the prefix of the consumer group. */
 export type ReadOptions = { readonly onProgress?: (left: bigint, total: bigint) => void; readonly groupPrefix: string };
 
-/** Reads topics from their beginning to where they end now, what is committed alone. */
+/** Reads the committed messages of topics from their beginning to their current end. */
 export const readTopics = async (
   kafka: Kafka,
   topics: readonly string[],

@@ -2,16 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type ITopicConfig, type Kafka } from 'kafkajs';
 import { errorTypesIn, ExportRefused } from './failure.js';
 
-/** Raised when what is published of a category changes in a way that readers have to know of. */
+/** To be raised when the published events of a category change in a way that consumers must know of. */
 const TOPIC_VERSION = 1;
 
-/** Which topics there are, and how they are made where they are absent. */
+/** Names of the topics, and the settings for creating missing ones. */
 export type TopicSettings = {
-  /** What the names of all topics begin with. */
+  /** Prefix of the names of all topics. */
   readonly prefix: string;
-  /** Partitions of each topic of events. */
+  /** Number of Kafka partitions of each topic of events. */
   readonly partitions: number;
-  /** Copies of each partition; -1 is what the cluster makes of it. */
+  /** Replication factor; -1 is the default of the cluster. */
   readonly replicationFactor: number;
 };
 
@@ -28,7 +28,9 @@ const wantedTopics = ({ prefix, partitions }: TopicSettings, categories: readonl
   { topic: positionsTopic(prefix), partitions: 1, policy: 'compact' },
 ];
 
-/** The positions topic is read whole at each start: small segments, soon compacted, keep it short. */
+/**
+ * Settings of the positions topic. It is read completely at each start: small segments, compacted early, keep it short.
+ */
 const COMPACTED = [
   { name: 'segment.bytes', value: '8388608' },
   { name: 'min.cleanable.dirty.ratio', value: '0.1' },
@@ -81,12 +83,12 @@ const assertAsWanted = ({ topic, partitions, policy }: WantedTopic, found: Found
     );
 };
 
-/** What no other moment makes good. */
+/** Errors that a retry cannot fix. */
 const HOPELESS = new Set(['INVALID_TOPIC_EXCEPTION', 'INVALID_PARTITIONS', 'INVALID_CONFIG', 'POLICY_VIOLATION']);
 
 type CreationError = { readonly topic?: string; readonly type?: string; readonly message: string };
 
-/** Says which topic cannot be made and why, which the client's own error keeps to itself. */
+/** Names the topics that could not be created and the reasons, which the client's own error hides. */
 const notMade = (error: unknown): never => {
   const errors = (error as { readonly errors?: readonly CreationError[] }).errors ?? [];
   const [first] = errors;
@@ -96,7 +98,7 @@ const notMade = (error: unknown): never => {
   throw new Kind(`topics cannot be made: ${each.join(', ')}`, { cause: error });
 };
 
-/** What brokers answer of a topic that is being made or deleted: they hear of that one after another. */
+/** Errors of brokers for a topic that is being created or deleted: they learn of it one after another. */
 const UNSETTLED: ReadonlySet<unknown> = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
   'LEADER_NOT_AVAILABLE',
@@ -106,7 +108,7 @@ const UNSETTLED: ReadonlySet<unknown> = new Set([
 
 const SETTLING = { pauseMs: 50, limitMs: 10_000 } as const;
 
-/** Does something about topics again while their brokers have not heard of them, for ten seconds at most. */
+/** Retries an operation while brokers do not know of a change to its topics yet, for at most ten seconds. */
 const onceSettled = async <Found>(work: () => Promise<Found>): Promise<Found> => {
   const until = Date.now() + SETTLING.limitMs;
   for (;;) {
@@ -122,11 +124,11 @@ const onceSettled = async <Found>(work: () => Promise<Found>): Promise<Found> =>
 const makeMissing = async (admin: Admin, topics: readonly ITopicConfig[]): Promise<void> => {
   const there = new Set(await admin.listTopics());
   const missing = topics.filter(({ topic }) => !there.has(topic));
-  // Another process may make them in the same moment; what came of it is looked at afterwards.
+  // Another process may create them at the same time; the result is checked afterwards.
   if (missing.length > 0) await admin.createTopics({ topics: missing, waitForLeaders: true }).catch(notMade);
 };
 
-/** Makes the topics that are absent, waits until every partition can be read, and answers what they are like. */
+/** Creates missing topics, waits until every partition can be read, and returns the settings of all topics. */
 const readyTopics = (
   admin: Admin,
   wanted: readonly WantedTopic[],
@@ -141,13 +143,14 @@ const readyTopics = (
   });
 };
 
-/** The largest message that each topic takes, in bytes. */
+/** Maximum message size of each topic, in bytes. */
 export type TopicLimits = ReadonlyMap<string, number>;
 
 /**
- * Makes the topics that are absent, and answers what those that are there take.
+ * Creates missing topics and checks the existing ones.
  *
- * @throws {ExportRefused} when one has other settings.
+ * @returns the maximum message size of each topic, in bytes.
+ * @throws {ExportRefused} when an existing topic has other settings.
  */
 export const openTopics = async (
   kafka: Kafka,
@@ -170,9 +173,10 @@ export const openTopics = async (
 };
 
 /**
- * Makes one topic where it is absent, as topics of events are made, and answers what it takes, in bytes.
+ * Creates a topic if missing, with the settings of topics of events.
  *
- * @throws {ExportRefused} when it keeps the last event of each key alone.
+ * @returns its maximum message size in bytes.
+ * @throws {ExportRefused} when the topic is compacted, and so would keep only the last event of each key.
  */
 export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSettings): Promise<number> => {
   const admin = kafka.admin();
@@ -196,14 +200,14 @@ const topicNames = async (kafka: Kafka): Promise<readonly string[]> => {
   return admin.listTopics().finally(() => admin.disconnect());
 };
 
-/** The prefixes under which a log is published to this cluster: those that have a topic of positions. */
+/** The prefixes of all exports to this cluster: those that have a topic of positions. */
 export const exportPrefixes = async (kafka: Kafka): Promise<readonly string[]> => {
   const suffix = positionsTopic('');
   const names = await topicNames(kafka);
   return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
 };
 
-/** @throws {ExportRefused} when some of the topics are not there. */
+/** @throws {ExportRefused} when a topic does not exist. */
 export const assertThere = async (kafka: Kafka, topics: readonly string[]): Promise<void> => {
   const there = new Set(await topicNames(kafka));
   const missing = topics.filter((topic) => !there.has(topic));

@@ -3,23 +3,26 @@ import { batches } from './batches.js';
 import { type Outgoing, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 
-/** Publishes in transactions. */
+/** Publishes messages in transactions. */
 export interface Writer {
-  /** Publishes all the messages and the record that says so, or nothing. */
+  /** Publishes all the messages and the record of the position, or nothing. */
   commit(messages: readonly Outgoing[], position: Message): Promise<void>;
   close(): Promise<void>;
 }
 
 export type WriterOptions = {
-  /** Only the last one to open a writer of this name can commit. */
+  /** Only the writer that was opened last with this id can commit. */
   readonly transactionalId: string;
   readonly topicOf: (category: string) => string;
   readonly positions: string;
-  /** What one request has at most, in bytes; a message above it goes alone. */
+  /** Maximum size of one request in bytes; a larger message goes alone. */
   readonly maxRequestBytes: number;
 };
 
-/** After so long the cluster gives up a transaction whose worker is gone, and its readers go on, in milliseconds. */
+/**
+ * Time in milliseconds after which the cluster aborts the transaction of a worker that has ended, so that consumers can
+ * continue.
+ */
 const TRANSACTION_TIMEOUT_MS = 30_000;
 
 const byTopic = (messages: readonly Outgoing[], topicOf: WriterOptions['topicOf']): TopicMessages[] => {
@@ -43,8 +46,8 @@ const firstTransaction = async (producer: Producer): Promise<Transaction> => {
 };
 
 /**
- * Opens the writer of a name. What another one of this name has begun is aborted or, once it was to be committed,
- * committed, and the other can commit no more: when this answers, what is committed is final.
+ * Opens a writer. It fences earlier writers with the same id: their open transaction is aborted, or committed if its
+ * commit had begun, and they can commit no more. So when this resolves, what is committed is final.
  */
 export const openWriter = async (
   kafka: Kafka,
@@ -56,15 +59,15 @@ export const openWriter = async (
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,
     createPartitioner: byKey,
-    // The markers of the transaction before are often still on their way; that takes some milliseconds.
+    // The markers of the previous transaction are often still being written, for some milliseconds.
     retry: { initialRetryTime: 5, multiplier: 1.6, retries: 10, maxRetryTime: 1_000 },
   });
-  /** The position goes with the last of them. */
+  /** Splits a transaction into requests; the position goes with the last one. */
   const requests = (messages: readonly Outgoing[], position: Message): readonly (readonly TopicMessages[])[] => {
     const each = [...batches(messages, maxRequestBytes)].map((batch) => byTopic(batch, topicOf));
     return [...each.slice(0, -1), [...(each.at(-1) ?? []), { topic: positions, messages: [position] }]];
   };
-  // The first transaction is what makes the client take hold of the name; nothing is in it until there is a batch.
+  // Opening the first transaction makes the client take over the id; it is empty until there is a batch.
   let next = await firstTransaction(producer);
   return {
     commit: async (messages, position) => {
@@ -74,7 +77,7 @@ export const openWriter = async (
         for (const topicMessages of requests(messages, position))
           await transaction.sendBatch({ topicMessages: [...topicMessages] });
       } catch (error) {
-        // An open transaction would keep readers from what others commit.
+        // An open transaction would block consumers from reading what others commit.
         await transaction.abort().catch(() => undefined);
         throw error;
       }

@@ -5,30 +5,33 @@ import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { slotsCodec } from '../../launch-plan-slots/events.js';
 import type { Held } from './take.js';
 
-/** A slot that somebody holds, and what has been seen of its execution. */
+/** A slot that is taken, and what is known of its execution. */
 export type WatchedSlot = {
   readonly held: Held;
-  /** The stream of slots that it is of. */
+  /** The stream of the launch plan's slots. */
   readonly stream: StreamName;
-  /** Of the event that took it. */
+  /** Id of the event that took the slot. */
   readonly id: Uint8Array;
   readonly position: bigint;
-  /** The first revision of the execution that has not been looked at. */
+  /** The next revision of the execution's stream to read. */
   next: bigint;
   isCreated: boolean;
 };
 
-/** The slots that are held, in the order that they are looked at. */
+/** The slots that are taken, in the order in which they are checked. */
 export interface HeldSlots {
   /** @throws {StreamParked} when the event cannot be read. */
   take(event: RecordedEvent): void;
-  /** The next few; those that are still there come last the next time. */
+  /** The next `count` slots to check; they move to the end of the order. */
   next(count: number): readonly WatchedSlot[];
   has(slot: WatchedSlot): boolean;
   delete(slot: WatchedSlot): void;
-  /** Forgets the slots of a stream that cannot be read, until the log is read again from where its oldest was taken. */
+  /**
+   * Drops the slots of a stream that cannot be read, until the log is read again from where the oldest of them was
+   * taken.
+   */
   park(stream: StreamName, position: bigint): void;
-  /** Where the oldest was taken, those of parked streams included. */
+  /** Position at which the oldest slot was taken, including those of parked streams. */
   oldest(): bigint | undefined;
 }
 
@@ -45,14 +48,14 @@ const watched = (event: RecordedEvent, execution: ExecutionId, attempt: string, 
 });
 
 /**
- * Folds the slots that are held from the events of all launch plans.
+ * Projects the taken slots from the events of all launch plans.
  *
- * @param now the time in milliseconds since 1970: no slot counts as taken later than it was read, whatever the clock
- * said that recorded it.
+ * @param now the time in milliseconds since 1970. A slot counts as taken no later than its event was read, even if the
+ * clock that recorded it was ahead.
  */
 export const heldSlots = (now: () => number): HeldSlots => {
   const slots = new Map<string, WatchedSlot>();
-  /** From which position on each parked stream is read again. */
+  /** The position from which each parked stream must be read again. */
   const parked = new Map<StreamName, bigint>();
   const key = ({ stream, held }: WatchedSlot): string => keyOf(stream, held.execution);
   const has = (slot: WatchedSlot): boolean => slots.get(key(slot)) === slot;

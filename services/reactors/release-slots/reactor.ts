@@ -19,24 +19,30 @@ export type ReleaseSlotsOptions = {
   readonly slots: Pick<Slots, 'settle'>;
   readonly streamOf: (id: ExecutionId) => StreamName;
   readonly timers: Timers;
-  /** Hears of every failure; what failed is tried again. */
+  /** Called with every failure; a failed check is repeated unless the stream is parked. */
   readonly onFailure: (error: unknown) => void;
 };
 
 const EVERY_MS = 1_000;
-/** So many executions are looked at each time, so that looking stays cheap however many slots are held. */
+/** Number of executions checked each time, so that a round stays cheap however many slots are taken. */
 const LOOKED_AT = 100;
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** An execution that names no attempt may be anyone's. */
+/**
+ * True when the event is the creation of the execution by this attempt. An execution without an attempt matches all.
+ */
 const isCreatedBy = (attempt: string, recorded: RecordedEvent): boolean => {
   if (recorded.type !== 'ExecutionCreated') return false;
   const event = decodeEvent(executionCodec, recorded);
   return event.type === 'ExecutionCreated' && ['', attempt].includes(event.data.slotAttempt);
 };
 
-/** Looks at what is new in the stream of the execution that holds a slot, and answers whether it needs it no more. */
+/**
+ * Reads new events of the execution that has a slot.
+ *
+ * @returns true when the execution no longer needs the slot.
+ */
 const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
   let isOver = false;
   for await (const page of log.readStream(streamOf(slot.held.execution), { from: slot.next })) {
@@ -51,9 +57,9 @@ const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSl
 };
 
 /**
- * Gives back the slots of executions that have ended, and of those that were never created. It follows the slots, and
- * now and then looks at what is new in the streams of who holds them: to follow all that engines report would cost a
- * read of every event for the sake of few.
+ * Releases the slots of executions that have ended or were never created. It follows the slots, and reads the new
+ * events of the executions that have them once in a while: to follow all reports of engines would cost a read of every
+ * event for the sake of a few.
  */
 export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
   const { log, checkpoint, slots, timers, onFailure } = options;

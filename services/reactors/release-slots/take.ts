@@ -6,15 +6,15 @@ import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 
-/** What is asked of executions. */
+/** Access to the executions that have slots. */
 export interface SlotHolders {
   /**
-   * What an attempt has come to, as the execution's stream says. It is `pending` while it may still create the
-   * execution, `running` until the execution that it created has ended, and `over` after that, or when it was voided,
-   * or when another attempt created the execution.
+   * State of an attempt, by the execution's stream: `pending` while it may still create the execution, `running` until
+   * the execution that it created has ended, and `over` after that, or when it was voided, or when another attempt
+   * created the execution.
    */
   standing(id: ExecutionId, attempt: string): Promise<'pending' | 'running' | 'over'>;
-  /** Makes sure that an attempt can no more create the execution; nothing when it has. */
+  /** Prevents an attempt from creating the execution; does nothing when it has created it already. */
   fence(id: ExecutionId, attempt: string): Promise<unknown>;
 }
 
@@ -25,30 +25,40 @@ export type SlotsOptions = {
   readonly now: () => number;
 };
 
-/** A slot that is held: by which attempt, and how to give it back when a create of that attempt was refused. */
+/** A slot that is taken: its attempt, and a function that releases the slot when the attempt's create was refused. */
 export type Slot = { readonly attempt: string; readonly release: () => Promise<unknown> };
 
-/** A slot that is held: for which execution, by which attempt, since when in milliseconds since 1970. */
+/** A slot that is taken: its execution, its attempt, and the time it was taken in milliseconds since 1970. */
 export type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 /** The slots of launch plans. */
 export interface Slots {
   /**
-   * Takes a slot for an execution, or finds the one that it has. Before it gives up, every holder's own stream is read:
-   * what has ended gives its slot back, and so does what was not created within a minute.
+   * Takes a slot for an execution, or finds the one that it has. Before it returns `undefined`, it reads the stream of
+   * every execution that has a slot, and releases the slots of those that have ended or were not created within a
+   * minute.
    *
-   * @returns the slot; `undefined` when there are as many executions as there may be.
+   * @returns the slot; `undefined` when the launch plan has as many executions as it may have.
    */
   take(plan: LaunchPlanName, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
-  /** Gives the slots back that nobody needs any more; answers whether there was one. */
+  /**
+   * Releases the slots that are no longer needed.
+   *
+   * @returns true when at least one was released.
+   */
   clear(stream: StreamName): Promise<boolean>;
-  /** Gives one slot back if nobody needs it any more; answers whether that was so. The id is that of the command. */
+  /**
+   * Releases one slot if it is no longer needed.
+   *
+   * @param commandId id of the command that releases it.
+   * @returns true when it was released.
+   */
   settle(stream: StreamName, held: Held, commandId: string): Promise<boolean>;
 }
 
-/** How long an attempt may take from its slot to its execution, in milliseconds. */
+/** Maximum time from taking a slot to creating the execution, in milliseconds. */
 export const FENCED_AFTER_MS = 60_000;
-/** Somebody else may be faster each time. */
+/** Maximum number of rounds: other requests may take each slot that becomes free. */
 const ROUNDS = 5;
 
 const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinceMs }: Held): Promise<boolean> => {
@@ -60,7 +70,7 @@ const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinc
 
 const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slots', commandId });
 
-/** Opens the slots over the sessions of this process. */
+/** Opens the slots of launch plans on the sessions of this process. */
 export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const { sessions, now } = options;
   const clearing = new Map<StreamName, Promise<boolean>>();
@@ -88,18 +98,18 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
     return isFreed;
   };
 
-  // Refused together, they look together.
+  // Concurrent refusals share one clearing.
   const clear = (stream: StreamName): Promise<boolean> => {
     const running = clearing.get(stream) ?? clearAll(stream).finally(() => clearing.delete(stream));
     clearing.set(stream, running);
     return running;
   };
 
-  /** Somebody else may have given a slot back between the refusal and the look. */
+  /** True when a slot is free now: another request may have released one between the refusal and this check. */
   const hasRoom = (stream: StreamName, max: number | undefined): Promise<boolean> =>
     sessions.read(slotsAggregate, stream, ({ state }) => state.holders.size < (max ?? Infinity));
 
-  /** The slot of an execution, whichever request took it; `undefined` when it was given back meanwhile. */
+  /** The slot of an execution, taken by any request; `undefined` when it was released in the meantime. */
   const heldBy = async (stream: StreamName, execution: ExecutionId): Promise<Slot | undefined> => {
     const held = await sessions.read(slotsAggregate, stream, ({ state }) => holderOf(state, execution));
     return held && { attempt: held.attempt, release: () => settle(stream, held) };

@@ -1,7 +1,11 @@
-/** Copies that are under way together. */
+/** Maximum number of concurrent copies. */
 export const COPIES_AT_A_TIME = 16;
 
-/** Does some work for each item, for so many at a time; the first that fails ends it, when those under way are done. */
+/**
+ * Runs `work` for each item, at most `limit` concurrently.
+ *
+ * @throws an error of `work`, after the work in progress has ended; after an error no further items are started.
+ */
 export const atATime = async <Item>(
   limit: number,
   items: readonly Item[],

@@ -25,11 +25,11 @@ import {
 import { type BackupPlace, filesIn } from './place.js';
 import { packSegment } from './segment.js';
 
-/** What is backed up, and into what. */
+/** Sources and target of a backup. */
 export type BackUp = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** Whose `files/` and `link.key` are backed up. */
+  /** The data directory whose `files/` and `link.key` are backed up. */
   readonly directory: string;
   readonly place: BackupPlace;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
@@ -37,7 +37,7 @@ export type BackUp = {
   readonly onProgress: (position: bigint, head: bigint) => void;
 };
 
-/** What a backup has and what was copied for it; the rest was in the place already. */
+/** Contents of a backup, and what was copied for it; the rest was in the backup place already. */
 export type BackedUp = {
   readonly position: number;
   readonly events: number;
@@ -48,11 +48,11 @@ export type BackedUp = {
   readonly copiedBytes: number;
 };
 
-/** Of events, before they are compressed. */
+/** Target size of a segment: bytes of its events before compression. */
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
-/** Writes objects that are not there yet, and counts what it wrote. */
+/** Writes objects that are not in the place yet, and counts the bytes written. */
 const writerOf = async (place: BackupPlace) => {
   const sizes = new Map(await place.sizes());
   let bytes = 0;
@@ -71,7 +71,7 @@ const writerOf = async (place: BackupPlace) => {
 };
 type Writer = Awaited<ReturnType<typeof writerOf>>;
 
-/** What this backup begins with: the log of the one before, or nothing where some of that has vanished. */
+/** The segments of the previous backup to build on, or none when some of its objects have vanished. */
 const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'last' | 'segments'> => {
   if (before === undefined || writer.payloads() < before.payloads) return { segments: [] };
   const isWhole = before.segments.every((segment) => writer.has(segmentPath(segment), segment.sizeBytes));
@@ -80,7 +80,12 @@ const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'las
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
 
-/** A log with another history is not the one that was backed up, whatever its identity says. */
+/**
+ * Checks that the place has a backup of this log: a log with another history is refused even if it has the same
+ * identity.
+ *
+ * @throws {DataDirectoryUnusable} when the backup is of another log.
+ */
 const assertContinued = async (log: EventLog, place: BackupPlace, before: Manifest | undefined): Promise<void> => {
   if (before === undefined) return;
   const refuse = (why: string): never => {
@@ -116,7 +121,11 @@ const copyPayload = async (
   return true;
 };
 
-/** Copies the payloads that events name; answers how many were not there yet. */
+/**
+ * Copies the payloads that events refer to.
+ *
+ * @returns how many were not in the place yet.
+ */
 const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly RecordedEvent[]): Promise<number> => {
   const named = events.flatMap((event) =>
     payloadsNamedBy(event, backingUp).map((ref): [string, Named] => [
@@ -131,7 +140,7 @@ const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly 
   return copied;
 };
 
-/** Events that follow each other, in pages of about a segment. */
+/** Groups consecutive events into segments of about `SEGMENT_BYTES`. */
 const segmentsOf = async function* (log: EventLog, after: bigint): AsyncGenerator<readonly RecordedEvent[]> {
   let events: RecordedEvent[] = [];
   let bytes = 0;
@@ -159,12 +168,15 @@ const copyFile = async (
   return { path, sizeBytes, chunks };
 };
 
-/** `files/` and `link.key`, where they are there. Uploads never change: one that was copied is not read again. */
+/**
+ * Copies `files/` and `link.key` where they exist. Uploads never change, so a file that was copied before is not read
+ * again.
+ */
 const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
   const { directory } = backingUp;
   const known = new Map(before?.files.map((file) => [file.path, file]));
   const uploads = await filesIn(join(directory, 'files'));
-  const key = await stat(join(directory, 'link.key')).catch(() => undefined); // made when the first link is
+  const key = await stat(join(directory, 'link.key')).catch(() => undefined); // created with the first link
   const wanted = new Map([...uploads].map(([path, size]) => [`files/${path}`, size]));
   if (key) wanted.set('link.key', key.size);
   const files: BackedUpFile[] = [];
@@ -184,13 +196,14 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
   );
 
 /**
- * Backs up a log, the payloads that it names, and the files of the data directory, while servers use them: first the
- * log, up to its head now, then what lies beside it, because that was durable before the event that names it. What is in
- * the place already is not copied again. The backup before is replaced last, and stands whenever this one is ended.
+ * Backs up a log, the payloads that it refers to, and the files of the data directory, while servers use them. The log
+ * is read first, up to its head at the start, then the files beside it: a file is durable before the event that refers
+ * to it. Objects that are already in the place are not copied again. The manifest is replaced last, so the previous
+ * backup stays valid when this one is interrupted.
  *
  * @throws {DataDirectoryUnusable} when the place has a backup of another log.
  * @throws {CorruptPayload} when a payload is missing or damaged.
- * @throws {UnknownEvent} when an event is of a type that is not known here: what it names is not known then.
+ * @throws {UnknownEvent} when this release does not know the type of an event, and so cannot know its payloads.
  */
 export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
   const { log, place, onProgress } = backingUp;

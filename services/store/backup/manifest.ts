@@ -2,25 +2,25 @@ import { CorruptPayload, StoreUnavailable } from '../../kernel/fault.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { BackupPlace } from './place.js';
 
-/** Events that follow each other in the log, in one object. */
+/** Consecutive events of the log, in one object. */
 export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
 
-/** A file of the data directory, in objects of at most some megabytes. */
+/** A file of the data directory, stored in chunks of some megabytes. */
 export type BackedUpFile = {
-  /** Below the data directory. */
+  /** Path below the data directory. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly chunks: readonly string[];
 };
 
-/** What a backup is: the object that is written last, and alone is ever replaced. */
+/** The manifest of a backup: the object that is written last, and the only one that is ever replaced. */
 export type Manifest = {
   readonly logId: string;
   readonly takenAt: string;
-  /** The last event of it; absent when the log was empty. Positions as decimal numbers, ids in hexadecimal. */
+  /** Last event of the backup; absent when the log was empty. The position is a decimal number, the id hexadecimal. */
   readonly last?: { readonly position: string; readonly id: string };
   readonly segments: readonly Segment[];
-  /** Payloads that the place has; fewer of them later mean that some have vanished. */
+  /** Number of payloads in the place; if there are fewer later, some have vanished. */
   readonly payloads: number;
   readonly files: readonly BackedUpFile[];
 };
@@ -28,16 +28,16 @@ export type Manifest = {
 const PATH = 'backup.json';
 const FORMAT = 1;
 
-/** The object of a segment. */
+/** Path of a segment's object. */
 export const segmentPath = ({ sha256 }: Pick<Segment, 'sha256'>): string => `log/${sha256}`;
 
-/** The object of a part of a file. */
+/** Path of the object of a file's chunk. */
 export const chunkPath = (sha256: string): string => `files/${sha256.slice(0, 2)}/${sha256}`;
 
-/** Where the objects of payloads are. */
+/** Prefix of the paths of payload objects. */
 export const PAYLOAD_OBJECTS = 'payloads/';
 
-/** The object of a payload, by its path in the payload store. */
+/** Path of a payload's object, from its path in the payload store. */
 export const payloadObject = (path: string): string => `${PAYLOAD_OBJECTS}${path}`;
 
 type Written = { readonly format?: unknown; readonly sha256?: unknown; readonly backup?: unknown };
@@ -52,7 +52,7 @@ const parsed = (bytes: Uint8Array): Written | undefined => {
 };
 
 /**
- * Reads the backup that is in a place.
+ * Reads the manifest of the backup in a place.
  *
  * @returns `undefined` when there is none.
  * @throws {CorruptPayload} when it is damaged.
@@ -69,7 +69,7 @@ export const readManifest = async (place: BackupPlace): Promise<Manifest | undef
   return backup as Manifest;
 };
 
-/** Puts a backup in the place of the one before; everything that it names is there. */
+/** Replaces the manifest; every object that it refers to must be in the place already. */
 export const writeManifest = (place: BackupPlace, backup: Manifest): Promise<void> => {
   const sha256 = sha256Hex(JSON.stringify(backup));
   return place.write(PATH, Buffer.from(JSON.stringify({ format: FORMAT, sha256, backup })));

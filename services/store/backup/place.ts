@@ -3,15 +3,15 @@ import { basename, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 
-/** Where backups are kept. Objects but the manifest never change, and each is there whole or not at all. */
+/** Storage for backups. Objects other than the manifest never change, and each object is either complete or absent. */
 export interface BackupPlace {
-  /** As messages name it. */
+  /** Name of the place in messages. */
   readonly shown: string;
-  /** The size of every object that is there, by its path. */
+  /** The size in bytes of every object in the place, by its path. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** @returns `undefined` when there is no such object. */
   read(path: string): Promise<Uint8Array | undefined>;
-  /** Durable when it answers. */
+  /** Resolves when the object is durable. */
   write(path: string, bytes: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const faulty = async <Result>(shown: string, work: () => Promise<Result>): Promi
   }
 };
 
-/** The files below a folder with their sizes, without half-written ones; none where there is no such folder. */
+/** The files below a folder with their sizes, without half-written ones; empty when the folder does not exist. */
 export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>> => {
   const sizes = new Map<string, number>();
   const walk = async (folder: string): Promise<void> => {
@@ -45,7 +45,7 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
   return sizes;
 };
 
-/** Keeps backups in a folder, which is made where there is none. */
+/** Keeps backups in a folder, which is created if missing. */
 export const folderPlace = (folder: string): BackupPlace => {
   const root = resolve(folder);
   const files = durableFiles(root);

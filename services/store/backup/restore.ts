@@ -18,17 +18,17 @@ import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile,
 import type { BackupPlace } from './place.js';
 import { unpackSegment } from './segment.js';
 
-/** What is restored, and where. */
+/** Source and target of a restore. */
 export type Restore = {
   readonly place: BackupPlace;
-  /** Empty, or not there. */
+  /** Target directory: must be empty or missing. */
   readonly directory: string;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (events: number, of: number) => void;
 };
 
-/** What was restored, and the identity of the log before and now. */
+/** Counts of the restored things, and the identity of the log before and after. */
 export type Restored = {
   readonly before: string;
   readonly after: string;
@@ -38,13 +38,13 @@ export type Restored = {
   readonly files: number;
 };
 
-/** Everything is put together here, and moved to its place when it is whole. */
+/** Everything is assembled in this folder, and moved to its final place when it is complete. */
 const UNFINISHED = 'restoring';
 
 const prepared = async (directory: string): Promise<string> => {
   await mkdir(directory, { recursive: true });
   const found = await readdir(directory);
-  // What an earlier restore has left has no log yet.
+  // A directory that an interrupted restore has left has no log yet.
   const isLeft = found.includes(UNFINISHED) && !found.includes('log.db');
   if (found.length > 0 && !isLeft)
     throw new DataDirectoryUnusable(`${directory} is not empty: restore into a directory with nothing in it`);
@@ -54,7 +54,11 @@ const prepared = async (directory: string): Promise<string> => {
   return unfinished;
 };
 
-/** An object of the backup, when it is there and what its name says. */
+/**
+ * Reads an object of the backup.
+ *
+ * @throws {CorruptPayload} when it is missing, or its content does not match its hash.
+ */
 const genuine = async (place: BackupPlace, path: string, sha256: string): Promise<Uint8Array> => {
   const bytes = await place.read(path);
   if (bytes === undefined) throw new CorruptPayload(`backup ${place.shown} is incomplete: ${path} is missing`);
@@ -63,7 +67,7 @@ const genuine = async (place: BackupPlace, path: string, sha256: string): Promis
   return bytes;
 };
 
-/** The events of an append, as far as naming payloads goes. */
+/** The events of an append, complete enough to find the payloads that they refer to. */
 const eventsOf = ({ stream, events }: Append): RecordedEvent[] =>
   events.map((event) => ({ ...event, stream: stream as StreamName, revision: 0n, position: 0n }));
 
@@ -109,7 +113,7 @@ const restoreFile = async ({ place }: Restore, to: string, { path, chunks }: Bac
   if (path === 'link.key') await chmod(file, 0o600);
 };
 
-/** The log comes last: without it, the directory is that of a restore that was ended. */
+/** Moves the log last: a directory without it is recognized as an interrupted restore. */
 const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
   for (const name of ['payloads', 'files', 'link.key', 'log.db']) {
     await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
@@ -122,8 +126,9 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
 };
 
 /**
- * Restores a backup into an empty directory: the log with an identity of its own and every event at its revision, the
- * payloads that it names and the files. All of it is held against its content hash. The views are folded at the start.
+ * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
+ * that it refers to, and the files. All contents are checked against their hashes. Read models are not in a backup;
+ * they are projected again at the next start.
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or there is no backup.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.

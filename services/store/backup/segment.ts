@@ -5,12 +5,12 @@ import { type Append, packAppends, unpackAppends } from '../log/append-batch.js'
 
 const [compress, decompress] = [promisify(gzip), promisify(gunzip)];
 
-/** Events of one stream that follow each other are one append, up to this; one event alone may be larger. */
+/** Consecutive events of one stream become one append of up to this size; a single event may be larger. */
 const MAX_RUN_BYTES = 500_000;
 
 const bytesOf = ({ data, metadata, type }: RecordedEvent): number => data.length + 3 * metadata.length + type.length;
 
-/** The appends that record the events again at the same revisions and in the same order. */
+/** Converts events to appends that record them again at the same revisions and in the same order. */
 const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
   const runs: RecordedEvent[][] = [];
   let bytes = 0;
@@ -30,10 +30,10 @@ const appendsOf = (events: readonly RecordedEvent[]): Append[] => {
   });
 };
 
-/** Packs events that follow each other in the log. */
+/** Packs consecutive events of the log, compressed with gzip. */
 export const packSegment = (events: readonly RecordedEvent[]): Promise<Uint8Array> =>
   compress(packAppends(appendsOf(events)), { level: 1 });
 
-/** Reads what `packSegment` has packed. */
+/** Unpacks the events of `packSegment` as appends. */
 export const unpackSegment = async (packed: Uint8Array): Promise<readonly Append[]> =>
   unpackAppends(await decompress(packed));

@@ -127,7 +127,8 @@ export const logRows = (db: Database): LogRows => {
     return { stream, revision: BigInt(revision), position: BigInt(position), id, type, data, metadata };
   };
 
-  // Adaptive page size: halved or doubled by what fitted last, so that small events pay nothing for the limit in bytes.
+  // Adaptive number of rows to ask for: the number that fitted after a page was cut, doubled otherwise. So small events
+  // pay nothing for the limit in bytes.
   let likely = PAGE_ROWS;
 
   const rows = (sql: string, values: readonly (string | number)[], limit: number): RowPage => {

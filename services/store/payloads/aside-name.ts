@@ -1,20 +1,23 @@
 const NAMES = /^(?<path>(?:.*\/)?[0-9a-f]{64})(?:\.aside-(?<at>\d{1,15}))?$/u;
 
-/** What an object's name in its store says of it. */
+/** The parts of an object's name in its store. */
 export type ObjectName = {
-  /** Where it belongs. */
+  /** Its regular path. */
   readonly path: string;
-  /** When it was set aside, in milliseconds since 1970; absent where it was not. */
+  /** Time of its quarantine, in milliseconds since 1970; absent for an object in its regular place. */
   readonly asideAtMs?: number;
 };
 
-/** What every name begins with that an object was set aside under. */
+/** Prefix of all names under which an object is quarantined. */
 export const asidePrefix = (path: string): string => `${path}.aside-`;
 
-/** A name for an object that is set aside now: no two take the same, so what is set aside is never written over. */
+/**
+ * The name for an object that is quarantined now. It contains the time, so that earlier quarantined copies are not
+ * overwritten.
+ */
 export const asideName = (path: string, nowMs: number): string => `${asidePrefix(path)}${nowMs}`;
 
-/** Reads the name of an object; `undefined` for what is none. */
+/** Parses the name of an object; `undefined` when it is not one. */
 export const objectNamed = (name: string): ObjectName | undefined => {
   const { path, at } = NAMES.exec(name)?.groups ?? {};
   if (path === undefined) return undefined;

@@ -5,12 +5,16 @@ import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-o
 import { asideName, objectNamed } from './aside-name.js';
 import { failPoint } from '../fail-point.js';
 
-/** Files whose times are looked up at a time. */
+/** Number of files whose times are read concurrently. */
 const PAGE = 256;
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
-/** Does what may find nothing, or find it done; answers whether it did it. */
+/**
+ * Awaits a file operation that another process may have made impossible.
+ *
+ * @returns false when it failed with the error code `unless`; other errors are thrown.
+ */
 const did = async (work: Promise<unknown>, unless = 'ENOENT'): Promise<boolean> => {
   try {
     await work;
@@ -39,7 +43,7 @@ const sync = async (folder: string): Promise<void> => {
   }
 };
 
-/** The files below a folder, those of one folder together and in the order of their names. */
+/** The files below a folder in pages; those of one folder are together and sorted by name. */
 const filesBelow = async function* (root: string, below: string): AsyncGenerator<readonly string[]> {
   const names: string[] = [];
   const folder = await opendir(join(root, below)).catch((error: unknown) => {
@@ -64,8 +68,9 @@ const objectAt = async (root: string, name: string): Promise<PayloadObject | und
 };
 
 /**
- * The files of a payload folder. One is renamed before it is looked at again and removed: whoever renewed its time came
- * before that and is seen, or finds it gone and writes it anew. Folders stay, because writers remember them.
+ * The objects of a payload folder. A file is renamed before its time is checked again and it is removed: a writer that
+ * renewed its time before the rename is noticed, and a later writer finds it missing and writes it again. Folders are
+ * kept, because writers remember them as durable.
  */
 export const filePayloadObjects = ({ directory }: { readonly directory: string }): PayloadObjects => {
   const root = join(resolve(directory), 'payloads');

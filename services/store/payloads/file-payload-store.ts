@@ -19,7 +19,7 @@ const orMissing = async <Result>(work: Promise<Result>): Promise<Result | undefi
   }
 };
 
-/** Turns what the file system throws into the fault of the port. */
+/** Converts file system errors into faults. */
 const faulty = async <Result>(what: string, path: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
@@ -29,13 +29,17 @@ const faulty = async <Result>(what: string, path: string, work: () => Promise<Re
   }
 };
 
-/** Renews the time of a file that is there and whole; answers whether one is. */
+/**
+ * Renews the time of a complete file.
+ *
+ * @returns true when the file is still there afterwards.
+ */
 const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
   const there = await orMissing(stat(path));
   if (there?.size !== sizeBytes) return false;
   const now = new Date();
   await orMissing(utimes(path, now, now));
-  // Who tidies takes a file away before looking at its time: one that is still here has the new one.
+  // The cleanup renames a file before it checks its time, so a file that is still here has kept the new time.
   return (await orMissing(stat(path))) !== undefined;
 };
 
@@ -45,7 +49,7 @@ const readAside = async (path: string): Promise<Uint8Array | undefined> => {
   return aside === undefined ? undefined : orMissing(readFile(join(dirname(path), aside)));
 };
 
-/** The bytes of a file, also of one that who tidies has set aside or is putting back. */
+/** Reads a file, also one that the cleanup has quarantined or is restoring. */
 const readWhole = async (path: string): Promise<Uint8Array | undefined> =>
   (await orMissing(readFile(path))) ?? (await readAside(path)) ?? orMissing(readFile(path));
 
@@ -62,12 +66,12 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
 
   const store = async (path: string, bytes: Uint8Array): Promise<void> => {
     if (!(await renewed(path, bytes.length))) return files.write(path, bytes);
-    // An earlier process may have been stopped between the file and its folder.
+    // An earlier process may have been killed after it wrote the file and before it synced the folder.
     await files.folder(dirname(path));
     await files.sync(dirname(path));
   };
 
-  /** The same content at the same time is written once. */
+  /** Concurrent writes of the same content share one write. */
   const stored = (path: string, bytes: Uint8Array): Promise<void> => {
     const work =
       running.get(path) ?? faulty('stored', path, () => store(path, bytes)).finally(() => running.delete(path));

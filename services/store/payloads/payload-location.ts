@@ -1,4 +1,4 @@
-/** Where payloads are kept. */
+/** Location of a payload store. */
 export type PayloadLocation =
   | { readonly kind: 'file' }
   | {
@@ -6,7 +6,7 @@ export type PayloadLocation =
       readonly bucket: string;
       /** Empty, or ends with a slash. */
       readonly prefix: string;
-      /** The address of a server other than Amazon's. */
+      /** Address of an S3-compatible server other than Amazon's. */
       readonly endpoint?: string;
       readonly region?: string;
     };
@@ -39,9 +39,9 @@ const prefixOf = ({ pathname }: URL): string | undefined => {
 };
 
 /**
- * Reads where payloads are kept: `file:` for the data directory, or `s3://bucket/prefix?endpoint=…&region=…`.
+ * Parses a payload location: `file:` for the data directory, or `s3://bucket/prefix?endpoint=…&region=…`.
  *
- * @returns the location, or what is wrong with the text.
+ * @returns the location, or a text that says what is wrong.
  */
 export const payloadLocation = (text: string): PayloadLocation | string => {
   if (text === 'file:') return { kind: 'file' };

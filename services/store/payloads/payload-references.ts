@@ -7,30 +7,36 @@ import type { PayloadRef } from '../../kernel/ports/payload-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { payloadPath } from './object-name.js';
 
-/** Which payloads a log names. */
+/** The set of payloads that a log refers to. */
 export type References = {
-  /** Whether the object that belongs at this path is named; about one of 2^52 others is taken for one too. */
+  /**
+   * True when the log refers to the object with this path. Paths are compared by a hash of 52 bits, so a false positive
+   * is possible.
+   */
   has(path: string): boolean;
   readonly size: number;
-  /** Up to where the log was read. */
+  /** Position up to which the log was read. */
   readonly position: bigint;
 };
 
-/** How references are read. */
+/** Sources for reading the references. */
 export type ReadReferences = {
   readonly log: EventLog;
-  /** How the events of each category are decoded. */
+  /** Codec of the events of each category. */
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
-  /** Categories of others, who write to the same event store and name no payloads. */
+  /** Categories of other applications that write to the same event store; their events refer to no payloads. */
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (position: bigint, head: bigint) => void;
 };
 
 const SHARDS = 256;
-/** Hexadecimal digits that a number keeps exactly. */
+/** Number of hexadecimal digits that a number represents exactly. */
 const DIGITS = 13;
 
-/** A set of paths of any size, about 50 bytes for each: a number stands for a path, and one set is never too large. */
+/**
+ * A set of paths of any size, at about 50 bytes per path: paths are stored as numbers, in shards that stay below the
+ * size limit of a `Set`.
+ */
 const pathSet = () => {
   const shards = Array.from({ length: SHARDS }, () => new Set<number>());
   const numberOf = (path: string): number => Number.parseInt(sha256Hex(path).slice(0, DIGITS), 16);
@@ -49,9 +55,10 @@ const pathSet = () => {
 };
 
 /**
- * The payloads that an event names.
+ * The payloads that an event refers to.
  *
- * @throws {UnknownEvent} when this release cannot read it.
+ * @throws {UnknownEvent} when this release does not know the event's type, schema or category.
+ * @throws {CorruptEvent} when the event's bytes do not match its type.
  */
 export const payloadsNamedBy = (
   event: RecordedEvent,
@@ -68,10 +75,10 @@ export const payloadsNamedBy = (
 };
 
 /**
- * Reads which payloads the log names, up to its head at the moment of the call.
+ * Reads all payload references of the log, up to its head at the time of the call.
  *
- * @throws {UnknownEvent} when there is an event that this release cannot read: what it names is not known then.
- * @throws {CorruptEvent} when there is one that nobody can.
+ * @throws {UnknownEvent} when this release does not know an event, and so cannot know its payloads.
+ * @throws {CorruptEvent} when an event cannot be decoded.
  */
 export const payloadReferences = async (reading: ReadReferences): Promise<References> => {
   const { log, onProgress } = reading;

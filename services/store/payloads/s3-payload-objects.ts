@@ -17,19 +17,19 @@ type Listed = NonNullable<ListObjectsV2CommandOutput['Contents']>[number];
 const objectOf = (base: string, { Key = '', Size = 0, LastModified }: Listed): PayloadObject | undefined => {
   const name = Key.slice(base.length);
   const named = objectNamed(name);
-  // One without a time is as good as new.
+  // An object without a time is treated as new.
   const touchedAtMs = named?.asideAtMs ?? LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER;
   if (!named) return undefined;
   return { path: named.path, ...(named.asideAtMs !== undefined && { aside: name }), sizeBytes: Size, touchedAtMs };
 };
 
-/** The source of a copy, as the header has it. */
+/** Value of the copy-source header. */
 const sourceOf = (bucket: string, key: string): string => [bucket, ...key.split('/')].map(encodeURIComponent).join('/');
 
 /**
- * The payloads of a bucket. An object store deletes without looking, and so could delete what was put a moment before:
- * an object is copied aside first, under a name of its own, and that copy goes only when it has been there for as long
- * as the age. Until then readers find it.
+ * The payload objects of a bucket. An object store deletes unconditionally, and so could delete an object that was put
+ * a moment before. An object is therefore first copied to a quarantine name, and that copy is deleted only when it has
+ * reached the minimum age. Until then readers find it.
  */
 export const s3PayloadObjects = (
   location: S3Location,

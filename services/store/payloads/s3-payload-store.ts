@@ -6,18 +6,18 @@ import { failPoint } from '../fail-point.js';
 import { payloadPath } from './object-name.js';
 import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
 
-/** A payload store that can say, before it is used, whether it can be. */
+/** A payload store with a check for use at the start. */
 export type S3PayloadStore = PayloadStore & {
-  /** @throws {StoreUnavailable} saying which bucket cannot be used, and why. */
+  /** @throws {StoreUnavailable} when the bucket cannot be used, with its name and the reason. */
   check(): Promise<void>;
 };
 
-/** Below the prefix of the location. */
+/** Prefix of payload objects, below the prefix of the location. */
 export const PAYLOADS = 'payloads/';
 
 /**
  * Keeps payloads as objects of a bucket, `<prefix>payloads/<scope>/<aa>/<sha256>`. Any number of processes may write:
- * an object is whole or not there, and the same name has the same content.
+ * an object is either complete or absent, and the same name has the same content.
  */
 export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client(location)): S3PayloadStore => {
   const { bucket: Bucket, prefix } = location;
@@ -29,7 +29,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
       return Body?.transformToByteArray();
     });
 
-  /** Who tidies may have set it aside, or be about to put it back. */
+  /** Reads an object that the cleanup has quarantined or is restoring. */
   const readAside = async (key: string): Promise<Uint8Array | undefined> => {
     const list = new ListObjectsV2Command({ Bucket, Prefix: asidePrefix(key), MaxKeys: 1 });
     const aside = (await fromS3(`payload ${key} cannot be looked for`, () => client.send(list)))?.Contents?.[0]?.Key;

@@ -1,32 +1,32 @@
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
 import type { References } from './payload-references.js';
 
-/** What is in a store, by whether the log names it. Counts of objects, those aside included. */
+/** Contents of a store, as numbers of objects; quarantined ones are included. */
 export type Survey = {
   readonly objects: number;
   readonly bytes: number;
-  /** Objects that the log names. */
+  /** Objects that the log refers to. */
   readonly named: number;
-  /** What the log names and is nowhere. */
+  /** Objects that the log refers to and that the store does not have. */
   readonly missing: number;
-  /** Not named, and old enough to go. */
+  /** Objects that the log does not refer to, and that are old enough to be removed. */
   readonly garbage: number;
 };
 
-/** What a sweep has done, in objects and bytes. */
+/** Results of a sweep, in objects and bytes. */
 export type Swept = {
   readonly removed: number;
   readonly removedBytes: number;
-  /** To be removed by a later sweep. */
+  /** Quarantined; a later sweep removes them. */
   readonly setAside: number;
-  /** Had been set aside, and are named after all. */
+  /** Were quarantined, and restored because the log refers to them. */
   readonly restored: number;
 };
 
 type Sweeping = {
   readonly objects: PayloadObjects;
   readonly named: References;
-  /** What was put since then stays, in milliseconds since 1970; taken before the log was read. */
+  /** Objects put at or after this time are kept, in milliseconds since 1970; taken before the log was read. */
   readonly cutoffMs: number;
   readonly onProgress: (objects: number) => void;
 };
@@ -34,7 +34,7 @@ type Sweeping = {
 const isGarbage = ({ path, touchedAtMs }: PayloadObject, { named, cutoffMs }: Sweeping): boolean =>
   touchedAtMs < cutoffMs && !named.has(path);
 
-/** Counts what is there and what would go; changes nothing. */
+/** Counts the objects and those that a sweep would remove; changes nothing. */
 export const surveyPayloads = async (sweeping: Sweeping): Promise<Survey> => {
   const { objects, named: names, onProgress } = sweeping;
   const survey = { objects: 0, bytes: 0, named: 0, garbage: 0 };
@@ -56,10 +56,11 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<Survey> => {
 };
 
 /**
- * Removes what the log does not name and was put before the cutoff, and puts back what is aside and named.
+ * Removes objects that the log does not refer to and that were put before the cutoff; restores quarantined objects that
+ * the log refers to.
  *
- * What is put while this runs is safe as long as an event names it within the age after it was put: it is either younger
- * than the cutoff, or its name is among those read.
+ * An object that is put while this runs is safe if an event refers to it within the minimum age: it is either newer
+ * than the cutoff, or among the references that were read.
  */
 export const sweepPayloads = async (sweeping: Sweeping): Promise<Swept> => {
   const { objects, named, cutoffMs, onProgress } = sweeping;

@@ -1,31 +1,37 @@
 import { uploadAt, type UploadKey } from '../../kernel/ports/uploads.js';
 import { type LinkClaims, linkTokens } from './link-tokens.js';
 
-/** Where links to files lead, below the address of the server. */
+/** Path prefix of links to files, below the address of the server. */
 const LINKS = '/data/';
 
-/** What links are made with. */
+/** Settings for making links. */
 export type LinkSettings = {
   readonly key: Uint8Array;
-  /** The address that clients reach this server at, without a slash at its end. */
+  /** Address at which clients reach this server, without a slash at its end. */
   readonly publicUrl: () => string;
-  /** In milliseconds. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** What a link that was believed may do, and with which file. */
+/** Verified claims of a link, with the key of its file. */
 export type BelievedLink = LinkClaims & { readonly key: UploadKey };
 
 /** Links to files of this server. */
 export interface FileLinks {
   make(claims: LinkClaims, expiresInSeconds: number): Promise<string>;
-  /** @returns `undefined` for a link that was not made here, has been changed, has expired, or does something else. */
+  /**
+   * @returns `undefined` for a link that was not made by this server, was modified, has expired, or is for another
+   * operation.
+   */
   read(link: URL, does: LinkClaims['does']): Promise<BelievedLink | undefined>;
 }
 
 const pathOf = (place: string): string => `${LINKS}${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** Links by one key: the path is for people, the token says what may be done, and both have to agree. */
+/**
+ * Makes and verifies links with one key. The path is readable for people, the token holds the signed claims, and both
+ * have to agree.
+ */
 export const fileLinks = ({ key, publicUrl, now }: LinkSettings): FileLinks => {
   const tokens = linkTokens(key, now);
   return {

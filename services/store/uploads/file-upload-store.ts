@@ -17,17 +17,17 @@ import { failPoint } from '../fail-point.js';
 import { fileLinks } from './file-links.js';
 import { type LinkClaims, linkKey } from './link-tokens.js';
 
-/** What a store of uploads needs to know. */
+/** Settings of the upload store. */
 export type FileUploads = {
   readonly directory: string;
-  /** The largest file that is taken. */
+  /** Maximum size of a file in bytes. */
   readonly maxBytes: number;
-  /** The address that clients reach this server at, without a slash at its end. */
+  /** Address at which clients reach this server, without a slash at its end. */
   readonly publicUrl: () => string;
   readonly now: () => number;
 };
 
-/** The content of an upload is not what it has to be. */
+/** The content of an upload was rejected. */
 class Unfit extends Error {
   readonly why: LinkRefusal;
 
@@ -45,7 +45,12 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 const unavailable = (path: string, error: unknown): StoreUnavailable =>
   new StoreUnavailable(`upload ${path}: ${error instanceof Error ? error.message : String(error)}`, error);
 
-/** Does something with a file; `undefined` when it is not there. */
+/**
+ * Runs an operation on a file.
+ *
+ * @returns `undefined` when the file does not exist.
+ * @throws {StoreUnavailable} for all other errors.
+ */
 const ifThere = async <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> => {
   try {
     return await work();
@@ -55,7 +60,7 @@ const ifThere = async <Result>(path: string, work: () => Promise<Result>): Promi
   }
 };
 
-/** Tells a client that has gone from a disk that fails. */
+/** Converts errors of the request body, so that a client that disconnects is not taken for a disk failure. */
 const whole = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
@@ -64,7 +69,11 @@ const whole = async function* (body: AsyncIterable<Uint8Array>): AsyncGenerator<
   }
 };
 
-/** Passes bytes on and hashes them; what is too large ends it, and so does an end that is not the right one. */
+/**
+ * Passes bytes on and hashes them.
+ *
+ * @throws {Unfit} when there are more than `maxBytes`, or `fits` rejects the MD5 in base64.
+ */
 const checked = async function* (
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -87,7 +96,7 @@ const md5Of = async (path: string): Promise<string> => {
   return hash.digest('base64');
 };
 
-/** Stores a file that has to have every MD5 that is named; the same content again is as good as stored. */
+/** Stores a file that must match every given MD5. If the file exists with the same content, it counts as stored. */
 const storing =
   (files: DurableFiles, maxBytes: number) =>
   async (file: string, body: AsyncIterable<Uint8Array>, wanted: readonly (string | undefined)[]): Promise<void> => {
@@ -103,7 +112,10 @@ const storing =
 const SCHEME = 'file://';
 const FOLDER = '/files/';
 
-/** A file keeps its name when its data directory is moved or restored elsewhere: what counts is the place below `files/`. */
+/**
+ * Finds the key by the path below `files/`, so that the URL of a file stays valid when its data directory is moved or
+ * restored elsewhere.
+ */
 const keyOfFile = (nativeUrl: string): UploadKey | undefined => {
   if (!nativeUrl.startsWith(SCHEME)) return undefined;
   for (let at = nativeUrl.indexOf(FOLDER); at >= 0; at = nativeUrl.indexOf(FOLDER, at + 1)) {
@@ -114,10 +126,10 @@ const keyOfFile = (nativeUrl: string): UploadKey | undefined => {
 };
 
 /**
- * Keeps uploads as files, `files/…` below the data directory, and serves the links to them itself. A file that is there
- * is never changed.
+ * Keeps uploads as files, `files/…` below the data directory, and serves the links to them itself. Existing files are
+ * never changed.
  *
- * @throws {DataDirectoryUnusable} when there is no key to sign links with, and none can be made.
+ * @throws {DataDirectoryUnusable} when there is no key to sign links with, and none can be created.
  */
 export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUploads): UploadStore & LinkedFiles => {
   const root = join(resolve(directory), 'files');

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { DataDirectoryUnusable } from '../../kernel/fault.js';
 
-/** What a link is for. */
+/** Claims of a link: the operation and the file that it permits. */
 export type LinkClaims = {
   readonly does: 'put' | 'get';
-  /** Below the root of the store. */
+  /** Path of the file below the root of the store. */
   readonly place: string;
-  /** Of the content that may be put; base64. */
+  /** MD5 that the content must have; base64. */
   readonly md5?: string;
 };
 
-/** Signs what links may do, and believes nothing else. */
+/** Signs and verifies the claims of links. */
 export interface LinkTokens {
   sign(claims: LinkClaims, expiresInSeconds: number): Promise<string>;
-  /** @returns `undefined` for what was not signed here, has been changed, or has expired. */
+  /** @returns `undefined` for a token that was not signed with this key, was modified, or has expired. */
   verify(token: string): Promise<LinkClaims | undefined>;
 }
 
@@ -44,7 +44,10 @@ const write = (file: string, key: Uint8Array): void => {
   }
 };
 
-/** Whole or not at all, and the first one stays: processes that share a key may all make it at once. */
+/**
+ * Creates the key file atomically and never replaces an existing one: processes that share a directory may all create
+ * it at once.
+ */
 const make = (file: string): void => {
   const own = `${file}.${randomBytes(6).toString('hex')}`;
   write(own, randomBytes(KEY_BYTES));
@@ -58,8 +61,8 @@ const make = (file: string): void => {
 };
 
 /**
- * The key that links are signed with, `link.key` in the data directory; made where there is none. Without it, the links
- * that were given out are void, and nothing else.
+ * The key that links are signed with, `link.key` in the data directory; created if missing. If it is lost, existing
+ * links become invalid; nothing else is affected.
  *
  * @throws {DataDirectoryUnusable} when it cannot be read or written, or is not a key.
  */
@@ -83,7 +86,7 @@ const claimsIn = ({ does, place, md5 }: Record<string, unknown>): LinkClaims | u
   return { does, place, ...(typeof md5 === 'string' && { md5 }) };
 };
 
-/** Tokens by one key; `now` is in milliseconds. */
+/** Signs tokens with one key; `now` is in milliseconds since 1970. */
 export const linkTokens = (key: Uint8Array, now: () => number): LinkTokens => ({
   sign: (claims, expiresInSeconds) =>
     new SignJWT({ ...claims })

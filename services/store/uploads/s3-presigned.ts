@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../../kernel/fault.js';
 
-/** What the signer takes: a request as the SDK makes it of a command. */
+/** Input of the signer: the HTTP request that the SDK builds from a command. */
 type Request = {
   readonly protocol: string;
   readonly hostname: string;
@@ -13,13 +13,13 @@ type Request = {
 
 type PresignOptions = { readonly expiresIn: number; readonly unhoistableHeaders: Set<string> };
 
-/** The part of the client's signer that its types do not show. */
+/** The signer's method that the SDK's types do not declare. */
 type Presigner = { presign(request: Request, options: PresignOptions): Promise<Request> };
 
-/** What a linking client answers instead of sending. */
+/** Result of a {@link linking} client: the request that it did not send. */
 type Kept = { readonly request: Request };
 
-/** Headers that a client need not send as they were when the link was made. */
+/** Headers that are not signed: the client that uses the link may send other values. */
 const FREE = /^(?:content-type|user-agent|x-amz-user-agent)$/u;
 
 const withoutFree = (request: Request): Request => ({
@@ -27,7 +27,7 @@ const withoutFree = (request: Request): Request => ({
   headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => !FREE.test(name))),
 });
 
-/** Makes a client one for {@link presigned}: it keeps every request and sends none. */
+/** Turns a client into one for {@link presigned}: it returns every request instead of sending it. */
 export const linking = (client: S3Client): S3Client => {
   client.middlewareStack.add(
     () => (args) => Promise.resolve({ response: {}, output: { $metadata: {}, request: Reflect.get(args, 'request') } }),
@@ -44,10 +44,11 @@ const urlOf = ({ protocol, hostname, port, path, query = {} }: Request): string 
 };
 
 /**
- * A link that does what a command would, without credentials, until it expires. Headers that the command has are part
- * of what is signed: whoever uses the link has to send the same.
+ * Makes a link that does the same as a command, without credentials, until it expires. The headers of the command are
+ * signed, so the user of the link has to send the same.
  *
- * @param asked - what a {@link linking} client has answered to the command.
+ * @param asked result of a {@link linking} client for the command.
+ * @param expiresIn in seconds.
  * @throws {StoreUnavailable} when there are no credentials to sign with.
  */
 export const presigned = async (client: S3Client, asked: Promise<unknown>, expiresIn: number): Promise<string> => {

@@ -9,19 +9,22 @@ import { uploadAt, uploadPath, type UploadKey, type UploadStore } from '../../ke
 import { fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { linking, presigned } from './s3-presigned.js';
 
-/** The word that clients of the interface note the MD5 under. */
+/** Metadata key under which Flyte's clients store the MD5. */
 const MD5_NOTE = 'flytecontentmd5';
 
-/** Whether an object has an MD5 by what was noted with it, else by the tag that a simple PUT gives it. */
+/**
+ * True when an object has this MD5: by its metadata if present, otherwise by the ETag, which is the MD5 after a simple
+ * PUT.
+ */
 const hasMd5 = ({ Metadata, ETag = '' }: HeadObjectCommandOutput, md5: Buffer): boolean => {
   const noted = Metadata?.[MD5_NOTE];
   return noted === undefined ? ETag.replaceAll('"', '') === md5.toString('hex') : noted === md5.toString('base64');
 };
 
 /**
- * Keeps uploads as objects of a bucket, below its prefix; clients put and get them there, through links that the object
- * store itself checks. A link cannot say how large a file may be without saying how large it is, which clients do not
- * tell: what is too large is found out when it is looked up.
+ * Keeps uploads as objects of a bucket, below its prefix. Clients put and get them there directly, through links that
+ * the object store checks. A link can limit the size only to an exact number of bytes, which clients do not state in
+ * advance: a file that is too large is detected when it is looked up.
  */
 export const s3UploadStore = (
   { location, maxBytes }: { readonly location: S3Location; readonly maxBytes: number },
