@@ -1,25 +1,25 @@
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 
-/** What an execution waits for when a round over its nodes had nothing to do. */
+/** What blocks an execution whose last round over its nodes had nothing to do: a child execution or a gate. */
 export type Wait = 'child' | 'gate';
 
 /** An execution that this engine walks. */
 export type ActiveExecution = {
   readonly key: string;
-  /** Set when the control plane wants it ended; the walk sees it between two rounds. */
+  /** Set when the control plane has requested an abort; the walk checks it between two rounds. */
   abortCause: string | undefined;
   waiting: Wait | undefined;
-  /** Ends the pause that the walk is in, if any. */
+  /** Ends the current pause of the walk, if any. */
   wake: () => void;
 };
 
 export const executionKey = (id: WorkflowExecutionIdentifier | undefined): string =>
   id ? `${id.project}/${id.domain}/${id.name}` : '';
 
-/** The executions that this engine walks; those that wait for a child or a gate take up no capacity. */
+/** The executions that this engine walks. Those that wait for a child or a gate use no capacity. */
 export interface ActiveExecutions {
   readonly all: ReadonlyMap<string, ActiveExecution>;
-  /** The number of executions that are not waiting. */
+  /** Number of executions that are not waiting. */
   busy(): number;
   add(key: string): ActiveExecution;
   remove(key: string): void;
@@ -39,7 +39,10 @@ export const createActiveExecutions = (): ActiveExecutions => {
   };
 };
 
-/** Waits some milliseconds, or until the execution is woken; from then on it is at work. */
+/**
+ * Waits some milliseconds, or until the execution is woken or the engine stops; after that the execution is no longer
+ * waiting.
+ */
 export const rest = (held: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {

@@ -3,11 +3,11 @@ import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { StatusSchema } from '../proto/gen/google/rpc/status_pb.js';
 import { type EventFailureReason, EventFailureReasonSchema } from '../proto/gen/platformidl/admin/event_pb.js';
 
-/** A call that was answered with a status other than OK, for good. */
+/** A call failed with a status that a retry does not change. */
 export class CallError extends Error {
   readonly code: status;
   readonly reason: EventFailureReason | undefined;
-  /** How often the call was sent again before this answer. */
+  /** Number of retries before this answer. */
   readonly repeats: number;
 
   constructor(error: ServiceError, repeats: number) {
@@ -19,7 +19,7 @@ export class CallError extends Error {
   }
 }
 
-/** The engine was told to stop. */
+/** The engine is stopping. */
 export class EngineStopped extends Error {
   override readonly name = 'EngineStopped';
 }
@@ -39,10 +39,10 @@ const PASSING: ReadonlySet<status> = new Set([
   status.UNKNOWN,
 ]);
 
-/** How often an answer that may be a defect is tried again: a broken connection shows as INTERNAL too. */
+/** Maximum number of attempts for INTERNAL, which may be a defect or a broken connection. */
 const INTERNAL_ATTEMPTS = 6;
 
-/** Whether the same bytes, sent again, may be answered differently. */
+/** True when a retry with the same bytes may get another answer. */
 export const isPassing = (error: ServiceError, attempt: number): boolean => {
   if (error.code === status.RESOURCE_EXHAUSTED) return !error.details.includes('message larger than max');
   return PASSING.has(error.code) || (error.code === status.INTERNAL && attempt < INTERNAL_ATTEMPTS);

@@ -22,7 +22,7 @@ type Launch = Extract<Effect, { kind: 'launch' }>;
 
 const { createExecution, terminateExecution, getExecution, getExecutionData } = AdminService.method;
 
-/** Statuses that say nothing about the request: the node is tried again rather than failed. */
+/** Statuses that are not about the request: the call fails and the node is tried again, instead of failing the node. */
 const SYSTEM: ReadonlySet<status> = new Set([
   status.DEADLINE_EXCEEDED,
   status.INTERNAL,
@@ -31,7 +31,7 @@ const SYSTEM: ReadonlySet<status> = new Set([
   status.DATA_LOSS,
 ]);
 
-/** What a child takes over from the execution that starts it. */
+/** Settings that a child execution inherits from its parent. */
 const inherited = (spec: ExecutionSpec): Omit<MessageInitShape<typeof ExecutionSpecSchema>, '$typeName'> => ({
   ...(spec.labels ? { labels: spec.labels } : {}),
   ...(spec.annotations ? { annotations: spec.annotations } : {}),
@@ -43,7 +43,7 @@ const inherited = (spec: ExecutionSpec): Omit<MessageInitShape<typeof ExecutionS
   overwriteCache: spec.overwriteCache,
 });
 
-/** The most that its field holds. */
+/** Maximum of the uint32 field. */
 const MAX_NESTING = 2 ** 32 - 1;
 
 const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
@@ -60,7 +60,11 @@ const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
   });
 };
 
-/** Starts a child execution; one that has its name already is it. Answers why it was refused, if it was. */
+/**
+ * Starts a child execution. An existing execution of that name counts as the child.
+ *
+ * @returns the message of a refusal; `undefined` when the child exists.
+ */
 export const launchChild = async (
   client: InterfaceClient,
   parent: Execution,
@@ -77,7 +81,7 @@ export const launchChild = async (
   }
 };
 
-/** Asks for the end of a child; one that has ended, or is not there, is no error. */
+/** Requests the termination of a child; does nothing when the child has ended or does not exist. */
 export const terminateChild = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,
@@ -101,7 +105,7 @@ const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | und
   return { kind: 'failed', error };
 };
 
-/** How a child has ended; undefined as long as it has not. */
+/** Reads the result of a child; `undefined` while it has not ended. */
 export const readChildEnd = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,

@@ -11,13 +11,22 @@ import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '
 import { CallError, EngineStopped, isPassing } from './call-error.js';
 import { createSlots, pause } from './pace.js';
 
-/** Calls of the public interface. Each is repeated, byte for byte, until it has an answer that stays. */
+/**
+ * Calls of the public interface. Each is retried with the same bytes until it succeeds or fails permanently.
+ *
+ * @throws {CallError} (rejects) when it fails permanently.
+ * @throws {EngineStopped} (rejects) when the engine stops before the call is answered.
+ */
 export interface InterfaceClient {
   call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
   ): Promise<MessageShape<Output>>;
-  /** Sends a request that is encoded already; answers how often it had to be repeated. */
+  /**
+   * Sends an encoded request.
+   *
+   * @returns the number of retries.
+   */
   send(method: DescMethodUnary, request: Uint8Array): Promise<number>;
   close(): void;
 }
@@ -52,7 +61,7 @@ const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
 const backoff = (attempt: number): number =>
   Math.min(LONGEST_BACKOFF_MS, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2);
 
-/** Opens channels to one endpoint; `close` lets go of them, the signal also of the calls in flight. */
+/** Opens channels to one endpoint. `close` closes the channels; the signal also cancels the calls in flight. */
 export const createClient = (options: ClientOptions): InterfaceClient => {
   const { signal } = options;
   const channels = channelsFor(options);

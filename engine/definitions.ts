@@ -13,7 +13,7 @@ import { keyOf } from './walk/run.js';
 const MOST_DEFINITIONS = 256;
 const CLOSURE_FILE = '.compiled_workflow_closure.pb';
 
-/** The compiled closures of workflows; versions never change, so each is read once while it is in use. */
+/** Reads the compiled closures of workflows. Versions are immutable, so the most recently used ones are cached. */
 export const createDefinitions = (
   client: InterfaceClient,
 ): ((id: Identifier) => Promise<CompiledWorkflowClosure | undefined>) => {
@@ -30,11 +30,11 @@ export const createDefinitions = (
   };
 };
 
-/** The name of the task whose graph a closure is: compilers prefix it. */
+/** The name of the dynamic task that a closure belongs to: compilers add a prefix to it. */
 const taskNameOf = (closure: CompiledWorkflowClosure): string =>
   (closure.primary?.template?.id?.name ?? '').replace(/^dynamic_/, '');
 
-/** Reads `*.compiled_workflow_closure.pb` of a folder: graphs of dynamic tasks, by the name of the task. */
+/** Reads the files `*.compiled_workflow_closure.pb` of a folder: the graphs of dynamic tasks, by task name. */
 export const readDynamicClosures = (folder: string | undefined): ReadonlyMap<string, CompiledWorkflowClosure> => {
   const files = folder === undefined ? [] : readdirSync(folder).filter((name) => name.endsWith(CLOSURE_FILE));
   return new Map(

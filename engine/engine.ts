@@ -19,20 +19,23 @@ import { createRetries } from './retries.js';
 import { walkHeldExecution } from './walk-execution.js';
 
 export type EngineSurroundings = {
-  /** Stops the engine: calls in flight are cancelled, and what it held is left for the next engine. */
+  /** Stops the engine: calls in flight are cancelled, and unfinished executions are left for the next engine. */
   readonly signal: AbortSignal;
   readonly logger: EngineLogger;
-  /** Counts while the engine runs; its own where none are given. */
+  /** Counters to update while the engine runs; by default the engine makes its own. */
   readonly counters?: EngineCounters;
-  /** Is given what to call when there may be work, where the engine is beside those who know. */
+  /**
+   * Receives the function to call when there may be work, for an engine that runs in the same process as the control
+   * plane.
+   */
   readonly onWork?: (wake: () => void) => void;
-  /** Sees every event on its way and what it was answered, for those who hold the log against it. */
+  /** Observes every event that is sent and its answer, for tests that compare them with the log. */
   readonly watch?: EventWatch;
 };
 
 type Walk = (held: ActiveExecution, execution: Execution) => Promise<void>;
 
-/** How many executions are walked at once: each has at least one call in flight. */
+/** Number of executions to walk at once: each has at least one call in flight. */
 const capacityOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
 
 const summaryOf = (
@@ -68,15 +71,15 @@ const walkerOf = (
 };
 
 /**
- * Runs a simulated engine against a control plane until it is stopped, or idle where the options say so.
+ * Runs a simulated engine against a control plane until it is stopped, or idle if `untilIdle` is set.
  *
- * @returns what it has done; with `untilIdle`, `held` names the executions that wait at a gate.
+ * @returns what the engine did; with `untilIdle`, `held` names the executions that wait at a gate.
  */
 export const runEngine = async (options: EngineOptions, surroundings: EngineSurroundings): Promise<EngineSummary> => {
   const counters = surroundings.counters ?? createCounters();
   const halt = new AbortController();
   const signal = AbortSignal.any([surroundings.signal, halt.signal]);
-  // Every pause of every call listens to it.
+  // Every pause of every call adds a listener.
   setMaxListeners(0, signal);
   const client = createClient({ endpoint: options.endpoint, concurrency: options.concurrency, signal });
   const active = createActiveExecutions();

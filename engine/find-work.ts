@@ -8,7 +8,10 @@ import { type InterfaceClient } from './client.js';
 const { listProjects, getDomains, listExecutions } = AdminService.method;
 const PAGE = 100;
 
-/** Executions that nobody has begun, that are to be ended, and that somebody has begun and perhaps left. */
+/**
+ * Phases of executions that no engine has started yet, that are to be aborted, and that an engine has started and may
+ * have abandoned.
+ */
 export const WAITING = [WorkflowExecution_Phase.QUEUED];
 export const ENDING = [WorkflowExecution_Phase.ABORTING];
 export const BEGUN = [
@@ -38,8 +41,8 @@ async function* inScope(client: InterfaceClient, scope: Scope, filters: string):
 }
 
 /**
- * Opens the search for work, which is all that the engine knows of how work reaches it. A search costs a call, and one
- * for each project and domain; domains are the same as long as the control plane runs.
+ * Makes the search for work: the engine has no other source of work. A search costs one call, and one for each project
+ * and domain. The domains are read only once, because they do not change while the control plane runs.
  */
 export const createFindWork = (client: InterfaceClient): FindWork => {
   let domains: readonly Domain[] | undefined;

@@ -1,20 +1,20 @@
-/** How a simulated engine runs. */
+/** Settings of a simulated engine. */
 export type EngineOptions = {
   /** `HOST:PORT` of the control plane's gRPC. */
   readonly endpoint: string;
-  /** Calls in flight at most. */
+  /** Maximum number of calls in flight. */
   readonly concurrency: number;
-  /** Events per second at most; 0 is as fast as it goes. */
+  /** Maximum number of events per second; 0 is no limit. */
   readonly rate: number;
-  /** The chance, from 0 to 1, that an attempt of a task fails. */
+  /** Probability, from 0 to 1, that an attempt of a task fails. */
   readonly failureProbability: number;
-  /** Decides outputs and failures: one seed gives one run. */
+  /** Seed of outputs and failures: the same seed gives the same run. */
   readonly seed: string;
-  /** Whether gates open by themselves or wait for their signal. */
+  /** Gates open by themselves (`auto`) or wait for their signal (`wait`). */
   readonly gates: 'auto' | 'wait';
-  /** A folder of compiled closures, one for each dynamic task. */
+  /** Folder of compiled closures, one for each dynamic task. */
   readonly dynamicDirectory?: string | undefined;
-  /** Ends when nothing is left to run but what waits at a gate. */
+  /** Ends the engine when the only executions left wait at a gate. */
   readonly untilIdle: boolean;
 };
 
@@ -25,22 +25,22 @@ export interface EngineLogger {
   warn(fields: object, message: string): void;
 }
 
-/** What an engine has done so far; it counts while it runs. */
+/** Counters of an engine, updated while it runs. */
 export type EngineCounters = {
   readonly events: {
-    /** Events that have been answered, each counted once however often it was repeated. */
+    /** Events that have been answered; an event that was retried counts once. */
     sent: number;
     ok: number;
     alreadyExists: number;
     refused: number;
-    /** Times that an event was sent again because its answer was lost. */
+    /** Number of retries of events whose answer was lost. */
     repeated: number;
   };
   /** Executions that this engine has ended, by phase. */
   readonly executions: Record<EndPhase, number>;
 };
 
-/** Sees events pass: the requests as sent, and whether the control plane has them. */
+/** Observes events: the requests as sent, and whether the control plane has recorded them. */
 export interface EventWatch {
   sending(request: Uint8Array): void;
   /** `recorded` when the answer says that the event is in the log: OK or ALREADY_EXISTS. */
@@ -51,9 +51,9 @@ export type EndPhase = 'SUCCEEDED' | 'FAILED' | 'ABORTED';
 
 export type EngineSummary = EngineCounters & {
   readonly endedBecause: 'idle' | 'stopped';
-  /** Executions that this engine held when it ended, because they wait at a gate or were cut short. */
+  /** Executions that this engine walked when it ended: they wait at a gate or were interrupted. */
   readonly held: readonly string[];
-  /** Executions that it gave up, with why. */
+  /** Executions that it gave up, with the reason. */
   readonly dropped: ReadonlyMap<string, string>;
 };
 

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EngineStopped } from './call-error.js';
 
-/** Waits, unless the signal comes first. */
+/**
+ * Waits some milliseconds.
+ *
+ * @throws {EngineStopped} when the signal is aborted before.
+ */
 export const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
   try {
     await delay(milliseconds, undefined, { signal });
@@ -10,7 +14,7 @@ export const pause = async (milliseconds: number, signal: AbortSignal): Promise<
   }
 };
 
-/** Lets in at most `size` at once, in the order of arrival. */
+/** Runs at most `size` operations at once, in the order of arrival. */
 export type Slots = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export const createSlots = (size: number): Slots => {
@@ -32,7 +36,7 @@ export const createSlots = (size: number): Slots => {
   };
 };
 
-/** Spaces calls evenly so that at most `perSecond` pass; 0 lets all pass. */
+/** Spaces calls evenly, at most `perSecond` per second; 0 is no limit. */
 export const createPacer = (perSecond: number, signal: AbortSignal): (() => Promise<void>) => {
   const spacing = perSecond > 0 ? 1000 / perSecond : 0;
   let next = 0;
@@ -45,7 +49,7 @@ export const createPacer = (perSecond: number, signal: AbortSignal): (() => Prom
   };
 };
 
-/** A pause that somebody may cut short, also before it begins. */
+/** A pause that `ring` ends early; a ring before the pause makes it end at once. */
 export interface Bell {
   ring(): void;
   wait(milliseconds: number): Promise<void>;

@@ -10,7 +10,7 @@ import { type Reporter } from './reporter.js';
 import { readSignal } from './signals.js';
 import { type Effect } from './walk/effects.js';
 
-/** `done` goes on; what waits says for what. */
+/** `done`: the walk continues. `child` and `gate`: the effect waits for a child execution or a gate. */
 export type Outcome = 'done' | 'child' | 'gate';
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -19,7 +19,7 @@ type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => Pro
 export type PerformerNeeds = {
   readonly client: InterfaceClient;
   readonly report: Reporter;
-  /** Whether this engine walks an execution itself and so need not ask how it is. */
+  /** True when this engine walks the execution itself, so that its phase need not be read. */
   readonly isHeld: (id: WorkflowExecutionIdentifier) => boolean;
   readonly onLaunch: () => void;
 };
@@ -35,7 +35,7 @@ const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | unde
   }
 };
 
-/** Reads of what earlier engines and executions have left. */
+/** Effects that read results of earlier engines and executions. */
 const readers = (
   client: InterfaceClient,
   execution: Execution,
@@ -73,7 +73,7 @@ const readers = (
   };
 };
 
-/** What waits: for a child, a signal, a time. */
+/** Effects that wait for a child execution, a signal or a time. */
 const waiters = (
   needs: PerformerNeeds,
   execution: Execution,
@@ -102,7 +102,7 @@ const waiters = (
   };
 };
 
-/** Does what a walk asks for, for one execution. */
+/** Performs the effects of one execution's walk. */
 export const createPerformer = (
   needs: PerformerNeeds,
   execution: Execution,
@@ -125,6 +125,6 @@ export const createPerformer = (
       return 'done';
     },
   };
-  // The table has a row for each kind; that row and effect agree, the compiler cannot see across the look-up.
+  // Each kind has its own row, which accepts its effects; the compiler cannot see that across the look-up.
   return (effect) => (performers[effect.kind] as (each: Effect) => Promise<Outcome>)(effect);
 };

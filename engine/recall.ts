@@ -6,7 +6,10 @@ import { type Recalled } from './walk/effects.js';
 
 const { getNodeExecution, getNodeExecutionData } = AdminService.method;
 
-/** What a node of an earlier execution came to, if it came to anything that can be used again. */
+/**
+ * Reads the result of a node in an earlier execution; `undefined` when the node did not succeed and so cannot be
+ * reused.
+ */
 export const recallNode = async (
   client: InterfaceClient,
   executionId: WorkflowExecutionIdentifier,

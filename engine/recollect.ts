@@ -12,7 +12,7 @@ import { type Known, type KnownNode } from './walk/run.js';
 const { listNodeExecutions, listTaskExecutions } = AdminService.method;
 const PAGE = 500;
 
-/** What an earlier engine has left of an execution. */
+/** State of an execution that an earlier engine has left. */
 export type Recollection = { readonly known: Known; readonly ledger: Ledger };
 
 export const nothingKnown = (workflowPhase: WorkflowExecution_Phase): Recollection => ({
@@ -61,7 +61,10 @@ const childOf = ({ targetMetadata }: NodeExecutionClosure): WorkflowExecutionIde
 const knownNode = ({ phase, outputResult }: NodeExecutionClosure): KnownNode =>
   outputResult.case === 'error' ? { phase, error: outputResult.value } : { phase };
 
-/** Takes in one node; what has ended needs no more than its phase, what is open is read further down. */
+/**
+ * Reads one node. Of an ended node only the phase and error are needed; an open node is read with its tasks and the
+ * nodes below it.
+ */
 const readNode = async (reading: Reading, parent: string, node: NodeExecution): Promise<void> => {
   const { id, closure, metadata } = node;
   if (!id || !closure) return;
@@ -80,7 +83,7 @@ const readUnder = async (reading: Reading, parent: string): Promise<void> => {
   for (const node of await nodesUnder(reading, parent)) await readNode(reading, parent, node);
 };
 
-/** Reads the node and task executions that an execution has, so that a walk can go on from them. */
+/** Reads the node and task executions of an execution, so that a walk can continue from them. */
 export const recollect = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,

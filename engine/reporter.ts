@@ -15,7 +15,7 @@ import { type Report } from './walk/effects.js';
 
 const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
 
-/** The control plane will take no more of an execution from this walk. */
+/** The control plane accepts no more events of an execution from this walk. */
 export class ExecutionLost extends Error {
   override readonly name = 'ExecutionLost';
   readonly why: 'ended' | 'unknown' | 'refused';
@@ -26,7 +26,7 @@ export class ExecutionLost extends Error {
   }
 }
 
-/** Times that only go up, by a microsecond at least. */
+/** A clock that is strictly increasing, by at least a microsecond. */
 const createClock = (): (() => Timestamp) => {
   let last = 0;
   return () => {
@@ -80,7 +80,11 @@ const countEnd = (counters: EngineCounters, report: Report): void => {
   if (end) counters.executions[end]++;
 };
 
-/** Whether the walk can go on after a refusal; throws where it cannot. */
+/**
+ * Decides whether the walk can continue after a refused event.
+ *
+ * @throws {ExecutionLost} when it cannot.
+ */
 const weigh = (report: Report, error: CallError): void => {
   if (error.code === status.NOT_FOUND) throw new ExecutionLost('unknown', error);
   if (report.kind !== 'workflow') return;
@@ -98,7 +102,7 @@ type ReporterNeeds = {
   readonly watch?: EventWatch | undefined;
 };
 
-/** Sends events: each is encoded once and repeated as the same bytes until it is answered. */
+/** Sends events. Each is encoded once and retried with the same bytes until it is answered. */
 export const createReporter = ({ client, pace, counters, logger, watch }: ReporterNeeds): Reporter => {
   const now = createClock();
   const { events } = counters;

@@ -2,13 +2,13 @@ import { EngineStopped } from './call-error.js';
 import { type EngineLogger } from './options.js';
 import { ExecutionLost } from './reporter.js';
 
-/** The retry policy of executions whose walk failed: when each is tried again, and which are given up. */
+/** The retry policy of executions whose walk failed: when each is retried, and which ones are given up. */
 export interface Retries {
   note(key: string, error: unknown): void;
   forget(key: string): void;
   /** True while an execution is not to be walked: until its backoff has passed, or always once it was given up. */
   isPutOff(key: string): boolean;
-  /** How many are to be tried again. */
+  /** Number of executions that wait for a retry. */
   pending(): number;
   readonly dropped: ReadonlyMap<string, string>;
 }
@@ -17,7 +17,7 @@ type Retry = { readonly count: number; readonly notBefore: number };
 
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 200;
-/** Beyond these the oldest is forgotten, and tried again where it is still to be run. */
+/** Above this number the oldest is forgotten, and retried if its execution is still open. */
 const MOST_DROPPED = 10_000;
 
 /** The execution was ended by a request, or the engine is stopping: no failure. */

@@ -6,7 +6,7 @@ import { SignalService } from '../proto/gen/platformidl/service/signal_pb.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
 
-/** The value that somebody has given to a signal; asking creates the signal. */
+/** Reads the value of a signal; `undefined` when it has none yet. The call creates the signal if it does not exist. */
 export const readSignal = async (
   client: InterfaceClient,
   request: MessageInitShape<typeof SignalGetOrCreateRequestSchema>,
@@ -14,7 +14,7 @@ export const readSignal = async (
   try {
     return (await client.call(SignalService.method.getOrCreateSignal, request)).value;
   } catch (error) {
-    // A control plane without signals leaves the gate as it is: it can only be aborted.
+    // A control plane without signals leaves the gate closed: the execution can only be aborted.
     if (error instanceof CallError && error.code === status.UNIMPLEMENTED) return undefined;
     throw error;
   }

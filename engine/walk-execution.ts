@@ -19,7 +19,7 @@ import { type Run } from './walk/run.js';
 
 const SHORTEST_REST_MS = 20;
 const LONGEST_REST_MS = 1_000;
-/** All executions together ask no more often than each of them once in so long. */
+/** All executions together poll at most once in this time, in milliseconds. */
 const REST_MS_OF_EACH = 20;
 
 export type ExecutionNeeds = PerformerNeeds & {
@@ -27,7 +27,7 @@ export type ExecutionNeeds = PerformerNeeds & {
   readonly signal: AbortSignal;
   readonly definitionOf: (id: Identifier) => Promise<CompiledWorkflowClosure | undefined>;
   readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
-  /** How many executions the engine walks. */
+  /** Number of executions that the engine walks. */
   readonly held: () => number;
 };
 
@@ -38,11 +38,17 @@ const waitOf = (outcomes: readonly Outcome[]): ActiveExecution['waiting'] => {
   return outcomes.includes('gate') ? 'gate' : 'child';
 };
 
-/** The next rest: ever longer while nothing comes, and longer beside many others. */
+/**
+ * The length of the next rest: longer each time while nothing happens, and with a higher limit the more executions are
+ * walked.
+ */
 export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
   hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);
 
-/** Takes a walk from round to round, to its end or to an abort; rests, ever longer, while all of it waits. */
+/**
+ * Drives a walk round by round, to its end or to an abort. While every effect of a round waits, it rests between
+ * rounds, longer each time.
+ */
 export const drive = async (
   walk: Walk<Phase>,
   perform: Perform,
@@ -108,14 +114,17 @@ const finishAbort = async (run: Run, perform: Perform, held: ActiveExecution): P
   for (const effects of walkAbort(run, held.abortCause ?? '')) await Promise.all(effects.map(perform));
 };
 
-/** Whether the control plane takes no more of an execution because it is to be aborted. */
+/**
+ * Returns the cause of an abort when the control plane has refused events because the execution is to be aborted;
+ * otherwise `undefined`.
+ */
 const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution['id']): Promise<string | undefined> => {
   if (!(error instanceof ExecutionLost) || error.why !== 'refused') return undefined;
   const execution = await readExecution(needs.client, id);
   return phaseOf(execution) === Phase.ABORTING ? causeOf(execution) : undefined;
 };
 
-/** Walks one execution until it has ended, here or by somebody else's word. */
+/** Walks one execution until it has ended, by this walk or by a request to the control plane. */
 export const walkHeldExecution = async (
   needs: ExecutionNeeds,
   held: ActiveExecution,

@@ -4,15 +4,18 @@ import { type Retries } from './retries.js';
 
 /** Walks executions in the order in which they were found, as many at a time as there is capacity. */
 export interface WorkerPool {
-  /** Walks an execution, or queues it until there is capacity; ignores one that is known. */
+  /**
+   * Queues an execution until `fill` finds capacity for it. Ignores executions that are being walked, wait for a retry
+   * or were given up.
+   */
   offer(execution: Execution): void;
-  /** Aborts an execution, whether it is walked here or not at all. */
+  /** Aborts an execution. If it is not being walked yet, a walk is started for it. */
   abort(execution: Execution): void;
-  /** Starts queued executions, as far as there is capacity. */
+  /** Starts queued executions, as many as there is capacity for. */
   fill(): void;
   /** The number of executions that are queued, or wait for another attempt. */
   pending(): number;
-  /** A counter that rises with everything that the pool does. */
+  /** A counter that increases with everything that the pool does. */
   activity(): number;
   noteActivity(): void;
   /** Resolves when every walk has ended. */

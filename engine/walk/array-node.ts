@@ -9,7 +9,7 @@ import { failure, reportNode } from './reports.js';
 import { keyOf, type NodeAt, type Run } from './run.js';
 import { walkMapTask } from './map-task.js';
 
-/** Inputs that are lists, one element for each instance; the bound ones are the same for all. */
+/** Names of the inputs that are lists with one element for each instance; bound inputs are the same for all. */
 const spreadNames = (array: ArrayNode, inputs: Literals): readonly string[] =>
   Object.keys(inputs).filter((name) => !array.boundInputs.includes(name));
 
@@ -24,7 +24,7 @@ const elementInputs = (array: ArrayNode, inputs: Literals, index: number): Liter
   return { ...inputs, ...Object.fromEntries(spread) };
 };
 
-/** How many of `size` elements must succeed. */
+/** Number of the `size` elements that must succeed. */
 const neededSuccesses = (array: ArrayNode, size: number): number => {
   const { case: kind, value } = array.successCriteria;
   if (kind === 'minSuccesses') return Math.min(value, size);
@@ -45,7 +45,7 @@ const gathered = (names: readonly string[], ends: readonly End[]): Literals =>
     names.map((name) => [name, collection(ends.map((end): Literal => outputsOfEnd(end)[name] ?? none()))]),
   );
 
-/** Elements that are executions of a launch plan, as many at a time as the node allows. */
+/** Walks elements that are executions of a launch plan, as many at once as the node allows. */
 function* walkChildren(run: Run, at: NodeAt, array: ArrayNode, of: Parameters<typeof launch>[3]): Walk<End> {
   yield* reportNode(run, at, Phase.RUNNING, { isArray: true });
   const size = sizeOf(array, of.inputs);
@@ -71,7 +71,7 @@ function* outputNames(launchPlan: Identifier, ends: readonly End[]): Walk<readon
   return yield* ask<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
 }
 
-/** A node that runs its inner node once for each element of its lists. */
+/** Walks a node that runs its inner node once for each element of its lists. */
 export function* walkArray(run: Run, at: NodeAt, array: ArrayNode, inputs: Literals): Walk<End> {
   const inner = array.node;
   const target = inner?.target;

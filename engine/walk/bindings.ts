@@ -10,7 +10,7 @@ import { collection, type Literals, mapOf, ofScalar, packed, withoutUnion } from
 import { pack, type Plain } from './msgpack.js';
 import { reach, unpack } from './msgpack-reader.js';
 
-/** What the nodes of one graph have put out, `start-node` being the graph's inputs. */
+/** Outputs of the nodes of one graph, by node id; `start-node` has the graph's inputs. */
 export type Values = ReadonlyMap<string, Literals>;
 
 export const START_NODE = 'start-node';
@@ -44,7 +44,7 @@ const promised = (promise: OutputReference, values: Values): Literal | undefined
 
 const isPresent = <T>(value: T | undefined): value is T => value !== undefined;
 
-/** The literal that a binding stands for; undefined where the promised output was left out. */
+/** Resolves a binding to its literal; `undefined` when the promised output is missing. */
 const resolve = (binding: BindingData | undefined, values: Values): Literal | undefined => {
   const value = binding?.value;
   switch (value?.case) {
@@ -71,7 +71,7 @@ const resolveEach = (bindings: readonly (readonly [string, BindingData | undefin
     }),
   );
 
-/** The inputs that a node's bindings resolve to. */
+/** Resolves the inputs of a node from its bindings. */
 export const resolveInputs = (bindings: readonly Binding[], values: Values): Literals =>
   resolveEach(
     bindings.map((each) => [each.var, each.binding]),

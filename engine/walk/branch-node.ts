@@ -13,7 +13,7 @@ import { type NodeAt, type Place, type Run } from './run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
-/** The first case whose condition holds, or else the default. */
+/** Chooses the first case whose condition holds, otherwise the default. */
 const choose = (branch: BranchNode, inputs: Literals): Choice => {
   const block = branch.ifElse;
   const cases = [block?.case, ...(block?.other ?? [])].filter((each) => each !== undefined);
@@ -24,7 +24,7 @@ const choose = (branch: BranchNode, inputs: Literals): Choice => {
   return { taken, left: nodes.filter((each) => each !== taken), message };
 };
 
-/** A node that evaluates its conditions over its inputs and walks one of its nodes; the others are skipped. */
+/** Walks a node that evaluates its conditions over its inputs: walks the chosen inner node and skips the others. */
 export function* walkBranch(
   run: Run,
   at: NodeAt,

@@ -28,7 +28,7 @@ const ofPlain = (value: Plain): Comparable => {
   return '$float' in value && typeof value.$float === 'number' ? value.$float : undefined;
 };
 
-/** What a scalar is compared by; nothing for none and for what has no order. */
+/** The comparable value of a scalar; `undefined` for none and for values without an order. */
 const ofScalarValue = (scalar: Scalar | undefined): Comparable => {
   const value = scalar?.value;
   if (value?.case === 'primitive') return ofPrimitive(value.value);
@@ -55,7 +55,10 @@ const isNumber = (value: Comparable): value is number | bigint =>
 const isSame = (left: Comparable, right: Comparable): boolean =>
   left === right || (isNumber(left) && isNumber(right) && Number(left) === Number(right));
 
-/** Less than zero, zero or more, as the left is to the right; a missing value is below all others. */
+/**
+ * Compares two values: -1, 0 or 1 as the left is below, equal to or above the right. A missing value is below all
+ * others.
+ */
 const order = (left: Comparable, right: Comparable): number => {
   if (isSame(left, right)) return 0;
   if (left === undefined) return -1;
@@ -74,7 +77,7 @@ const HOLDS: Readonly<Record<Operator, (order: number) => boolean>> = {
 const compare = (expression: ComparisonExpression, inputs: Literals): boolean =>
   HOLDS[expression.operator](order(operandOf(expression.leftValue, inputs), operandOf(expression.rightValue, inputs)));
 
-/** Whether a condition holds for the inputs of its branch node. */
+/** True when a condition holds for the inputs of its branch node. */
 export const holds = (condition: BooleanExpression | undefined, inputs: Literals): boolean => {
   const expression = condition?.expr;
   if (expression?.case === 'comparison') return compare(expression.value, inputs);

@@ -1,9 +1,9 @@
 import { fnv32 } from './ids.js';
 
-/** Numbers of [0, 1), the same for the same parts. */
+/** Returns the next pseudo-random number in [0, 1). */
 export type Draw = () => number;
 
-/** A stream of numbers that only the parts decide (mulberry32 over their hash). */
+/** Makes a pseudo-random sequence that depends only on `parts` (mulberry32, seeded with their hash). */
 export const drawFrom = (...parts: readonly (string | number)[]): Draw => {
   let state = fnv32(parts.join('\u0000'));
   return () => {
@@ -14,5 +14,5 @@ export const drawFrom = (...parts: readonly (string | number)[]): Draw => {
   };
 };
 
-/** A whole number of [0, below). */
+/** An integer in [0, below). */
 export const drawInteger = (draw: Draw, below: number): number => Math.floor(draw() * below);

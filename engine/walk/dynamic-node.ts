@@ -26,7 +26,7 @@ const instanceOf = (template: TaskTemplate, reference: Identifier, id: string): 
     target: { case: 'taskNode', value: { reference: { case: 'referenceId', value: reference } } },
   });
 
-/** Stands in for a graph that only the task's own code could make: two instances of the task, side by side. */
+/** Stands in for the graph that only the task's own code could make: two instances of the task, in parallel. */
 const twoInstances = (template: TaskTemplate, id: Identifier): CompiledWorkflowClosure => {
   const outputs = Object.keys(template.interface?.outputs?.variables ?? {}).map((name) => promise(name, 'dn1'));
   return create(CompiledWorkflowClosureSchema, {
@@ -65,13 +65,13 @@ const twoInstances = (template: TaskTemplate, id: Identifier): CompiledWorkflowC
   });
 };
 
-/** Whether a task's own description says that it makes its graph at run time; the SDK's does not. */
+/** True when a task's template says that it makes its graph at run time; templates of the Python SDK do not say so. */
 const saysDynamic = (template: TaskTemplate): boolean =>
   template.type.includes('dynamic') ||
   template.config['dynamic'] === 'true' ||
   template.metadata?.tags['dynamic'] === 'true';
 
-/** The graph that a task makes at run time; undefined for a plain task. */
+/** The graph that a task makes at run time; `undefined` for a plain task. */
 export const dynamicClosureOf = (
   run: Run,
   place: Place,
@@ -82,7 +82,7 @@ export const dynamicClosureOf = (
   return run.dynamicClosure(id.name) ?? (saysDynamic(template) ? twoInstances(template, id) : undefined);
 };
 
-/** A node whose task makes a graph, which is then walked below the node. */
+/** Walks a node whose task makes a graph; the graph is walked below the node. */
 export function* walkDynamic(
   run: Run,
   at: NodeAt,
@@ -108,7 +108,7 @@ export function* walkDynamic(
   return end;
 }
 
-/** The closure that an engine has reported for the node before, which need not be the one of this engine. */
+/** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
 function* reportedClosure(run: Run, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
   if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return own;
   const found = yield* ask<CompiledWorkflowClosure | undefined>((reply) => ({

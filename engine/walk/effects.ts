@@ -10,24 +10,24 @@ import {
 } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type Literals } from './literal-values.js';
 
-/** An event to send; who sends it sets the times. */
+/** An event to send. The sender sets its times. */
 export type Report =
   | { readonly kind: 'workflow'; readonly event: WorkflowExecutionEvent }
   | { readonly kind: 'node'; readonly event: NodeExecutionEvent }
   | { readonly kind: 'task'; readonly event: TaskExecutionEvent };
 
-/** How something that was walked, or waited for, has ended. */
+/** Result of a node, a graph or a child execution. */
 export type End =
   | { readonly kind: 'succeeded'; readonly outputs: Literals }
   | { readonly kind: 'failed'; readonly error: ExecutionError; readonly isTimeout?: boolean }
   | { readonly kind: 'skipped' };
 
-/** A node of an earlier execution that a recovery takes over. */
+/** Result of a node of an earlier execution, which a recovery reuses. */
 export type Recalled = { readonly outputs: Literals; readonly child?: WorkflowExecutionIdentifier };
 
 /**
- * What a walk asks of the world. `reply` is called at most once, before the walk goes on; those that wait get none as
- * long as there is no answer, and ask again in the next round.
+ * An operation outside the walk that it needs. `reply` is called at most once, before the walk continues. Effects that
+ * wait get no reply while there is no answer, and are yielded again in the next round.
  */
 export type Effect =
   | { readonly kind: 'report'; readonly report: Report }
@@ -73,14 +73,15 @@ export type Effect =
   | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: Recalled | undefined) => void };
 
 /**
- * A walk goes in rounds. Each round yields what can be done side by side, and goes on when all of it is done: so what
- * happens in which round depends on the graph and the draws alone, not on how fast the answers come.
+ * A walk proceeds in rounds. Each round yields effects that can be performed concurrently, and the walk continues when
+ * all of them are done. So the content of a round depends only on the graph and the seed, not on how fast the answers
+ * come.
  */
 export type Walk<Result> = Generator<readonly Effect[], Result, void>;
 
 type Asking<Answer> = (reply: (answer: Answer) => void) => Effect;
 
-/** Asks until there is an answer. */
+/** Yields an effect until it has an answer. */
 export function* ask<Answer>(asking: Asking<Answer>): Walk<Answer> {
   const answers: Answer[] = [];
   const effect = asking((answer) => answers.push(answer));
@@ -90,7 +91,7 @@ export function* ask<Answer>(asking: Asking<Answer>): Walk<Answer> {
   }
 }
 
-/** Walks side by side, in rounds of all that have not ended; answers in the order of the walks. */
+/** Runs walks concurrently, in rounds of all that have not ended; returns the results in the order of the walks. */
 export function* together<Result>(walks: readonly Walk<Result>[]): Walk<readonly Result[]> {
   const results: Result[] = [];
   const open = new Map(walks.entries());

@@ -30,7 +30,7 @@ export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, input
   return Phase.FAILED;
 }
 
-/** Ends an execution that is to be aborted. */
+/** Ends an execution that was requested to abort: aborts what is open, then reports ABORTED. */
 export function* walkAbort(run: Run, cause: string): Walk<Phase> {
   yield* abortOpen(run, run.ledger.open(''), failure('Aborted', cause || 'the execution was aborted'));
   yield* reportWorkflow(run, Phase.ABORTED);

@@ -35,7 +35,10 @@ const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scal
   return wrapped.value.case === 'scalar' ? wrapped.value.value : create(ScalarSchema);
 };
 
-/** Gives a handler's input of type error the error that it handles, in place of what the SDK has bound there. */
+/**
+ * Binds the inputs of type error of a failure handler to the error that it handles, instead of the value that the SDK
+ * has bound there.
+ */
 const withErrorBound = (node: Node, library: Library, error: ExecutionError): Node => {
   const variables = inputsOf(node, library)?.variables ?? {};
   const bind = (binding: Binding): Binding => {
@@ -50,7 +53,7 @@ const withErrorBound = (node: Node, library: Library, error: ExecutionError): No
   return create(NodeSchema, { ...node, inputs: node.inputs.map(bind) });
 };
 
-/** Runs the handler of a workflow that has failed; how the handler ends changes nothing. */
+/** Runs the failure node of a failed workflow; its own result is ignored. */
 export function* walkFailureNode(
   run: Run,
   place: Place,

@@ -50,7 +50,7 @@ function* slept(run: Run, at: NodeAt, sleep: SleepCondition): Walk<End> {
   return { kind: 'succeeded', outputs: {} };
 }
 
-/** A node that waits for a person, a value or a time, or has each at once where gates open by themselves. */
+/** Walks a node that waits for an approval, a value or a time; with `gates: 'auto'` it does not wait. */
 export function* walkGate(run: Run, at: NodeAt, gate: GateNode, inputs: Literals): Walk<End> {
   yield* reportNode(run, at, Phase.RUNNING);
   const condition = gate.condition;

@@ -3,7 +3,7 @@ import { type BindingData } from '../../proto/gen/platformidl/core/literals_pb.j
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { START_NODE } from './bindings.js';
 
-/** Which nodes a node waits for, and which wait for it. */
+/** The nodes of a graph with their dependencies: the nodes that each one waits for, and those that wait for it. */
 export type GraphOrder = {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly upstream: ReadonlyMap<string, ReadonlySet<string>>;
@@ -32,7 +32,7 @@ const innerNodes = (node: Node): readonly Node[] => {
   return all.filter((each) => each !== undefined);
 };
 
-/** What a node refers to; a branch node waits for all that the nodes inside it need. */
+/** The nodes that a node refers to; a branch node also depends on all that its inner nodes refer to. */
 const references = (node: Node): readonly string[] => [
   ...node.upstreamNodeIds,
   ...node.inputs.flatMap((each) => promisedNodes(each.binding)),
@@ -56,7 +56,7 @@ const readOrder = (workflow: CompiledWorkflow): GraphOrder => {
 
 const orders = new WeakMap<CompiledWorkflow, GraphOrder>();
 
-/** The order of a graph, read once off its connections and bindings. */
+/** The order of a graph, from its connections and bindings; cached. */
 export const orderOf = (workflow: CompiledWorkflow): GraphOrder => {
   const order = orders.get(workflow) ?? readOrder(workflow);
   orders.set(workflow, order);

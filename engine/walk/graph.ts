@@ -34,7 +34,7 @@ function* walkSkipped(run: Run, place: Place, node: Node): Walk<End> {
   return { kind: 'skipped' };
 }
 
-/** What has come of a graph so far. */
+/** Progress of a graph's walk. */
 type Progress = {
   readonly order: GraphOrder;
   readonly values: Map<string, Literals>;
@@ -65,7 +65,11 @@ const start = (run: Run, place: Place, progress: Progress, ids: Iterable<string>
   }
 };
 
-/** Takes in the end of a node; answers the nodes that need not wait any longer. */
+/**
+ * Records the result of a node.
+ *
+ * @returns the nodes that need not wait any longer.
+ */
 const takeIn = (progress: Progress, id: string, end: End): readonly string[] => {
   progress.active.delete(id);
   if (end.kind === 'failed') {
@@ -93,11 +97,11 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
   return { effects, ready };
 };
 
-/** What is open in a graph, but for its failure node: an earlier engine may have begun that. */
+/** The open entities of a graph, except its failure node, which an earlier engine may have started. */
 const openBeside = (run: Run, place: Place, { template }: CompiledWorkflow): OpenEntities =>
   run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
 
-/** Walks a graph from its start node to its end node, or to the failure that its policy lets it reach. */
+/** Walks a graph from its start node to its end node, or to the failure that ends it under its failure policy. */
 export function* walkGraph(run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
   const order = orderOf(workflow);
   const progress = begin(order, inputs);

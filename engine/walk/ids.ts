@@ -2,7 +2,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const LONGEST_ID = 20;
 const EXECUTION_NAME = /^[a-z][a-z0-9-]*$/;
 
-/** FNV-1a, 32 bits, over the UTF-8 bytes of a text. */
+/** 32-bit FNV-1a over the UTF-8 bytes of a text. */
 export const fnv32 = (text: string): number => {
   let value = 0x811c9dc5;
   for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0;
@@ -15,7 +15,7 @@ const fnv64 = (text: string): bigint => {
   return value;
 };
 
-/** Base32 without padding of an integer of `bits` bits, most significant first. */
+/** Encodes an integer of `bits` bits as base32 without padding, most significant bits first. */
 const base32 = (value: bigint, bits: number): string => {
   const digits = Math.ceil(bits / 5);
   const aligned = value << BigInt(digits * 5 - bits);
@@ -24,14 +24,20 @@ const base32 = (value: bigint, bits: number): string => {
   ).join('');
 };
 
-/** The id of a node in its execution: that of the template at the top, joined with its parent's below. */
+/**
+ * The id of a node in its execution: the template's id at the top level, joined with the parent's id below; hashed when
+ * it is longer than 20 characters.
+ */
 export const uniqueNodeId = (parent: string, attempt: number, specNodeId: string): string => {
   if (!parent) return specNodeId;
   const joined = `${parent}-${attempt}-${specNodeId}`;
   return joined.length <= LONGEST_ID ? joined : `f${base32(BigInt(fnv32(joined)), 32)}`;
 };
 
-/** The name of a child execution, the same whenever and by whomever the node is walked. */
+/**
+ * The name of a child execution. It depends only on the arguments, so another engine that walks the node gets the same
+ * name.
+ */
 export const childExecutionName = (execution: string, ...parts: readonly (string | number)[]): string => {
   const joined = [execution, ...parts].join('-');
   const isShort = joined.length <= LONGEST_ID && EXECUTION_NAME.test(joined);

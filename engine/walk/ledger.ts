@@ -5,7 +5,7 @@ import {
 import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type NodeExecutionEvent, type TaskExecutionEvent } from '../../proto/gen/platformidl/event/event_pb.js';
 
-/** A node that has begun and not ended. */
+/** A node that has started and not ended. */
 export type OpenNode = {
   readonly id: string;
   readonly specNodeId: string;
@@ -13,7 +13,7 @@ export type OpenNode = {
   readonly retryGroup: string;
 };
 
-/** A task attempt that has begun and not ended. */
+/** A task attempt that has started and not ended. */
 export type OpenTask = { readonly nodeId: string; readonly taskId: Identifier; readonly attempt: number };
 
 export type OpenEntities = {
@@ -22,14 +22,17 @@ export type OpenEntities = {
   readonly children: readonly WorkflowExecutionIdentifier[];
 };
 
-/** What of an execution is open: an abort, or a failure, must end it. */
+/** The open nodes, tasks and child executions of an execution: an abort or a failure must end them. */
 export interface Ledger {
   noteNode(event: NodeExecutionEvent): void;
   noteTask(event: TaskExecutionEvent): void;
   noteChild(nodeId: string, child: WorkflowExecutionIdentifier): void;
   openNode(node: OpenNode): void;
   openTask(task: OpenTask): void;
-  /** What is open under a node, or in all of the execution, but for one node and what is under it; last begun first. */
+  /**
+   * The open entities below a node (`''`: in the whole execution), except one node and all below it. Nodes and tasks
+   * that started last come first.
+   */
   open(parent: string, except?: string): OpenEntities;
 }
 

@@ -7,7 +7,7 @@ import {
   type ScalarSchema,
 } from '../../proto/gen/platformidl/core/literals_pb.js';
 
-/** Values by the names of their variables. */
+/** Literals by variable name. */
 export type Literals = Readonly<Record<string, Literal>>;
 
 export const scalar = (value: MessageInitShape<typeof ScalarSchema>['value'] & object): Literal =>
@@ -28,7 +28,7 @@ export const none = (): Literal => scalar({ case: 'noneType', value: {} });
 
 export const packed = (value: Uint8Array): Literal => scalar({ case: 'binary', value: { value, tag: 'msgpack' } });
 
-/** The value inside a union; any other literal as it is. */
+/** The value inside a union; other literals are returned unchanged. */
 export const withoutUnion = (literal: Literal): Literal => {
   const inner = literal.value.case === 'scalar' ? literal.value.value.value : undefined;
   return inner?.case === 'union' && inner.value.value ? withoutUnion(inner.value.value) : literal;

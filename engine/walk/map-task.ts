@@ -18,7 +18,7 @@ import { drawLiteral } from './typed-literals.js';
 
 type Resource = MessageInitShape<typeof ExternalResourceInfoSchema>;
 
-/** A task that is run once for each element. */
+/** A task that runs once for each element. */
 export type MapTask = {
   readonly template: TaskTemplate;
   readonly inner: Node;
@@ -27,7 +27,7 @@ export type MapTask = {
   readonly needed: number;
 };
 
-/** For each attempt of one element, whether it fails; the last one is the element's own result. */
+/** True for each failed attempt of one element; the last entry is the element's result. */
 type Fate = readonly boolean[];
 
 const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
@@ -41,7 +41,7 @@ const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
 
 const hasSucceeded = (fate: Fate): boolean => fate.at(-1) === false;
 
-/** Clients show what follows the first hyphen in the name of a log. */
+/** An external resource for one attempt of an element. Clients show the part of a log's name after the first hyphen. */
 const resource = (of: AttemptAt, index: number, attempt: number, phase: Phase): Resource => ({
   externalId: `${of.at.id}-${of.attempt}-n${index}-${attempt}`,
   index,
@@ -50,7 +50,7 @@ const resource = (of: AttemptAt, index: number, attempt: number, phase: Phase): 
   logs: [{ uri: `https://logs.example.org/${of.at.id}/${index}/${attempt}`, name: `Element-${index}-${attempt}` }],
 });
 
-/** The elements that make an attempt, in a phase that each one's fate gives. */
+/** The resources of the elements that have an n-th attempt, with the phase that `phase` returns for their outcome. */
 const resources = (
   of: AttemptAt,
   fates: readonly Fate[],
@@ -74,7 +74,10 @@ function* runElements(run: Run, of: AttemptAt, fates: readonly Fate[]): Walk<voi
   }
 }
 
-/** The type of one element's output: the SDK wraps the interface of a mapped task in lists itself. */
+/**
+ * The type of one element's output. The SDK itself wraps the interface of a mapped task in lists, unless the node says
+ * otherwise.
+ */
 const elementType = (map: MapTask, type: LiteralType): LiteralType =>
   map.array.isOriginalSubNodeInterface !== true && type.type.case === 'collectionType' ? type.type.value : type;
 
@@ -90,10 +93,10 @@ const outputsOf = (run: Run, at: NodeAt, map: MapTask, fates: readonly Fate[]): 
   );
 };
 
-/** As real engines report it, whatever the type of the task: clients list the elements of such attempts alone. */
+/** Reported by real engines for every task type: clients list elements only for attempts of this type. */
 const AS_ARRAY = { taskType: 'container_array', plugin: 'k8s-array' } as const;
 
-/** An array node over a task: one task execution whose external resources are the elements. */
+/** Walks an array node over a task: one task execution, with the elements as its external resources. */
 export function* walkMapTask(run: Run, at: NodeAt, map: MapTask, inputs: Literals): Walk<End> {
   const of = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
   const fates = Array.from({ length: map.size }, (_, index) => fateOf(run, at, map, index));

@@ -58,10 +58,14 @@ const next = (cursor: Cursor): Plain => {
   return read(cursor);
 };
 
-/** Reads one MessagePack value; floats come back as `{ $float }`. */
+/**
+ * Decodes one MessagePack value; floats are returned as `{ $float }`.
+ *
+ * @throws {RangeError} when the bytes end early or contain an unknown marker.
+ */
 export const unpack = (bytes: Uint8Array): Plain => next({ bytes: Buffer.from(bytes), at: 0 });
 
-/** What a path of keys and indices leads to; undefined where it leads nowhere. */
+/** Follows a path of keys and indices; `undefined` when it leads nowhere. */
 export const reach = (value: Plain | undefined, path: readonly (string | number)[]): Plain | undefined => {
   let here = value;
   for (const step of path) {

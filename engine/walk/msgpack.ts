@@ -1,4 +1,4 @@
-/** What a data class holds, as far as the engine makes and reads it. */
+/** A value of a data class, as far as the engine makes and reads it. */
 export type Plain =
   | null
   | boolean
@@ -50,7 +50,7 @@ const packObject = (value: Readonly<Record<string, Plain>>): Buffer => {
 
 const isFloat = (value: object): value is { readonly $float: number } => '$float' in value;
 
-/** MessagePack of a value; `{ $float }` marks a number that stays a float when it is whole. */
+/** Encodes a value as MessagePack; `{ $float }` marks a number that is encoded as a float even when it is whole. */
 export const pack = (value: Plain): Buffer => {
   if (value === null) return Buffer.of(0xc0);
   if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2);

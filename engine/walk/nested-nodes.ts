@@ -12,7 +12,7 @@ import { failure, reportNode } from './reports.js';
 import { keyOf, type NodeAt, type Place, type Run } from './run.js';
 import { walkFailureNode } from './failure-node.js';
 
-/** A node that holds a workflow, whose nodes lie below it. */
+/** Walks a node that contains a workflow, whose nodes are below it. */
 export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, inputs: Literals): Walk<End> {
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   const workflow = at.place.library.workflows.get(keyOf(reference));
@@ -24,7 +24,7 @@ export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, in
   return end;
 }
 
-/** The execution that a node starts; `parts` tell several of one node apart. */
+/** The id of the child execution of a node; `parts` distinguish several children of one node. */
 export const childOf = (run: Run, nodeId: string, ...parts: readonly number[]): WorkflowExecutionIdentifier =>
   create(WorkflowExecutionIdentifierSchema, {
     project: run.id.project,
@@ -32,7 +32,11 @@ export const childOf = (run: Run, nodeId: string, ...parts: readonly number[]): 
     name: childExecutionName(run.id.name, nodeId, ...parts),
   });
 
-/** Starts a child execution, or adopts the one that has its name. */
+/**
+ * Starts a child execution, or adopts an existing one of the same name.
+ *
+ * @returns the message of a refusal; `undefined` when the child exists.
+ */
 export function* launch(
   run: Run,
   at: NodeAt,
@@ -46,7 +50,7 @@ export function* launch(
 export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<End> =>
   ask<End>((reply) => ({ kind: 'await-child', child, reply }));
 
-/** A node that runs a launch plan as an execution of its own. */
+/** Walks a node that runs a launch plan as a separate execution. */
 export function* walkLaunchPlan(run: Run, at: NodeAt, launchPlan: Identifier, inputs: Literals): Walk<End> {
   const child = childOf(run, at.id, 0);
   const refusal = yield* launch(run, at, child, { launchPlan, inputs });

@@ -47,7 +47,7 @@ function* walkTarget(run: Run, at: NodeAt, given: Given): Walk<End> {
   return { kind: 'failed', error: failure('NoTarget', `${at.id} has nothing to run`) };
 }
 
-/** The end of a node that an earlier engine has walked. */
+/** The result of a node that an earlier engine has walked. */
 function* remembered(at: NodeAt, known: KnownNode): Walk<End> {
   if (known.phase === Phase.SKIPPED) return { kind: 'skipped' };
   if (known.phase === Phase.SUCCEEDED || known.phase === Phase.RECOVERED) {
@@ -78,7 +78,7 @@ function* settle(run: Run, at: NodeAt, end: End): Walk<End> {
   return end;
 }
 
-/** Outputs under the names that the node gives them. */
+/** Renames outputs to the aliases that the node gives them. */
 const aliased = (node: Node, end: End): End => {
   if (end.kind !== 'succeeded' || node.outputAliases.length === 0) return end;
   const names = new Map(node.outputAliases.map((each) => [each.var, each.alias]));
@@ -86,7 +86,7 @@ const aliased = (node: Node, end: End): End => {
   return { kind: 'succeeded', outputs: Object.fromEntries(outputs) };
 };
 
-/** Walks one node to its end, whatever it holds, going on from what is known of it. */
+/** Walks one node of any kind to its end, continuing from what is known of it. */
 export function* walkNode(run: Run, place: Place, node: Node, values: Values): Walk<End> {
   const at: NodeAt = { id: uniqueNodeId(place.parent, place.attempt, node.id), node, place };
   const known = run.known.nodes.get(at.id);

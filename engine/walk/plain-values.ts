@@ -7,13 +7,15 @@ type Schema = Readonly<Record<string, JsonValue>>;
 
 const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 'harbour', 'iris', 'juniper'];
 
-/** Fields of data classes nest this deep at most; a schema may refer to itself. */
+/** Maximum nesting of fields of data classes: a schema may refer to itself. */
 const DEEPEST = 8;
 
 export const drawWord = (draw: Draw): string =>
   `${WORDS[drawInteger(draw, WORDS.length)] ?? ''}-${drawInteger(draw, 1000)}`;
 
-/** Two decimals, below 256: small enough to be read, wide enough to fall on both sides of a condition. */
+/**
+ * A number with two decimals, from 0 to below 256: short to read, and wide enough to fall on both sides of a condition.
+ */
 export const drawFloat = (draw: Draw): number => drawInteger(draw, 25_600) / 100;
 
 export const drawCount = (draw: Draw): bigint => BigInt(drawInteger(draw, 100));
@@ -53,7 +55,7 @@ const OF_TYPE: Readonly<Record<string, OfSchema>> = {
   object: ofProperties,
 };
 
-/** A value that a JSON schema allows: the first variant or value, all properties, one item. */
+/** A value that matches a JSON schema: the first variant or enum value, all properties, one item. */
 const ofSchema: OfSchema = (draw, unresolved, root, depth) => {
   const schema = resolveSchema(unresolved, root);
   const [variant] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [];
@@ -73,7 +75,7 @@ const PLAIN_SIMPLE: Readonly<Partial<Record<SimpleType, (draw: Draw) => Plain>>>
   [SimpleType.DURATION]: () => 'PT1H',
 };
 
-/** The value of a data class, from the types of its fields or else from its JSON schema. */
+/** A value of a data class, by the types of its fields or otherwise by its JSON schema. */
 export const plainStruct = (draw: Draw, type: LiteralType): Plain => {
   const fields = Object.entries(type.structure?.dataclassType ?? {});
   if (fields.length > 0) return Object.fromEntries(fields.map(([name, each]) => [name, plainOf(draw, each)]));
@@ -83,7 +85,7 @@ export const plainStruct = (draw: Draw, type: LiteralType): Plain => {
 
 const firstOf = (draw: Draw, [first]: readonly LiteralType[]): Plain => (first ? plainOf(draw, first) : null);
 
-/** A value as it lies inside a data class. */
+/** A value of a type, in the form that it has inside a data class. */
 const plainOf = (draw: Draw, type: LiteralType): Plain => {
   const kind = type.type;
   switch (kind.case) {

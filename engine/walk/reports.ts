@@ -20,7 +20,7 @@ import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledg
 import { type Literals } from './literal-values.js';
 import { type NodeAt, type Run } from './run.js';
 
-/** The name that producers give themselves when they are the default engine; it claims no cluster. */
+/** The producer id of the default engine; it names no cluster. */
 const PRODUCER = 'propeller';
 
 type NodeFields = Omit<MessageInitShape<typeof NodeExecutionEventSchema>, '$typeName'>;
@@ -28,8 +28,8 @@ type TaskFields = Omit<MessageInitShape<typeof TaskExecutionEventSchema>, '$type
 type WorkflowFields = Omit<MessageInitShape<typeof WorkflowExecutionEventSchema>, '$typeName'>;
 
 /**
- * How far a phase is in a life. What an earlier engine has reported is not reported again, nor noted in the ledger,
- * which has all that was open from the start: noting it would open again what has ended.
+ * Order of the phases in a life cycle. Phases that an earlier engine has reported are neither reported again nor noted
+ * in the ledger: the ledger starts with everything that was open, and noting an old phase would reopen what has ended.
  */
 const NODE_RANK: Readonly<Partial<Record<NodePhase, number>>> = {
   [NodePhase.UNDEFINED]: 0,
@@ -49,7 +49,7 @@ const TASK_RANK: Readonly<Partial<Record<TaskPhase, number>>> = {
 
 const WORKFLOW_RANK: Readonly<Partial<Record<WorkflowPhase, number>>> = {
   [WorkflowPhase.UNDEFINED]: 0,
-  // The control plane's own QUEUED does not say that an engine has taken the execution.
+  // The control plane's own QUEUED does not mean that an engine has taken the execution.
   [WorkflowPhase.QUEUED]: 0,
   [WorkflowPhase.RUNNING]: 2,
   [WorkflowPhase.SUCCEEDING]: 3,
@@ -109,13 +109,13 @@ export function* reportNode(run: Run, at: NodeAt, phase: NodePhase, fields: Node
   yield [{ kind: 'report', report: { kind: 'node', event } }];
 }
 
-/** One attempt of the task of a node. */
+/** One attempt of a node's task. */
 export type AttemptAt = {
   readonly at: NodeAt;
   readonly taskId: Identifier;
   readonly attempt: number;
   readonly taskType: string;
-  /** What runs it, as clients know it. */
+  /** The plugin that runs the task, by the name that clients know. */
   readonly plugin: string;
 };
 
@@ -144,7 +144,7 @@ export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: T
   yield [{ kind: 'report', report: { kind: 'task', event } }];
 }
 
-/** Ends what is open, of all of the execution or a part: its child executions, then its tasks and nodes. */
+/** Aborts open entities of an execution or of a graph: the child executions and tasks first, then the nodes. */
 export function* abortOpen(run: Run, { children, tasks, nodes }: OpenEntities, error: ExecutionError): Walk<void> {
   const taskEvents = tasks.map((each) => taskEvent(run, each, TaskPhase.ABORTED, withError(error)));
   const nodeEvents = nodes.map((each) => nodeEvent(run, each, NodePhase.ABORTED, withError(error)));

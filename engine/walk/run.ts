@@ -13,11 +13,11 @@ import { type End, type Walk } from './effects.js';
 import { type Ledger } from './ledger.js';
 import { type Literals } from './literal-values.js';
 
-/** What an engine that ran before has reported, as far as this one has read it. */
+/** State that an earlier engine has reported, as far as this engine has read it. */
 export type Known = {
   readonly workflowPhase: WorkflowExecution_Phase;
   readonly nodes: ReadonlyMap<string, KnownNode>;
-  /** By node id and attempt: `n0/1`. */
+  /** Keyed by node id and attempt: `n0/1`. */
   readonly tasks: ReadonlyMap<string, TaskExecution_Phase>;
 };
 
@@ -29,21 +29,21 @@ export type Library = {
   readonly workflows: ReadonlyMap<string, CompiledWorkflow>;
 };
 
-/** Where in an execution a graph is walked. */
+/** Position of a graph in an execution. */
 export type Place = {
-  /** The unique id of the node that the graph lies under; empty at the top. */
+  /** Unique id of the node that contains the graph; empty at the top level. */
   readonly parent: string;
   readonly attempt: number;
   readonly library: Library;
   readonly isInDynamic: boolean;
-  /** A dynamic task whose own instances run as plain tasks. */
+  /** Name of a dynamic task whose own instances in the graph run as plain tasks. */
   readonly plainTask?: string;
 };
 
-/** A node in its place. */
+/** A node at its position in an execution. */
 export type NodeAt = { readonly id: string; readonly node: Node; readonly place: Place };
 
-/** One execution as it is walked. */
+/** One execution that is being walked. */
 export type Run = {
   readonly id: WorkflowExecutionIdentifier;
   readonly seed: string;
@@ -53,7 +53,7 @@ export type Run = {
   readonly known: Known;
   readonly ledger: Ledger;
   readonly dynamicClosure: (taskName: string) => CompiledWorkflowClosure | undefined;
-  /** Here, so that a node can hold a graph and a graph has nodes without importing each other. */
+  /** Passed in, so that the modules of nodes and graphs need not import each other. */
   readonly walkNode: (run: Run, place: Place, node: Node, values: Values) => Walk<End>;
   readonly walkGraph: (run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals) => Walk<End>;
 };
@@ -73,7 +73,7 @@ const readLibrary = (closure: CompiledWorkflowClosure): Library => ({
 
 const libraries = new WeakMap<CompiledWorkflowClosure, Library>();
 
-/** The definitions of a closure, read once. */
+/** The definitions of a closure; cached. */
 export const libraryOf = (closure: CompiledWorkflowClosure): Library => {
   const library = libraries.get(closure) ?? readLibrary(closure);
   libraries.set(closure, library);

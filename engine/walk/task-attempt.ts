@@ -41,11 +41,15 @@ export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): 
   return { at, taskId: template.id, attempt, taskType: template.type, plugin: 'simulated' };
 };
 
-/** Attempts that a node has: those of its own metadata before those of its task's. */
+/** Maximum number of attempts: the retries of the node's metadata if set, otherwise of the task's. */
 export const attemptsOf = (node: Node, template: TaskTemplate | undefined): number =>
   1 + ((node.metadata?.retries?.retries ?? 0) || (template?.metadata?.retries?.retries ?? 0));
 
-/** Whether chance ends this attempt, and with what. */
+/**
+ * Decides by the seed whether this attempt fails.
+ *
+ * @returns the error; `undefined` when it succeeds.
+ */
 export const strike = (run: Run, of: AttemptAt, element = 0): ExecutionError | undefined => {
   const draw = drawFrom(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
   return draw() < run.failureProbability
@@ -53,11 +57,11 @@ export const strike = (run: Run, of: AttemptAt, element = 0): ExecutionError | u
     : undefined;
 };
 
-/** The outputs of an attempt: typed values that seed, node and attempt decide. */
+/** Outputs of an attempt: typed values that depend only on the seed, the node and the attempt. */
 const outputsOf = (run: Run, of: AttemptAt, template: TaskTemplate): Literals =>
   drawLiterals(drawFrom(run.seed, of.at.id, of.attempt), template.interface?.outputs);
 
-/** Takes an attempt from submission to its first sign of life. */
+/** Reports an attempt from its submission to RUNNING. */
 export function* beginAttempt(run: Run, of: AttemptAt, inputs: Literals): Walk<void> {
   const logs = logsOf(of);
   yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), ...because('task submitted') });
@@ -66,14 +70,14 @@ export function* beginAttempt(run: Run, of: AttemptAt, inputs: Literals): Walk<v
   yield* reportTask(run, of, Phase.RUNNING, { ...because('started'), logs: logs.finished });
 }
 
-/** Reports what a running attempt has come to. */
+/** Reports the result of a running attempt. */
 export function* endAttempt(run: Run, of: AttemptAt, end: End): Walk<void> {
   const logs = logsOf(of).finished;
   if (end.kind === 'failed') yield* reportTask(run, of, Phase.FAILED, { ...withError(end.error), logs });
   if (end.kind === 'succeeded') yield* reportTask(run, of, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
 }
 
-/** What an earlier engine has made of this attempt, or chance does now. */
+/** The result of this attempt: the one that an earlier engine has reported, otherwise one by the seed. */
 function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
   const known = run.known.tasks.get(taskKey(of.at.id, of.attempt));
   const error = strike(run, of);
@@ -92,7 +96,7 @@ function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
   return { kind: 'succeeded', outputs };
 }
 
-/** Goes on from the first sign of life to the end. */
+/** Continues an attempt from RUNNING to its end. */
 export function* finishAttempt(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
   const end = yield* resultOf(run, of, template);
   yield* reportTask(run, of, Phase.RUNNING, { phaseVersion: 1, ...because('at work'), logs: logsOf(of).running });

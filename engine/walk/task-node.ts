@@ -10,7 +10,10 @@ import { attemptAt, attemptsOf, beginAttempt, finishAttempt } from './task-attem
 const timeoutOf = (at: NodeAt, template: TaskTemplate): number =>
   Number((at.node.metadata?.timeout ?? template.metadata?.timeout)?.seconds ?? 0n);
 
-/** A failure of a node with a timeout is one by time when its drawn duration, up to twice the limit, exceeds it. */
+/**
+ * Turns the failure of a node with a timeout into a timeout when its drawn duration, up to twice the limit, exceeds the
+ * limit.
+ */
 const asTimeout = (run: Run, at: NodeAt, template: TaskTemplate, end: End): End => {
   const limit = timeoutOf(at, template);
   if (end.kind !== 'failed' || limit === 0) return end;
@@ -18,7 +21,7 @@ const asTimeout = (run: Run, at: NodeAt, template: TaskTemplate, end: End): End 
   return { ...end, isTimeout: duration > limit };
 };
 
-/** A node with a task: attempts until one succeeds or none is left. */
+/** Walks a node with a task: attempts until one succeeds or none is left. */
 export function* walkTask(run: Run, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<End> {
   const attempts = attemptsOf(at.node, template);
   for (let attempt = 0; ; attempt++) {
@@ -28,7 +31,7 @@ export function* walkTask(run: Run, at: NodeAt, template: TaskTemplate, inputs: 
     const end = yield* finishAttempt(run, of, template);
     if (end.kind !== 'failed') return end;
     if (attempt + 1 >= attempts) return asTimeout(run, at, template, end);
-    // The same phase again: it says why there is another attempt, and is answered ALREADY_EXISTS.
+    // The same phase again: it carries the error that caused the retry, and is answered ALREADY_EXISTS.
     yield* reportNode(run, at, Phase.RUNNING, withError(end.error));
   }
 }

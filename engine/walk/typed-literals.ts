@@ -40,11 +40,11 @@ const ofUnion = (draw: Draw, variants: readonly LiteralType[]): Literal => {
 const ofEnum = (draw: Draw, values: readonly string[]): Literal =>
   primitive({ case: 'stringValue', value: values[drawInteger(draw, values.length)] ?? '' });
 
-/** A value as one variant of a union. */
+/** Wraps a value as one variant of a union. */
 export const inUnion = (value: Literal, type: LiteralType): Literal =>
   scalar({ case: 'union', value: { value, type } });
 
-/** A value that fits the type, decided by the draw alone. */
+/** A value of the type that depends only on the draw. */
 export const drawLiteral = (draw: Draw, type: LiteralType): Literal => {
   const kind = type.type;
   switch (kind.case) {
@@ -72,7 +72,7 @@ export const drawLiteral = (draw: Draw, type: LiteralType): Literal => {
   }
 };
 
-/** A value for each variable, in the order of their names, so that the order of a map decides nothing. */
+/** A value for each variable. Variables are sorted by name, so that the order of the map has no influence. */
 export const drawLiterals = (draw: Draw, variables: VariableMap | undefined): Literals =>
   Object.fromEntries(
     Object.entries(variables?.variables ?? {})

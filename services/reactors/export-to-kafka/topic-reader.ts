@@ -79,7 +79,7 @@ const LOOK_MS = 2_000;
 const watchEnds = (kafka: Kafka, topics: readonly string[], ends: Ends) => {
   let fail: (error: Error) => void = () => undefined;
   const deleted = new Promise<never>((_, reject) => (fail = reject));
-  deleted.catch(() => undefined); // what has been read by then is whole
+  deleted.catch(() => undefined); // no unhandled rejection after the race was lost
   const look = async (): Promise<void> => {
     const now = await endsOf(kafka, topics).catch((error: unknown): Ends | undefined =>
       errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION') ? new Map() : undefined,
