@@ -1,6 +1,9 @@
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 
-/** What blocks an execution whose last round over its nodes had nothing to do: a child execution or a gate. */
+/**
+ * The thing that an execution waits for when the last round over its nodes had nothing to do: a child execution or a
+ * gate.
+ */
 export type Wait = 'child' | 'gate';
 
 /** An execution that this engine walks. */

@@ -39,7 +39,7 @@ const PASSING: ReadonlySet<status> = new Set([
   status.UNKNOWN,
 ]);
 
-/** Maximum number of attempts for INTERNAL, which may be a defect or a broken connection. */
+/** Maximum number of retries after INTERNAL, which may be a defect or a broken connection. */
 const INTERNAL_ATTEMPTS = 6;
 
 /** True when a retry with the same bytes may get another answer. */

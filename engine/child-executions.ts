@@ -22,7 +22,7 @@ type Launch = Extract<Effect, { kind: 'launch' }>;
 
 const { createExecution, terminateExecution, getExecution, getExecutionData } = AdminService.method;
 
-/** Statuses that are not about the request: the call fails and the node is tried again, instead of failing the node. */
+/** Statuses that are not about the request: the walk is retried, instead of failing the node. */
 const SYSTEM: ReadonlySet<status> = new Set([
   status.DEADLINE_EXCEEDED,
   status.INTERNAL,

@@ -14,8 +14,8 @@ import { createSlots, pause } from './pace.js';
 /**
  * Calls of the public interface. Each is retried with the same bytes until it succeeds or fails permanently.
  *
- * @throws {CallError} (rejects) when it fails permanently.
- * @throws {EngineStopped} (rejects) when the engine stops before the call is answered.
+ * @throws {CallError} when a call fails permanently.
+ * @throws {EngineStopped} when the engine stops before a call is answered.
  */
 export interface InterfaceClient {
   call<Input extends DescMessage, Output extends DescMessage>(

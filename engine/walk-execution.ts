@@ -19,7 +19,7 @@ import { type Run } from './walk/run.js';
 
 const SHORTEST_REST_MS = 20;
 const LONGEST_REST_MS = 1_000;
-/** All executions together poll at most once in this time, in milliseconds. */
+/** At the longest rest, all executions together poll at most once in this time, in milliseconds. */
 const REST_MS_OF_EACH = 20;
 
 export type ExecutionNeeds = PerformerNeeds & {

@@ -27,7 +27,7 @@ export type MapTask = {
   readonly needed: number;
 };
 
-/** True for each failed attempt of one element; the last entry is the element's result. */
+/** For each attempt of one element, true when it fails. The last entry is the element's result. */
 type Fate = readonly boolean[];
 
 const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {

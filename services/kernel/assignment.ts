@@ -1,7 +1,7 @@
 import { LEASE_MS, type Leases } from './ports/leases.js';
 import type { Timers } from './ports/timers.js';
 
-/** How a process takes part in sharing partitions of work with other processes. */
+/** Settings for sharing partitions of work among several processes. */
 export type AssignmentOptions = {
   readonly leases: Leases;
   /** The kind of work; prefix of the names of its leases. */

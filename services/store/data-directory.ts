@@ -96,8 +96,8 @@ const prepare = (directory: string): void => {
 /** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
 export type Holding = 'alone' | 'together';
 
-// A read takes SQLite's shared lock, which keeps out an exclusive one. An exclusive lock is not waited for, because a
-// waiting one would keep out new readers.
+// A read takes SQLite's shared lock, which keeps out an exclusive one. A connection that waits for the exclusive lock
+// keeps out new readers.
 const BEGIN: Readonly<Record<Holding, string>> = {
   alone: 'BEGIN EXCLUSIVE',
   together: 'BEGIN; SELECT count(*) FROM sqlite_schema',

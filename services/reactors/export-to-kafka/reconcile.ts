@@ -17,7 +17,7 @@ export type ReconcileOptions = {
   readonly onProgress: (read: bigint, total: bigint) => void;
 };
 
-/** Result of a comparison; the first {@link MAX_EXAMPLES} differences are listed as `kind stream@revision`. */
+/** Result of a comparison; the first ten differences are listed as `kind stream@revision`. */
 export type Reconciled = {
   readonly expected: number;
   readonly found: number;

@@ -68,7 +68,7 @@ const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bi
 };
 
 /**
- * Refuses topics that have events but no positions: somebody has deleted the positions of that export. Each worker
+ * Refuses topics that have events but no positions, because the positions of that export were deleted. Each worker
  * writes a position before its first event, so when events are found, the positions are read again.
  *
  * @throws {ExportRefused} when there are events and no position.

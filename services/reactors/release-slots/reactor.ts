@@ -19,7 +19,10 @@ export type ReleaseSlotsOptions = {
   readonly slots: Pick<Slots, 'settle'>;
   readonly streamOf: (id: ExecutionId) => StreamName;
   readonly timers: Timers;
-  /** Called with every failure; a failed check is repeated unless the stream is parked. */
+  /**
+   * Called with every failure. Failed checks are repeated in a later round; the slots of a parked stream are dropped
+   * until the log is read again.
+   */
   readonly onFailure: (error: unknown) => void;
 };
 
