@@ -12,7 +12,7 @@ const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 /** Between polls of an engine that is woken when there is work; they find what a wake-up has missed. */
 const LONGEST_PAUSE_WOKEN_MS = 5_000;
-/** Between polls for executions that another engine has begun and left. */
+/** Between polls for executions that another engine has started and abandoned. */
 const LOOK_FOR_LEFT_MS = 2000;
 /** Polls in a row that must find nothing before the engine is idle, because a list may lag. */
 const LOOKS_UNTIL_IDLE = 2;
@@ -33,13 +33,13 @@ export type PollerOptions = {
 export interface Poller {
   /** Ends the pause between two polls. */
   hurry(): void;
-  /** There is work, or will be in a moment: polls at once, and often for a while. */
+  /** There is work, or will be in a moment: polls at once, and frequently for a while. */
   wake(): void;
   /** Resolves when the engine is idle and may end, or was stopped. */
   run(): Promise<'idle' | 'stopped'>;
 }
 
-/** The next pause: ever longer while nothing happens. */
+/** The next pause in milliseconds: longer each time while nothing happens. */
 export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean): number =>
   hasActed ? SHORTEST_PAUSE_MS : Math.min(isWoken ? LONGEST_PAUSE_WOKEN_MS : LONGEST_PAUSE_MS, pauseMs * 1.5);
 

@@ -1,6 +1,6 @@
 /**
- * A technical failure. Only adapters throw it, always with the driver's error as its cause. The domain rejects a
- * command with a refusal, and a caller's mistake is an `RpcError`.
+ * A technical failure, thrown by adapters and by code that reads events and payloads. The cause is the driver's error,
+ * where there is one. The domain rejects a command with a refusal, and a caller's mistake is an `RpcError`.
  */
 export abstract class Fault extends Error {
   abstract readonly code: FaultCode;
@@ -119,7 +119,7 @@ export class DataDirectoryInUse extends Fault {
   readonly code = 'data-directory-in-use';
 }
 
-/** The data directory cannot be used: read-only, full, damaged, or of another release. */
+/** The data directory cannot be used: it is read-only, full, damaged, or written by a newer release. */
 export class DataDirectoryUnusable extends Fault {
   readonly code = 'data-directory-unusable';
 }

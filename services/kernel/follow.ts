@@ -2,7 +2,10 @@ import type { Checkpoint } from './ports/checkpoint.js';
 import type { EventFilter, EventLog, LogPage, Subscription } from './ports/event-store.js';
 import type { Reactor } from './reactor.js';
 
-/** A write after each page would cost too much, and an old checkpoint costs only a little repeated work. */
+/**
+ * Interval in milliseconds between writes of the checkpoint. The log moves with every commit, and an old checkpoint
+ * costs only a little repeated work.
+ */
 const CHECKPOINT_EVERY_MS = 1_000;
 
 /** The part of the log to follow, and the checkpoint to start from. */

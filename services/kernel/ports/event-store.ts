@@ -63,7 +63,9 @@ export interface Subscription {
 
 /** Read access to the log. */
 export interface EventLog {
-  /** The identity of this log: new after every restore or copy, so that positions of two logs are never mixed. */
+  /**
+   * The identity of this log. A restored or copied log gets a new one, so that positions of two logs are never mixed.
+   */
   readonly logId: string;
 
   /**

@@ -5,7 +5,7 @@
 export const IDENTITY_STREAM = 'flightlog-identity';
 
 /**
- * Connection name of Flightlog's own clients of an event store. A Flightlog server gives such clients the bytes as
- * stored.
+ * Connection name of flightlog's own clients of an event store. A flightlog that serves its log as an event store gives
+ * such clients the bytes as stored.
  */
 export const OWN_CONNECTION = 'flightlog';
