@@ -3,7 +3,7 @@ const encoder = new TextEncoder();
 
 const MAX_BYTES = 100;
 
-/** How much of an error's text a list shows, in bytes; a character that does not fit as a whole is left out. */
+/** Shortens an error's text to at most 100 bytes for lists; a character that would be cut is left out. */
 export const clip = (text: string): string => {
   if (text.length <= MAX_BYTES / 3) return text;
   const bytes = encoder.encode(text);

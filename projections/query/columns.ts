@@ -1,64 +1,74 @@
 import type { Collection } from '../runtime/read-store.js';
 
 /**
- * How the text of a filter's value becomes the value of a field.
+ * Type of a column, which determines how the text of a filter's value is converted to the value of a field.
  *
  * - `text`: as it is; a phase is the name of its enum value.
  * - `number`: a whole number, or the name of a value where the column is an enum.
  * - `time`: RFC 3339, to microseconds since 1970.
  * - `duration`: a number of seconds, or text such as `1m30s`, to microseconds.
- * - `opaque`: a column that other control planes fill with bytes, or not at all. It may be named: no filter fits it, and
- *   a sort by it goes by `field`.
+ * - `opaque`: a column that other control planes fill with bytes, or not at all. Requests may name it: a filter on it
+ *   matches nothing, and a sort by it goes by `field`.
  */
 export type ColumnKind = 'text' | 'number' | 'time' | 'duration' | 'opaque';
 
-/** One column of an entity, as requests name it. */
+/** A column of an entity that requests can name. */
 export type Column = {
   /** The field of the collection. */
   readonly field: string;
   readonly kind: ColumnKind;
-  /** The enum whose numbers a `number` column holds: filters may have its names too. */
+  /** The enum whose numbers a `number` column holds; filters may also use the names of its values. */
   readonly names?: Readonly<Record<string, string | number>>;
-  /** The field that a sort by this column goes by, where another is finer: times recorded in one millisecond tie. */
+  /**
+   * The field that a sort by this column uses, where another field is finer: times recorded within one millisecond are
+   * equal.
+   */
   readonly order?: string;
-  /** The field holds pairs, and the column is this part of them. */
+  /** The half of a pair that the column stands for, where the field holds pairs. */
   readonly part?: 'key' | 'value';
   /**
-   * A coarse field beside this one, which has whole numbers: as `of` grows, so does it. Its few values are what a range
-   * of this column is looked up by in other orders.
+   * A coarser field of the same document, with few whole numbers as values: `of` maps a value of this column to it and
+   * never decreases. A range of this column is narrowed by these values when the list is sorted by another field.
    */
   readonly classes?: { readonly field: string; readonly of: (value: number) => number };
   /**
-   * This one is `field` plus what `by` holds, so a range of it bounds `field`, which lists are in the order of.
+   * Set when this column equals `field` plus the value of `by`: a range of this column then bounds `field`, by which
+   * lists are sorted.
    */
   readonly follows?: { readonly field: string; readonly by: string };
-  /** False: not a sort key. */
+  /** False when requests cannot sort by it. */
   readonly sort?: false;
-  /** False: not a filter field. */
+  /** False when requests cannot filter by it. */
   readonly filter?: false;
 };
 
 /** The columns of an entity that requests may filter and sort by. */
 export type Columns = {
-  /** The entity's word, which may stand before a filter's field: `execution`. */
+  /** The entity's name, which may precede a filter's field: `execution`. */
   readonly entity: string;
   /** The entity's short name in messages: `e`. */
   readonly code: string;
-  /** By name. A name with a prefix, such as `launch_plan.name`, is a column of another entity, copied here. */
+  /**
+   * Columns by name. A name with a prefix, such as `launch_plan.name`, is a column of another entity, copied into this
+   * one's documents.
+   */
   readonly byName: Readonly<Record<string, Column>>;
-  /** By the word of another entity, the field that holds the key of its document: its other columns are looked up. */
+  /**
+   * Name of another entity → the field that holds the key of its document, through which its other columns are looked
+   * up.
+   */
   readonly links?: Readonly<Record<string, string>>;
 };
 
-/** The entities that filters of other lists may look up, by their words. */
+/** Entities that filters of other lists may look up, by name. */
 export type Entities = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
 
-/** The names of the columns that filters may compare with something, in the order of the alphabet. */
+/** Names of the columns that filters may compare with a value, in alphabetical order. */
 export const filterFields = ({ byName }: Columns): readonly string[] =>
   Object.keys(byName)
     .filter((name) => byName[name]?.filter !== false && byName[name]?.kind !== 'opaque')
     .sort();
 
-/** The column of a name, if there is one. */
+/** The column with a name; `undefined` when there is none. */
 export const columnNamed = ({ byName }: Columns, name: string): Column | undefined =>
   Object.hasOwn(byName, name) ? byName[name] : undefined;

@@ -1,8 +1,10 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 
-/** `/` stands in no stream name, so it parts the stream from the rest; `%` makes the escape one to one. */
+/**
+ * No stream name contains `/`, so it separates the stream from the rest; escaping `%` too keeps the mapping one-to-one.
+ */
 const escape = (part: string): string => part.replace(/[%/]/gu, (char) => (char === '%' ? '%25' : '%2F'));
 
-/** The key of one of the documents that a stream feeds; different parts never share one. */
+/** Key of a document that a stream feeds; different streams or parts never share a key. */
 export const documentKey = (stream: StreamName, ...parts: readonly string[]): string =>
   [stream, ...parts.map(escape)].join('/');

@@ -1,4 +1,4 @@
-/** The entities that filters know by name: the word before a field, and the short name in messages. */
+/** Entities that filters can name: the name that precedes a field, and the short name used in messages. */
 const CODES: ReadonlyMap<string, string> = new Map([
   ['task', 't'],
   ['workflow', 'w'],
@@ -15,7 +15,7 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ['execution_tag', 'et'],
 ]);
 
-/** Which other entities the filters of a list may name. */
+/** The other entities that the filters of a list may name. */
 const JOINABLE: Readonly<Record<string, readonly string[]>> = {
   execution: ['launch_plan', 'workflow', 'task', 'admin_tag', 'execution_tag'],
   launch_plan: ['workflow'],
@@ -24,8 +24,8 @@ const JOINABLE: Readonly<Record<string, readonly string[]>> = {
   entities: ['named_entity_metadata'],
 };
 
-/** The short name of an entity in messages; `undefined` for a word that names none. */
+/** The short name of an entity in messages; `undefined` for an unknown name. */
 export const entityCode = (word: string): string | undefined => CODES.get(word);
 
-/** Whether the filters of a list of one entity may name another. */
+/** True when the filters of a list of `entity` may name `other`. */
 export const isJoinable = (entity: string, other: string): boolean => JOINABLE[entity]?.includes(other) ?? false;

@@ -5,10 +5,10 @@ import { valueOf } from './filter-values.js';
 import { ANY_TEXT, patternParts, plainText } from './like-pattern.js';
 import type { Condition } from '../runtime/read-store.js';
 
-/** Matching tries each place for each of these. */
+/** Limit of `%` signs in a pattern: matching tries each character position for each of them. */
 const MAX_ANY_TEXT = 8;
 
-/** How much of a name is shown to who sent it, in characters. */
+/** Characters of a name that an error message quotes. */
 const SHOWN = 200;
 
 type Values = readonly (string | number)[];
@@ -65,9 +65,9 @@ const FUNCTIONS: Readonly<Record<string, Comparison>> = {
 };
 
 /**
- * The condition that a piece is on a column.
+ * Converts a filter on a column to a condition.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field whose value cannot be, or the function.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field whose value is invalid, or the unknown function.
  */
 export const comparisonOf = (piece: FilterPiece, column: Column): Condition => {
   const { field, kind } = column;

@@ -1,20 +1,20 @@
 import { invalid } from '../../services/kernel/rpc.js';
 
-/** One piece of a `filters` text, as it was written: `gte(started_at,2024-01-01T00:00:00Z)`. */
+/** One filter of a `filters` text, as it was written: `gte(started_at,2024-01-01T00:00:00Z)`. */
 export type FilterPiece = { readonly function: string; readonly field: string; readonly values: readonly string[] };
 
-/** The longest `filters` text that is looked at, in characters. */
+/** Longest accepted `filters` text, in characters. */
 const MAX_FILTERS = 32_768;
 const MAX_PIECES = 64;
 const MAX_VALUES = 1_000;
 
-/** How much of a piece is shown to who sent it, in characters. */
+/** Characters of a filter that an error message quotes. */
 const SHOWN = 200;
 
 const refusedPiece = (text: string, why: string): Error =>
   invalid('filters', `'${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}' ${why}`);
 
-/** One white space after the comma is no part of the value, unless it is all there is. */
+/** One whitespace character after the comma is not part of the value, unless the value consists of it. */
 const trimmed = (text: string): string => (/^\s./su.test(text) ? text.slice(1) : text);
 
 const valuesOf = (text: string, value: string): readonly string[] => {
@@ -23,7 +23,8 @@ const valuesOf = (text: string, value: string): readonly string[] => {
   return values;
 };
 
-// From the right, as a greedy pattern matches: what follows the last `)` does not count, and a value has no comma.
+// Parsed from the right, as a greedy pattern matches: text after the last `)` is ignored, and a value contains no
+// comma.
 const pieceOf = (text: string): FilterPiece => {
   const close = text.lastIndexOf(')');
   const comma = text.lastIndexOf(',', close);
@@ -36,9 +37,10 @@ const pieceOf = (text: string): FilterPiece => {
 };
 
 /**
- * The pieces of a `filters` text, joined by `+`; none when it is empty.
+ * Parses a `filters` text, whose filters are joined by `+`.
  *
- * @throws {RpcError} INVALID_ARGUMENT for a piece that is not `function(field,value)`, and above any of the limits.
+ * @returns the filters in order; empty for an empty text.
+ * @throws {RpcError} INVALID_ARGUMENT for a filter that is not `function(field,value)`, and above any of the limits.
  */
 export const parseFilters = (filters: string): readonly FilterPiece[] => {
   if (filters === '') return [];

@@ -3,7 +3,7 @@ import type { Column, ColumnKind } from './columns.js';
 import { enumNames } from './enum-name.js';
 import { indexed } from './times.js';
 
-/** A day, or a time of it; without a zone it is that of Greenwich. */
+/** A date, or a date and time; without a zone it is UTC. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/u;
 const WHOLE = /^-?\d{1,15}$/u;
 const DECIMAL = /^-?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})$/u;
@@ -49,7 +49,7 @@ const duration = (field: string, text: string): number => {
 
 const asIs = (_: string, text: string): string => text;
 
-/** How much of a value is shown to who sent it, in characters. */
+/** Characters of a value that an error message quotes. */
 const SHOWN = 100;
 
 const CONVERSIONS: Readonly<Record<ColumnKind, (field: string, text: string) => string | number>> = {
@@ -68,7 +68,7 @@ const enumNumber = (names: NonNullable<Column['names']>, field: string, text: st
 };
 
 /**
- * What a filter's text is as the value of a column.
+ * Converts the text of a filter's value to a value of the column.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

@@ -5,23 +5,23 @@ import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
 import type { Condition } from '../runtime/read-store.js';
 
-/** One thing that filters ask for, and the column that they ask it of, where that is a single one of the list's own. */
+/** A condition of a filter, with its column where that is a single column of the list's own entity. */
 export type FilterTerm = { readonly condition: Condition; readonly column?: Column };
 
-/** What a `filters` text asks for. */
+/** A parsed `filters` text. */
 export type Filters = {
-  /** All hold. */
+  /** Conditions that must all hold. */
   readonly terms: readonly FilterTerm[];
-  /** The fields as they were named, without the entities before them. */
+  /** Names of the filtered fields, without the entity prefix. */
   readonly names: ReadonlySet<string>;
 };
 
-/** A piece, and where its column is: in the list's own documents, in one of their pairs, or in those of another entity. */
+/** A filter with its column: of the list's own documents, of one of their pairs, or of another entity's documents. */
 type Placed = {
   readonly piece: FilterPiece;
   readonly column: Column;
   readonly name: string;
-  /** The word of the entity whose documents have the column; empty for the list's own. */
+  /** Name of the entity whose documents have the column; empty for the list's own. */
   readonly entity: string;
 };
 
@@ -29,7 +29,7 @@ const NO_ENTITIES: Entities = new Map();
 
 const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);
 
-/** How much of a name is shown to who sent it, in characters. */
+/** Characters of a name that an error message quotes. */
 const SHOWN = 200;
 
 const notAColumn = (code: string | undefined, name: string, fields: readonly string[]): RpcError => {
@@ -37,7 +37,10 @@ const notAColumn = (code: string | undefined, name: string, fields: readonly str
   return refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter${which}`);
 };
 
-/** The columns that a list has of another entity: those that are copied into it, and those that are looked up. */
+/**
+ * Names of the columns of another entity that a list can filter by: those copied into its documents, and those that are
+ * looked up.
+ */
 const joinedFields = (columns: Columns, other: Columns | undefined, prefix: string): readonly string[] => {
   const copied = filterFields(columns).filter((name) => name.startsWith(`${prefix}.`));
   const found = other ? filterFields(other).filter((name) => other.byName[name]?.part === undefined) : [];
@@ -78,7 +81,7 @@ const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): read
   return [...groups.values()];
 };
 
-// Everything that is asked of a pair is asked of one and the same, as a join has it.
+// All conditions on pairs must hold for the same pair, as with a join.
 const pairTerm = (group: readonly Placed[]): FilterTerm => {
   const where = group.map(({ piece, column }) => comparisonOf(piece, { ...column, field: column.part ?? '' }));
   return { condition: { field: group[0]?.column.field ?? '', is: 'has pair', where } };
@@ -94,10 +97,10 @@ const linkTerm = (columns: Columns, entities: Entities, group: readonly Placed[]
 };
 
 /**
- * What a `filters` text stands for.
+ * Parses a `filters` text into conditions.
  *
- * @throws {RpcError} INVALID_ARGUMENT that names what cannot be: the piece, the entity, the field, its value or the
- * function, looked at in this order.
+ * @throws {RpcError} INVALID_ARGUMENT naming the first invalid thing, checked in this order: the syntax, the entity,
+ * the field, its value or the function.
  */
 export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTITIES): Filters => {
   const all = parseFilters(filters).map((piece) => placed(columns, entities, piece));

@@ -6,48 +6,51 @@ import type { Collection, ReadStore, StoredDocument } from '../runtime/read-stor
 import type { UnseenEvents } from '../runtime/unseen.js';
 import type { Views } from '../runtime/views.js';
 
-/** How long a read waits for what this process has acknowledged. */
+/** Time that a read waits for the events that this process has acknowledged. */
 const ACKNOWLEDGED_WAIT_MS = 500;
-/** How long a read waits for the position that its caller asks for. */
+/** Time that a read waits for the position that its caller asks for. */
 const MIN_POSITION_WAIT_MS = 2_000;
 
 /**
- * The documents that the view of a collection lacks, as the events of their stream have made them: that of a key, or
- * all whose keys begin so.
+ * Computes the documents of a collection from the events of their stream that are not yet projected: the document with
+ * a key, or all whose keys have a prefix. Empty when no such event changes them.
  */
 export type Unseen = (
   collection: Collection,
   wanted: { readonly key: string } | { readonly under: string },
 ) => Promise<readonly StoredDocument[]>;
 
-/** What a read does before it looks: it waits for what its caller must see, and says on which position it stands. */
+/**
+ * Read-your-writes: a read waits until the views contain what its caller must see, and reports the position that the
+ * answer is based on.
+ */
 export interface Freshness {
   /**
-   * For a Get of what one stream feeds: waits for the last acknowledged event of the stream, and answers how to come
-   * by what the view lacks when it has not come that far. What that names is looked up in the view only when it names
-   * nothing.
+   * For a Get of documents that one stream feeds: waits for the last acknowledged event of the stream. When the views
+   * have not reached it in time, the returned function computes the documents from the events that are not yet
+   * projected; a document is read from the view only when that function does not return it.
    *
-   * @throws {RpcError} UNAVAILABLE when the views have not come to the caller's own position.
+   * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
    */
   unseen(call: Call, stream: StreamName): Promise<Unseen>;
 
   /**
-   * For a Get that finds nothing: how to come by what the view lacks of all that anybody has recorded in the stream;
-   * `undefined` when nothing ever was. The view may have come to it meanwhile.
+   * For a Get that finds nothing: like `unseen`, for all events recorded in the stream, by any process; `undefined`
+   * when the stream has no events. The view may have caught up meanwhile.
    */
   recorded(stream: StreamName): Promise<Unseen | undefined>;
 
   /**
-   * For a Get of what several streams feed: one of those whose names begin so that this process has acknowledged;
+   * For a Get of documents that several streams feed: a stream with this name prefix that this process has appended to;
    * `undefined` when there is none.
    */
   acknowledgedUnder(prefix: string): StreamName | undefined;
 
   /**
-   * For a List: waits for the last acknowledged event of the streams whose names begin so, then goes on with what is
-   * there.
+   * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
+   * list is answered from the views as they are.
    *
-   * @throws {RpcError} UNAVAILABLE when the views have not come to the caller's own position.
+   * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
    */
   waitForPrefix(call: Call, prefix: string): Promise<void>;
 }
@@ -70,7 +73,7 @@ const foldedBy =
 /** The position of the last event of a stream; `undefined` when it has none. */
 export type LastIn = (stream: StreamName) => Promise<bigint | undefined>;
 
-/** The last events of a log's streams. */
+/** Reads the position of a stream's last event from a log. */
 export const lastIn =
   (log: Pick<EventLog, 'readStream'>): LastIn =>
   async (stream) => {
@@ -78,7 +81,7 @@ export const lastIn =
     return undefined;
   };
 
-/** Reads of one's own writes: decision 26. */
+/** Creates the read-your-writes rules: decision 26. */
 export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents, last: LastIn): Freshness => ({
   unseen: async (call, stream) => {
     await minPositionSeen(views, call, stream);
@@ -99,21 +102,24 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
   },
 });
 
-/** What a Get looks into. */
+/** The sources of a Get. */
 export type Looked = { readonly store: ReadStore; readonly freshness: Freshness };
 
-/** @throws {RpcError} UNAVAILABLE when the views have set a stream aside: what it says is not known to be absent. */
+/**
+ * @throws {RpcError} UNAVAILABLE when the stream is parked: a document that its events would create is not known to be
+ * absent.
+ */
 const assertTaken = async (store: ReadStore, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
     throw new RpcError('UNAVAILABLE', `the views have set ${stream} aside: an event of it cannot be read`);
 };
 
 /**
- * Looks for what a stream feeds: with every event of it that this process has acknowledged, and when there is nothing,
- * with all that are recorded.
+ * Looks up documents that a stream feeds: first with every event of the stream that this process has acknowledged,
+ * then, when nothing is found, with all recorded events.
  *
- * @throws {RpcError} UNAVAILABLE when there is nothing, and the views have set the stream aside.
- * @throws {StoreUnavailable} when there is nothing in the views, and what they lack cannot be read.
+ * @throws {RpcError} UNAVAILABLE when nothing is found and the stream is parked.
+ * @throws {StoreUnavailable} when the views have nothing and the events that are not yet projected cannot be read.
  */
 export const soughtIn = async <Found>(
   { store, freshness: fresh }: Looked,
@@ -129,9 +135,9 @@ export const soughtIn = async <Found>(
 };
 
 /**
- * The document of a key, as {@link soughtIn} finds it.
+ * The document with a key, looked up as by {@link soughtIn}.
  *
- * @throws {RpcError} UNAVAILABLE when there is none that can be read, and it may be recorded.
+ * @throws {RpcError} UNAVAILABLE when no document can be read although one may be recorded.
  */
 export const latestDocument = (
   reads: Looked,

@@ -8,10 +8,13 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { enumName } from './enum-name.js';
 
-/** What `closed_by` says of the good end of an execution. */
+/** The value of `closed_by` for an execution that succeeded. */
 export const SUCCEEDED = enumName(WorkflowExecution_Phase, WorkflowExecution_Phase.SUCCEEDED);
 
-/** The error of what was open when its execution ended in a phase, for as long as the engine has not said how it ended. */
+/**
+ * The error of a node or task that was open when its execution ended in a phase; it applies until the engine reports
+ * how the node or task ended.
+ */
 export const inferredEnd = (phase: string): ExecutionError =>
   create(ExecutionErrorSchema, {
     code: 'ExecutionEnded',

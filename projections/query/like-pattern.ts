@@ -1,4 +1,4 @@
-/** A part of a pattern: a text that stands for itself, any text, or any one character. */
+/** A component of a pattern: literal text, any text (`%`), or any one character (`_`). */
 export type PatternPart = string | typeof ANY_TEXT | typeof ANY_CHARACTER;
 
 export const ANY_TEXT = Symbol('any text');
@@ -6,7 +6,7 @@ export const ANY_CHARACTER = Symbol('any character');
 
 const SIGNS: Readonly<Record<string, PatternPart>> = { '%': ANY_TEXT, _: ANY_CHARACTER };
 
-/** The parts of a pattern in order; `undefined` when it ends in a backslash that nothing follows. */
+/** Parses a pattern into its components, in order; `undefined` when it ends in an incomplete escape. */
 export const patternParts = (pattern: string): readonly PatternPart[] | undefined => {
   const parts: PatternPart[] = [];
   const characters = pattern[Symbol.iterator]();
@@ -19,6 +19,6 @@ export const patternParts = (pattern: string): readonly PatternPart[] | undefine
   return parts;
 };
 
-/** The text that a pattern without signs stands for; `undefined` when it has any. */
+/** The literal text of a pattern without wildcards; `undefined` when it has any. */
 export const plainText = (parts: readonly PatternPart[]): string | undefined =>
   parts.every((part) => typeof part === 'string') ? parts.join('') : undefined;

@@ -1,4 +1,4 @@
-/** Where a list message has its parts. */
+/** Field numbers of a list message. */
 export type ListFields = { readonly elements: number; readonly token: number };
 
 const LENGTH_DELIMITED = 2;
@@ -18,8 +18,8 @@ const writeVarint = (out: Uint8Array, at: number, value: number): number => {
 };
 
 /**
- * The list message made of encoded elements and a token, without decoding any: a message is the concatenation of its
- * fields. Field numbers are the message's own; an empty token is left out.
+ * Builds a list message of encoded elements and a token without decoding any element: an encoded message is the
+ * concatenation of its fields. An empty token is left out.
  */
 export const listMessage = (fields: ListFields, elements: readonly Uint8Array[], token: string): Uint8Array => {
   const parts = elements.map((bytes) => ({ tag: fields.elements * 8 + LENGTH_DELIMITED, bytes }));

@@ -6,17 +6,17 @@ import { narrowed } from './narrowed-query.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
 import { startOf, tokenOf } from './token.js';
 
-/** What every list request has; the generated request messages fit as they are. */
+/** The fields that every list request has; the generated request messages can be passed as they are. */
 export type ListRequest = {
   /** 0 means 100. */
   readonly limit: number;
-  /** Empty for the first page; what the page before answered; or a decimal offset. */
+  /** Empty for the first page; the token of the previous page; or a decimal offset. */
   readonly token: string;
   readonly filters: string;
   readonly sortBy?: { readonly key: string; readonly direction: number } | undefined;
 };
 
-/** What one list RPC lists. */
+/** Describes what one list RPC returns. */
 export type Listed = {
   /** The RPC's name, for its messages: `ListExecutions`. */
   readonly rpc: string;
@@ -31,16 +31,16 @@ export type Listed = {
   readonly limitZero?: 'all';
 };
 
-/** What the request is about, whatever its filters say. */
+/** Conditions of a request besides its filters. */
 export type Scope = {
   readonly where: readonly Condition[];
-  /** Each holds unless a filter names its field, be it another entity's: an execution's `state = 0`. */
+  /** Each applies unless a filter names its field, even that of another entity: an execution's `state = 0`. */
   readonly unlessNamed?: readonly Condition[];
-  /** All hold unless there is any filter: a project's `state <> archived`. */
+  /** All apply unless the request has any filter: a project's `state <> archived`. */
   readonly unlessFiltered?: readonly Condition[];
 };
 
-/** One page of a list: elements as they are encoded, and the token of the next page, empty on the last. */
+/** One page of a list: the encoded elements, and the token of the next page, empty on the last page. */
 export type ListPage = { readonly elements: readonly Uint8Array[]; readonly token: string };
 
 /** One page of names. */
@@ -48,10 +48,10 @@ export type NamePage = { readonly values: readonly FieldValue[]; readonly token:
 
 const DEFAULT_LIMIT = 100;
 
-/** More than any list has. */
+/** Stands for no limit: more elements than any list has. */
 const MAX_LIMIT = 2 ** 32;
 
-/** How much of a name or a filter is shown to who sent it, in characters. */
+/** Characters of a name or a filter that an error message quotes. */
 const SHOWN = 200;
 
 const DIRECTIONS = ['descending', 'ascending'] as const;
@@ -102,8 +102,8 @@ const inTime = async <Result>(listed: Listed, request: ListRequest, found: Promi
 /**
  * Answers a list request with a page of a collection.
  *
- * @throws {RpcError} INVALID_ARGUMENT for a filter, sort or token that cannot be; DEADLINE_EXCEEDED, naming the
- * filter, when the page would take too long to find.
+ * @throws {RpcError} INVALID_ARGUMENT for an invalid filter, sort key or token; DEADLINE_EXCEEDED, naming the filter,
+ * when the page would take too long to find.
  */
 export const listPage = async (listed: Listed, scope: Scope, request: ListRequest): Promise<ListPage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));
@@ -112,8 +112,8 @@ export const listPage = async (listed: Listed, scope: Scope, request: ListReques
 };
 
 /**
- * Answers a request for names: the values of the field that the list is ordered by, each once, filters honoured.
- * The request can turn the order round, and name no other.
+ * Answers a request for names: the distinct values of the field that the list is sorted by, with filters applied. The
+ * request may reverse the order, but not sort by another field.
  *
  * @throws {RpcError} as `listPage`.
  */

@@ -2,12 +2,14 @@ import type { FilterTerm } from './filter.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
 import { partsBound, searchOf } from './text-parts.js';
 
-/** A query of which some conditions come from filters. */
+/** A query with the conditions that come from filters apart in `terms`. */
 export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
 
 type Finder = Pick<ReadStore, 'findDistinct'>;
 
-/** So many values are looked up one by one, and their documents taken from an index in one order. */
+/**
+ * Most values that a condition is expanded into; each is looked up in an index, and the results are merged in order.
+ */
 const MAX_VALUES = 16;
 
 const RANGES: ReadonlySet<Condition['is']> = new Set(['<', '<=', '>', '>=']);
@@ -21,7 +23,9 @@ const isRange = (condition: Condition): condition is Range => RANGES.has(conditi
 
 const isLower = ({ is }: Range): boolean => is === '>' || is === '>=';
 
-/** The fields before the sort of an index in which every field but this one has one value. */
+/**
+ * Finds an index in the query's order whose fields before the sort field, except `field`, are all bound to one value.
+ */
 const indexFor = (collection: Collection, { where, orderBy }: Query, field: string): readonly string[] | undefined => {
   const equal = new Set(where.filter(isEqual).map((each) => each.field));
   return collection.indexes.find(
@@ -40,7 +44,7 @@ const FITS: Readonly<Record<string, (value: FieldValue, bound: FieldValue) => bo
   '>=': (value, bound) => value !== null && bound !== null && value >= bound,
 };
 
-/** False where the condition keeps a document from having this value; true where it is not for sure. */
+/** False when the condition excludes the value for certain. */
 const admits = (condition: Condition, value: FieldValue): boolean => {
   if (condition.is === 'not in') return !condition.values.includes(value);
   const fits = FITS[condition.is];
@@ -48,8 +52,9 @@ const admits = (condition: Condition, value: FieldValue): boolean => {
 };
 
 /**
- * A condition that many values may fit, as the few that there are: each of them has the order in an index, and so have
- * all together. Without it the order would be walked over for those that fit.
+ * Replaces a condition on a field by the few values that satisfy it: an index returns the documents of each value in
+ * the query's order, and so of all values merged. Without this, the store would scan the whole order for matching
+ * documents.
  */
 const asValues = async (
   finder: Finder,
@@ -76,13 +81,13 @@ const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=',
 const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>
   SPREAD.has(condition.is) && condition.field !== orderBy.field;
 
-/** The whole number that is the first to fit a range. */
+/** The whole number next to the bound that satisfies the range. */
 const extremeOf = (is: Condition['is'], bound: number): number => {
   if (is === '>') return Math.floor(bound) + 1;
   return is === '<' ? Math.ceil(bound) - 1 : bound;
 };
 
-/** The bound of a range in the coarse field beside its own, whose few values are in the order of an index. */
+/** Translates a range to a bound on the column's coarser field, whose few values an index can look up. */
 const classBound = ({ condition, column }: FilterTerm, { orderBy }: Query): readonly Condition[] => {
   if (!column?.classes || !isRange(condition) || condition.field === orderBy.field) return [];
   if (typeof condition.value !== 'number') return [];
@@ -90,7 +95,10 @@ const classBound = ({ condition, column }: FilterTerm, { orderBy }: Query): read
   return [{ field, is: isLower(condition) ? '>=' : '<=', value: of(extremeOf(condition.is, condition.value)) }];
 };
 
-/** What the range of a field that follows the sort says of the sort: a sum is bounded by the extremes of a part. */
+/**
+ * Translates a range of a column that equals `field` plus `by` to a bound on `field`, the sort field: the extreme value
+ * of `by` bounds the sum.
+ */
 const followBound = async (
   finder: Finder,
   collection: Collection,
@@ -111,7 +119,7 @@ const followBound = async (
   return [{ field: follows.field, is: condition.is, value: condition.value - extreme }];
 };
 
-/** What a search for a text says of its parts, where an index of them has the order. */
+/** Adds the substrings that a searched text must contain, where an index of them has the query's order. */
 const searchBound = (collection: Collection, query: Query, { condition, column }: FilterTerm): readonly Condition[] => {
   const bound = column && partsBound(condition);
   if (!bound) return [];
@@ -122,7 +130,8 @@ const spread = async (finder: Finder, collection: Collection, query: Query): Pro
   for (const condition of query.where.filter((each) => isSpreadable(each, query))) {
     const { field } = condition;
     const values = await asValues(finder, collection, query, field);
-    // A store has found the values that all conditions leave; what is known beforehand has been held against some.
+    // Values that the store has found satisfy all conditions on the field; the values known beforehand have been
+    // checked only against the conditions that are spread.
     const isMet = (each: Condition): boolean =>
       each.field === field && (!collection.values?.[field] || SPREAD.has(each.is));
     if (values) return { ...query, where: [...query.where.filter((each) => !isMet(each)), values] };
@@ -131,8 +140,8 @@ const spread = async (finder: Finder, collection: Collection, query: Query): Pro
 };
 
 /**
- * The query with what helps an index to serve it: what filters say of the order, and ranges and exceptions as the few
- * values that they come to. What is found is the same.
+ * Rewrites a query so that an index can serve it: adds the bounds that filters imply on indexed fields, and replaces
+ * ranges and exclusions by the few values that satisfy them. The result is the same.
  *
  * @throws {QueryTooSlow} as `find`.
  */

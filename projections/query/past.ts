@@ -6,15 +6,15 @@ import type { PayloadStore } from '../../services/kernel/ports/payload-store.js'
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 
-/** Where reads find what is too large for a view. */
+/** Sources of contents that are too large for a view. */
 export type Past = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** Says to the operator what could not be read, and why. */
+  /** Logs to the operator what could not be read, and why. */
   readonly warn: (message: string, cause: unknown) => void;
 };
 
-/** The same for one call, whose answer says what could not be read. */
+/** The sources for one call, whose answer reports what could not be read. */
 export type PastOfCall = Past & Pick<Call, 'unread'>;
 
 const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']>): PayloadStore => ({
@@ -25,7 +25,7 @@ const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']
   },
 });
 
-/** The past as one call reads it: what is fetched from the payloads waits until the transport has room for it. */
+/** The sources for one call: before a payload is fetched, the call waits until the transport has memory for it. */
 export const pastFor = (past: Past, { makeRoom, unread }: Call): PastOfCall => ({
   ...past,
   ...(makeRoom && { payloads: withRoom(past.payloads, makeRoom) }),
@@ -46,8 +46,8 @@ export const eventAt = async <Event>(
 };
 
 /**
- * What a field of the answer holds; unset, and said to the caller and the operator, when the machinery fails: content is
- * never invented.
+ * Reads the content of a field of the answer. When the infrastructure fails, the field stays unset and the failure is
+ * reported to the caller and the operator: content is never invented.
  */
 export const unlessUnreadable = async <Value>(
   { warn, unread }: PastOfCall,

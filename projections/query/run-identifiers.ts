@@ -2,20 +2,20 @@ import { missing, RpcError } from '../../services/kernel/rpc.js';
 import { type StreamName, streamName } from '../../services/kernel/stream.js';
 import { documentKey } from './document-key.js';
 
-/** Names an execution. The shape of `core.WorkflowExecutionIdentifier`. */
+/** Identifies an execution. The shape of `core.WorkflowExecutionIdentifier`. */
 export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
 
-/** Names a node of an execution. The shape of `core.NodeExecutionIdentifier`. */
+/** Identifies a node of an execution. The shape of `core.NodeExecutionIdentifier`. */
 export type NodeId<Execution = ExecutionId> = { readonly nodeId: string; readonly executionId: Execution };
 
-/** Names an attempt of a task of a node, within an execution. */
+/** Identifies an attempt of a task of a node, within an execution. */
 export type TaskAttempt = {
   readonly nodeId: string;
   readonly taskId?: TaskId | undefined;
   readonly retryAttempt: number;
 };
 
-/** Names a version of a task. The shape of `core.Identifier`. */
+/** Identifies a version of a task. The shape of `core.Identifier`. */
 export type TaskId = {
   readonly project: string;
   readonly domain: string;
@@ -29,23 +29,23 @@ const PARTS = ['project', 'domain', 'name'] as const;
 export const executionStream = ({ project, domain, name }: ExecutionId): StreamName =>
   streamName('execution', [project, domain, name]);
 
-/** How the streams of the executions of a project and domain begin. */
+/** Name prefix of the streams of the executions of a project and domain. */
 export const executionStreams = (project: string, domain: string): string =>
   executionStream({ project, domain, name: '' });
 
 /** The key of a node execution's document. */
 export const nodeExecutionKey = (stream: StreamName, nodeId: string): string => documentKey(stream, nodeId);
 
-/** The key of a task execution's document; it begins with that of its node. */
+/** The key of a task execution's document; the key of its node is a prefix of it. */
 export const taskExecutionKey = (stream: StreamName, { taskId, nodeId, retryAttempt }: TaskAttempt): string => {
   const { project = '', domain = '', name = '', version = '' } = taskId ?? {};
   return documentKey(stream, nodeId, project, domain, name, version, String(retryAttempt));
 };
 
 /**
- * An execution's identifier, when it is complete.
+ * Checks that an execution's identifier is complete.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the part that is missing, with the field that it is missing in.
+ * @throws {RpcError} INVALID_ARGUMENT naming the missing field, with its path from `field`.
  */
 export const executionIdOf = (id: ExecutionId | undefined, field = 'id'): ExecutionId => {
   if (id === undefined) throw missing(field);
@@ -55,7 +55,7 @@ export const executionIdOf = (id: ExecutionId | undefined, field = 'id'): Execut
 };
 
 /**
- * A node's identifier, when it is complete.
+ * Checks that a node's identifier is complete.
  *
  * @throws {RpcError} as `executionIdOf`.
  */
@@ -75,6 +75,6 @@ export const executionText = ({ project, domain, name }: ExecutionId): string =>
 export const nodeText = ({ nodeId, executionId }: NodeId): string =>
   `node_id:${JSON.stringify(nodeId)} execution_id:{${executionText(executionId)}}`;
 
-/** There is no such thing of an execution. */
+/** The error for an execution, node or task that does not exist: NOT_FOUND. */
 export const absentRun = (kind: 'execution' | 'node execution' | 'task execution', text: string): RpcError =>
   new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier ${text}`);

@@ -3,44 +3,44 @@ import type { Collection, Condition, FieldValue, Query, Searched } from '../runt
 
 type HasParts = Extract<Condition, { is: 'has parts' }>;
 
-/** How many characters a part of a text has; clients look for no shorter text. */
+/** Length of an indexed substring (trigram), in characters; clients search for no shorter text. */
 const PART_LENGTH = 3;
 
-/** Of a longer text so many characters say enough. */
+/** Characters of a searched text that are used; the rest of a longer text is not needed to find candidates. */
 const MAX_ASKED_TEXT = 60;
 
-/** Longer texts have no parts of their own: whoever looks for anything has to look at them. */
+/** Longer texts, in characters, are not indexed by their parts: every search has to look at them. */
 const MAX_TEXT = 1_000;
 
-/** So many parts of a text tell it from others well enough. */
+/** Most parts that a search asks for; so many distinguish a text well enough. */
 const MAX_ASKED = 8;
 
-/** As stores have it, to whom half a pair of surrogates is no character. */
+/** Characters as stores see them: an unpaired surrogate is not a character. */
 const charactersOf = (text: string): readonly string[] => Array.from(Buffer.from(text).toString());
 
-/** The parts of a text, each once, in order. */
+/** The substrings of `PART_LENGTH` characters of a text, each once, in order. */
 const partsOf = (text: string): readonly string[] => {
   const characters = charactersOf(text);
   const starts = Math.max(0, characters.length - PART_LENGTH + 1);
   return [...new Set(Array.from({ length: starts }, (_, at) => characters.slice(at, at + PART_LENGTH).join('')))];
 };
 
-/** Whether a text has too many parts to keep them. */
+/** True when a text has too many parts to index. */
 export const isLong = (text: string): boolean => text.length > MAX_TEXT;
 
-/** What stands for the parts of a long text; no part is as short. */
+/** Indexed in place of the parts of a long text; no part is empty. */
 export const LONG = '';
 
-/** What is kept of a text: its parts, or that it is long. */
+/** The parts that are indexed for a text: all of them, or the marker `LONG`. */
 export const keptParts = (text: string): readonly string[] => (isLong(text) ? [LONG] : partsOf(text));
 
-/** Some of these, from the first to the last. */
+/** At most `MAX_ASKED` of the parts, spread evenly from the first to the last. */
 const spread = (parts: readonly string[]): readonly string[] =>
   parts.length <= MAX_ASKED
     ? parts
     : Array.from({ length: MAX_ASKED }, (_, i) => parts[Math.round((i * (parts.length - 1)) / (MAX_ASKED - 1))] ?? '');
 
-/** The texts that stand in whatever fits a pattern. */
+/** The literal texts that every match of a pattern contains. */
 const plainTexts = (pattern: string): readonly string[] => {
   const texts = [''];
   for (const part of patternParts(pattern) ?? []) {
@@ -55,18 +55,18 @@ const textsOf = (condition: Condition): readonly string[] => {
   return condition.is === 'like' ? plainTexts(condition.pattern) : [];
 };
 
-/** What a condition says of the parts of its field; nothing where it says too little. */
+/** The substrings that a condition implies for its field; `undefined` when all are too short to be searched. */
 export const partsBound = (condition: Condition): HasParts | undefined => {
   const texts = textsOf(condition).map((text) => charactersOf(text).slice(0, MAX_ASKED_TEXT));
   const parts = texts.filter(({ length }) => length >= PART_LENGTH).map((characters) => characters.join(''));
   return parts.length === 0 ? undefined : { field: condition.field, is: 'has parts', parts: spread(parts) };
 };
 
-/** Some parts of three characters of what is looked for. */
+/** At most `MAX_ASKED` parts of the texts searched for. */
 export const askedParts = (texts: readonly string[]): readonly string[] =>
   spread([...new Set(texts.flatMap((text) => partsOf(text)))]);
 
-/** The values of the scope in which a query looks for parts; `undefined` where it leaves one open. */
+/** The values of the scope that a query binds; `undefined` when it leaves a field of the scope unbound. */
 const scopeOf = (searched: Searched, where: readonly Condition[]): readonly FieldValue[] | undefined => {
   const values = searched.scope.map((field) => where.find((each) => each.field === field && each.is === '='));
   return values.every((each) => each !== undefined)
@@ -74,14 +74,14 @@ const scopeOf = (searched: Searched, where: readonly Condition[]): readonly Fiel
     : undefined;
 };
 
-/** A search that a query comes to. */
+/** A search of indexed substrings that can serve a query. */
 export type Search = {
   readonly searched: Searched;
   readonly scope: readonly FieldValue[];
   readonly parts: readonly string[];
 };
 
-/** The search that serves a query in its order, if it has one. */
+/** The search that serves a query in its order; `undefined` when there is none. */
 export const searchOf = (collection: Collection, { where, orderBy }: Query): Search | undefined => {
   for (const searched of collection.searched ?? []) {
     const bound = where.find((each): each is HasParts => each.is === 'has parts' && each.field === searched.field);
@@ -91,11 +91,11 @@ export const searchOf = (collection: Collection, { where, orderBy }: Query): Sea
   return undefined;
 };
 
-/** The values of a document's scope. */
+/** The values of the scope's fields in a document. */
 export const scopeIn = ({ scope }: Searched, fields: Readonly<Record<string, FieldValue>>): readonly FieldValue[] =>
   scope.map((field) => fields[field] ?? null);
 
-/** A number below 2^47 for a text: others have it too, but few. */
+/** Hash of a text, below 2^47; collisions are rare. */
 export const numberOf = (text: string): number => {
   let [low, high] = [0x811c9dc5, 0x1b873593];
   for (let at = 0; at < text.length; at += 1) {
@@ -106,7 +106,7 @@ export const numberOf = (text: string): number => {
   return (low >>> 0) * 2 ** 15 + (high >>> 17);
 };
 
-/** The numbers of some parts in a scope. */
+/** The hashes of parts within a scope. */
 export const partNumbers = (scope: readonly FieldValue[], parts: readonly string[]): readonly number[] => {
   const before = JSON.stringify(scope);
   return parts.map((part) => numberOf(before + part));

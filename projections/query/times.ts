@@ -1,6 +1,6 @@
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 
-/** A point in time as messages have it. */
+/** A point in time, as Protobuf messages hold it. */
 export type Instant = Pick<Timestamp, 'seconds' | 'nanos'>;
 
 const NANOS = 1_000_000_000;
@@ -8,18 +8,18 @@ const NANOS = 1_000_000_000;
 const isBefore = (a: Instant, b: Instant): boolean =>
   a.seconds === b.seconds ? a.nanos < b.nanos : a.seconds < b.seconds;
 
-/** The message of a time. */
+/** Converts an instant to a Timestamp message. */
 export const timestampOf = ({ seconds, nanos }: Instant): Timestamp => ({
   $typeName: 'google.protobuf.Timestamp',
   seconds,
   nanos,
 });
 
-/** The time of so many milliseconds since 1970. */
+/** Converts milliseconds since 1970 to a Timestamp message. */
 export const timestampOfMs = (ms: number): Timestamp =>
   timestampOf({ seconds: BigInt(Math.floor(ms / 1_000)), nanos: (((ms % 1_000) + 1_000) % 1_000) * 1_000_000 });
 
-/** A time that was given: a message without content counts as absent. */
+/** A timestamp of a request; `undefined` when it is absent or empty (zero). */
 export const given = (time: Timestamp | undefined): Timestamp | undefined =>
   time === undefined || (time.seconds === 0n && time.nanos === 0) ? undefined : time;
 
@@ -31,12 +31,14 @@ export const earliest = (known: Timestamp | undefined, other: Timestamp): Timest
 export const latest = (known: Timestamp | undefined, other: Timestamp): Timestamp =>
   known !== undefined && !isBefore(known, other) ? known : other;
 
-/** From one time to another, negative when the clocks of the reporters disagree; none without a beginning. */
+/**
+ * The duration from `start` to `end`, negative when the clocks of the reporters disagree; `undefined` without a start.
+ */
 export const between = (start: Timestamp | undefined, end: Instant): Duration | undefined => {
   if (start === undefined) return undefined;
   const seconds = end.seconds - start.seconds;
   const nanos = end.nanos - start.nanos;
-  // Both have the same sign in a message.
+  // Seconds and nanos of a Duration message must have the same sign.
   const carried = seconds > 0n && nanos < 0 ? 1 : seconds < 0n && nanos > 0 ? -1 : 0;
   return {
     $typeName: 'google.protobuf.Duration',
@@ -45,15 +47,18 @@ export const between = (start: Timestamp | undefined, end: Instant): Duration | 
   };
 };
 
-/** In microseconds, some 142 years: stores keep these exactly, and so what two of them differ by. */
+/** In microseconds, about 142 years: stores keep such values exactly, and so the difference of two of them. */
 const FARTHEST = 2 ** 52 - 1;
 
 /**
- * Microseconds as the value of an indexed field. Clocks of engines may say any time: one before 1827 or after 2112 is
- * found at that end.
+ * Clamps microseconds to the range of an indexed field. Engines may report any time: one before 1827 or after 2112 is
+ * indexed at that end of the range.
  */
 export const indexed = (micros: number): number => Math.max(-FARTHEST, Math.min(FARTHEST, micros));
 
-/** Whole microseconds of a time since 1970, or of a duration: the value of an indexed field. */
+/**
+ * Converts a time since 1970, or a duration, to whole microseconds: the value of an indexed field; `null` when it is
+ * absent.
+ */
 export const microsOf = (time: Instant | Duration | undefined): number | null =>
   time === undefined ? null : indexed(Number(time.seconds) * 1_000_000 + Math.trunc(time.nanos / 1_000));

@@ -3,18 +3,24 @@ import type { Cursor, FieldValue, Query } from '../runtime/read-store.js';
 
 type Order = Query['orderBy'];
 
-/** Where a page starts. */
+/** The start of a page: after a cursor, or at an offset; the beginning when both are absent. */
 export type Start = { readonly after?: Cursor; readonly offset?: number };
 
 const OFFSET = /^\d{1,15}$/u;
 const OPAQUE = /^p[A-Za-z0-9_-]+$/u;
 
-/** In characters. Names, causes and codes have no limit of their own, and a token has the one that a page ended with. */
+/**
+ * Longest accepted token, in characters. Names, causes and codes have no length limit of their own, and a token
+ * contains the value that a page ended with.
+ */
 const MAX_TOKEN = 2 ** 21;
 
 const orderWord = ({ field, direction }: Order): string => `${direction === 'ascending' ? '+' : '-'}${field}`;
 
-/** The token of what follows a place in an order. It begins with a letter, so that it is never taken for an offset. */
+/**
+ * Encodes a cursor and its sort order as the token of the next page. It begins with a letter, so it is never taken for
+ * an offset.
+ */
 export const tokenOf = (order: Order, { value, key }: Cursor): string =>
   `p${Buffer.from(JSON.stringify([orderWord(order), value, key])).toString('base64url')}`;
 
@@ -33,15 +39,15 @@ const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // a token that we have not made is refused by its place being none
+    return undefined; // not a token of ours: refused because it yields no cursor
   }
 };
 
 /**
- * Where the page of a token starts: the beginning when it is empty, a number of elements from there when it is all
- * digits, else the place that it was made of.
+ * Decodes the token of a list request: the beginning when it is empty, an offset when it is all digits, else the cursor
+ * that it encodes.
  *
- * @throws {RpcError} INVALID_ARGUMENT for a token that is neither, or of a list in another order.
+ * @throws {RpcError} INVALID_ARGUMENT for any other token, or for one of a list in another order.
  */
 export const startOf = (order: Order, token: string, rpc: string): Start => {
   if (token === '') return {};

@@ -2,7 +2,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 
-/** The parts of `admin.Task` and of `admin.Workflow`, which have the same numbers. */
+/** The fields of `admin.Task` and `admin.Workflow`, which have the same field numbers. */
 export type VersionAnswer = {
   /** `core.Identifier`. */
   readonly id: Uint8Array;
@@ -18,7 +18,10 @@ const SHORT_DESCRIPTION = 3;
 const CLOSURE_COMPILED = 1;
 const CLOSURE_CREATED_AT = 2;
 
-/** The answer with what was compiled in it as it was registered: closures are large, and nothing in one is looked at. */
+/**
+ * Encodes the response with the compiled closure as it was registered, without decoding it: closures are large, and
+ * nothing inside is needed.
+ */
 export const versionAnswer = ({ id, compiled, createdAt, shortDescription }: VersionAnswer): Uint8Array => {
   const writer = new BinaryWriter().tag(ID, WireType.LengthDelimited).bytes(id);
   writer.tag(CLOSURE, WireType.LengthDelimited).fork();

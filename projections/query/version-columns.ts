@@ -3,7 +3,7 @@ import type { Collection } from '../runtime/read-store.js';
 
 const SCOPE = ['project', 'domain'];
 
-/** The fields of what is registered in versions. */
+/** The indexed fields of versioned entities (tasks, workflows, launch plans). */
 export const versionFields = {
   project: 'text',
   domain: 'text',
@@ -12,13 +12,13 @@ export const versionFields = {
   created_at: 'integer',
   updated_at: 'integer',
   digest: 'text',
-  /** The position of the registration: the newest version is the last of the log, also within a millisecond. */
+  /** Position of the registration: the newest version is the last one in the log, also within a millisecond. */
   recorded: 'integer',
 } as const satisfies Collection['fields'];
 
 /**
- * The orders that clients ask for: the newest of a project and domain, of a name, of some versions of it; the names
- * themselves.
+ * The orders that clients ask for: the newest versions of a project and domain, of a name, or of a version; and the
+ * names themselves.
  */
 export const versionIndexes: Collection['indexes'] = [
   [...SCOPE, 'recorded'],
@@ -28,19 +28,19 @@ export const versionIndexes: Collection['indexes'] = [
   [...SCOPE, 'name'],
 ];
 
-/** Clients look for texts in the names of a project and domain, and in the versions of a name. */
+/** Clients search for texts in the names of a project and domain, and in the versions of a name. */
 export const versionSearched: NonNullable<Collection['searched']> = [
   { field: 'name', scope: SCOPE, sort: 'recorded', isUnique: true },
   { field: 'version', scope: [...SCOPE, 'name'], sort: 'recorded', isUnique: true },
 ];
 
-/** Shorter texts, and those that are looked for elsewhere, are walked for over the indexes. */
+/** Shorter texts, and texts searched in other scopes, are found by scanning these indexes. */
 export const versionCarried: NonNullable<Collection['carried']> = {
   [[...SCOPE, 'recorded'].join('.')]: ['name', 'version'],
   [[...SCOPE, 'name', 'recorded'].join('.')]: ['version'],
 };
 
-/** The columns of what is registered in versions. */
+/** The columns of versioned entities. */
 export const versionColumns = {
   id: { field: 'recorded', kind: 'number' },
   project: { field: 'project', kind: 'text' },

@@ -5,7 +5,7 @@ import type { Freshness } from './freshness.js';
 import { type ListPage, type ListRequest, listNames, listPage, type NamePage } from './list-query.js';
 import type { Collection, Condition, ReadStore } from '../runtime/read-store.js';
 
-/** A kind of thing that is registered in versions, as it is listed. */
+/** A kind of versioned entity and where it is listed from. */
 export type VersionList = {
   readonly store: ReadStore;
   readonly freshness: Freshness;
@@ -17,7 +17,7 @@ export type VersionList = {
   readonly entities?: Entities;
 };
 
-/** Where a list looks; without a name, at all names. */
+/** The scope of a list; without a name, it covers all names. */
 export type VersionScope = { readonly project: string; readonly domain: string; readonly name?: string };
 
 const whereOf = (scope: VersionScope): readonly Condition[] =>
@@ -36,9 +36,9 @@ const ready = async ({ freshness, category }: VersionList, call: Call, scope: Ve
   freshness.waitForPrefix(call, streamName(category, [scope.project, scope.domain, '']));
 
 /**
- * A page of versions, the newest first where the request has no order of its own.
+ * Lists a page of versions, newest first unless the request specifies an order.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the scope; as `listPage`.
+ * @throws {RpcError} INVALID_ARGUMENT naming the missing field of the scope; as `listPage`.
  */
 export const listVersions = async (
   list: VersionList & { readonly rpc: string; readonly where?: readonly Condition[] },
@@ -54,7 +54,7 @@ export const listVersions = async (
 };
 
 /**
- * A page of the names of a project and domain, each once.
+ * Lists a page of the names of a project and domain, each once.
  *
  * @throws {RpcError} as `listVersions`.
  */

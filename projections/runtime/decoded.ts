@@ -3,15 +3,18 @@ import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/proto
 import { CorruptEvent } from '../../services/kernel/fault.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 
-/** Where a part keeps its message: it goes with the part, and costs the collector nothing that a weak map does. */
+/**
+ * Property under which a content caches its decoded message. It lives as long as the content, without the
+ * garbage-collection cost of a weak map.
+ */
 const MESSAGE = Symbol('message');
 
 type Part = Content & { [MESSAGE]?: unknown };
 
 /**
- * The bytes of a part of an event that has been brought in.
+ * The bytes of an event's content that has been loaded.
  *
- * @throws {CorruptEvent} when they are not there.
+ * @throws {CorruptEvent} when the content is not inline.
  */
 export const bytesIn = (part: Content | undefined): Uint8Array => {
   if (part?.content.case !== 'inline') throw new CorruptEvent('a part of the event has not been brought in');
@@ -28,10 +31,10 @@ const read = <Message>(part: Content, decode: (bytes: Uint8Array) => Message): M
 };
 
 /**
- * What a part of an event says, read once for all read models. A part is read in one way. What is answered is shared:
- * documents take from it, and change nothing in it.
+ * Decodes a content of an event, once for all read models: the result is cached on the content, so each content must
+ * always be decoded in the same way. The result is shared: documents copy from it and must not change it.
  *
- * @throws {CorruptEvent} when the bytes cannot be read so, or are not there.
+ * @throws {CorruptEvent} when the bytes cannot be decoded, or have not been loaded.
  */
 export const readIn = <Message>(decode: (bytes: Uint8Array) => Message, part: Content): Message => {
   const holder: Part = part;
@@ -39,9 +42,9 @@ export const readIn = <Message>(decode: (bytes: Uint8Array) => Message, part: Co
 };
 
 /**
- * The message in a part of an event, as `readIn` reads it.
+ * Decodes a content of an event as a Protobuf message, cached and shared as by `readIn`.
  *
- * @throws {CorruptEvent} when the bytes are not that message, or not there.
+ * @throws {CorruptEvent} when the bytes are not that message, or have not been loaded.
  */
 export const messageIn = <Desc extends DescMessage>(schema: Desc, part: Content): MessageShape<Desc> =>
   readIn((bytes) => fromBinary(schema, bytes), part);

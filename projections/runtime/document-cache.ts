@@ -1,42 +1,48 @@
 import type { ReadModel } from './read-model.js';
 import type { Before, ReadStore, StoredDocument } from './read-store.js';
 
-/** A document in hand. */
+/** A cached document of one read model. */
 export type Held = {
   readonly model: ReadModel<unknown>;
   readonly key: string;
-  /** `undefined` when there is none yet. */
+  /** `undefined` when the document does not exist yet. */
   document: unknown;
-  /** The highest event that it has seen; -1n for none. */
+  /** Position of the highest event folded into the document; -1n for none. */
   position: bigint;
-  /** The event that was folded last; below the highest when it came late. */
+  /** Position of the event folded last; below `position` when the event came late, from a stream that was parked. */
   last: bigint;
-  /** What is stored of it. */
+  /** What the store is known to hold under the key. */
   before: Before;
-  /** The size of its stored form. */
+  /** Size of the stored form. */
   bytes: number;
 };
 
-/** What an entry costs beside its document, with the fields that are stored. */
+/** Memory that a cache entry takes beside its document, including the indexed fields. */
 const OVERHEAD_BYTES = 600;
 
 const sizeOf = ({ answer, element, state }: Omit<StoredDocument, 'key' | 'position'>): number =>
   answer.length + (element?.length ?? 0) + (state?.length ?? 0);
 
-/** The documents that were touched last, up to a size, so that hot ones are not read and decoded again and again. */
+/**
+ * Least-recently-used cache of documents, bounded by size, so that hot documents are not read and decoded again for
+ * every batch.
+ */
 export type DocumentCache = {
-  /** Brings in what is not there yet. */
+  /** Reads the documents from the store that are not cached yet. */
   load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
-  /** One that was loaded, or that there is none of yet. */
+  /** Returns the cached document of a key; adds an empty entry when there is none. */
   hold(model: ReadModel<unknown>, key: string): Held;
-  /** Notes the stored form; the document is the most recently used then. */
+  /** Records the stored form of a document and makes the document the most recently used. */
   stored(held: Held, form: Omit<StoredDocument, 'key' | 'position'>): void;
-  /** Lets go of the least recently used above the size. */
+  /** Evicts the least recently used documents until the cache is within its size. */
   trim(): void;
   clear(): void;
 };
 
-/** Makes an empty cache over a store; `maxBytes` counts stored forms, which take several times that in memory. */
+/**
+ * Creates an empty cache over a store. `maxBytes` limits the stored size of the documents; in memory they take several
+ * times that.
+ */
 export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache => {
   const models = new Map<ReadModel<unknown>, Map<string, Held>>();
   const order = new Set<Held>();

@@ -5,31 +5,37 @@ import { bytesOf, type Content, type PayloadStore } from '../../services/kernel/
 import { categoryOf } from '../../services/kernel/stream.js';
 import type { ReadModel, SeenEvent } from './read-model.js';
 
-/** What events are read with: how each category decodes them, where their large parts are, and who looks at them. */
+/** The codec of each category, the store of large contents, and the read models that the events are read for. */
 export type EventSources = {
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly payloads: PayloadStore;
   readonly models: readonly ReadModel<unknown>[];
 };
 
-/** The documents of one model that an event touches. */
+/** Keys of the documents of one read model that an event touches. */
 export type Touched = { readonly model: ReadModel<unknown>; readonly keys: readonly string[] };
 
-/** An event on its way into the views: what it touches, or why it cannot be read. */
+/** An event about to be folded: the documents that it touches, or the reason why it cannot be read. */
 export type Entry = {
   readonly event: RecordedEvent;
   readonly seen?: SeenEvent;
   readonly touched: readonly Touched[];
-  /** How many documents it touches. */
+  /** Number of documents that the event touches. */
   readonly width: number;
-  /** What it takes in memory, in bytes, roughly. */
+  /** Approximate size in memory, in bytes. */
   readonly bytes: number;
   readonly poison?: unknown;
-  /** It is of a stream that was parked: documents that other streams feed too may have seen later events of those. */
+  /**
+   * Set for an event of a stream that was parked: documents that other streams feed too may already contain later
+   * events of those streams.
+   */
   readonly isLate?: true;
 };
 
-/** Whether an error lies in the event and not in the machinery: the event would fail again. */
+/**
+ * True when the event itself causes the error, so that a retry would fail again; false for failures of the
+ * infrastructure.
+ */
 export const isPoison = (error: unknown): boolean =>
   !(error instanceof Fault) ||
   error instanceof UnknownEvent ||
@@ -41,7 +47,10 @@ const poisonOf = (event: RecordedEvent, error: unknown): Entry => {
   return { event, touched: [], width: 0, bytes: 0, poison: error };
 };
 
-/** How an event is read; `undefined` for one that no view looks at. Most events are read at once, without a promise. */
+/**
+ * Reads an event; `undefined` for an event that no read model follows. Synchronous, except when a large content has to
+ * be loaded: most events cost no promise.
+ */
 export type EventReader = (event: RecordedEvent) => Entry | undefined | Promise<Entry>;
 
 const bringIn = async (contents: readonly Content[], payloads: PayloadStore): Promise<number> => {
@@ -70,7 +79,7 @@ const entryOf = (
   return { event, seen, touched, width, bytes };
 };
 
-/** Reads events of a stream that was parked. */
+/** Wraps a reader for the events of a stream that was parked: its entries are marked as late. */
 export const lateReader =
   (read: EventReader): EventReader =>
   (event) => {
@@ -79,7 +88,7 @@ export const lateReader =
     return reading instanceof Promise ? reading.then(late) : reading && late(reading);
   };
 
-/** The metadata are read when they are asked for: most events say in their data all that a view has of them. */
+/** Decodes the metadata lazily: read models need only the data of most events. */
 const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {
   const { type, stream, revision, position } = event;
   let metadata: EventMetadata | undefined;
@@ -101,8 +110,9 @@ const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string,
 };
 
 /**
- * Reads events for the views: each is decoded once, and has its large parts in it. An event that no view follows is
- * left alone, but for the first of its kind, which must be known to this release.
+ * Creates the reader of a set of read models: each event is decoded once, with its large contents loaded. Of events
+ * that no read model follows, only the first of each type and schema is decoded, to make sure that this release knows
+ * it.
  */
 export const eventReader = ({ codecs, payloads, models }: EventSources): EventReader => {
   const followers = followersOf(models);

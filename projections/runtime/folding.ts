@@ -3,7 +3,7 @@ import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
 import type { Put, ReadStore } from './read-store.js';
 
-/** An event that a view cannot take: the position of it, and why. */
+/** An event that a read model cannot fold or store, with its position and the cause. */
 export class PoisonEntry extends Error {
   readonly position: bigint;
 
@@ -19,20 +19,20 @@ export type Folding = {
   /**
    * Folds entries into the documents that they touch.
    *
-   * @throws {PoisonEntry} for the first entry that fails, after which the folding must be forgotten.
+   * @throws {PoisonEntry} for the first entry that fails; the caller must call `forget()` before going on.
    */
   fold(entries: readonly Entry[]): Promise<void>;
-  /** What is to be written: how many documents have changed, through how many bytes of events. */
+  /** The changes that have not been written: number of changed documents, and bytes of the events that changed them. */
   pending(): { readonly documents: number; readonly bytes: number };
   /**
-   * What is to be written, each document once; nothing is pending afterwards.
+   * Takes the pending changes, each document once; nothing is pending afterwards.
    *
-   * @throws {PoisonEntry} for a document that cannot be stored, after which the folding must be forgotten.
+   * @throws {PoisonEntry} for a document that cannot be stored; the caller must call `forget()` before going on.
    */
   changes(): readonly Put[];
-  /** Lets go of documents that were not touched lately; to be called when the changes are written. */
+  /** Evicts documents that were not touched lately. To be called once the changes are written. */
   trim(): void;
-  /** Forgets every document in hand: what is stored counts. */
+  /** Drops every cached document and pending change; documents are read from the store again. */
   forget(): void;
 };
 
@@ -57,7 +57,7 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
   }
 };
 
-/** Makes a folding over a store, with so many bytes of stored forms in hand. */
+/** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
 export const folding = (store: ReadStore, maxBytes: number): Folding => {
   const cache = documentCache(store, maxBytes);
   const changed = new Set<Held>();
@@ -69,7 +69,7 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
       for (const key of keys) {
         const held = cache.hold(model, key);
         const isNew = seen.position > held.position || (isLate === true && isShared(model));
-        if (!isNew) continue; // seen before: a replay changes nothing
+        if (!isNew) continue; // already folded: a replay changes nothing
         held.document = model.fold(held.document, seen, key) ?? held.document;
         held.last = seen.position;
         if (held.last > held.position) held.position = held.last;
@@ -102,7 +102,7 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
     },
     pending: () => ({ documents: changed.size, bytes }),
     changes: () => {
-      // What cannot be stored is blamed on the last event that it has seen; the one before is tried without it.
+      // A document that cannot be stored is blamed on the last event folded into it; the retry stops before that event.
       const changes = [...changed].map((held) => attempt(held.last, () => changeOf(held)));
       nothingPends();
       return changes;

@@ -8,33 +8,38 @@ import type { PartLimits } from './parts.js';
 import { type Projector, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 
-/** One run over partitions of the views, from their checkpoints on. */
+/** One run that projects the log into partitions of the views, from their checkpoints on. */
 export type PartitionRun = {
   readonly partitions: readonly Partition[];
   readonly target: Projector;
-  /** Whether somebody else has moved a checkpoint; otherwise it was closed. Rejects when the log or the store fails. */
+  /**
+   * Resolves to true when another process has moved a checkpoint, and to false when the run was closed. Rejects when
+   * the log or the store fails.
+   */
   readonly ended: Promise<boolean>;
-  /** Ends after the page in hand. */
+  /** Finishes the current page, then ends the run. */
   close(): Promise<void>;
 };
 
-/** Hears that the store can take nothing now, the how manieth time in a row. */
+/**
+ * Called when the store is unavailable, with the number of consecutive failures; the write is retried when the promise
+ * resolves.
+ */
 export type OnUnavailable = (why: StoreUnavailable, times: number) => Promise<void>;
 
-/** Runs one piece of work after another. */
+/** Runs pieces of work one at a time, in the order of the calls. */
 export type Serially = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** How far the views have come. */
+/** Progress of a run. */
 export type Progress = {
-  /** The lowest over the partitions of the run. */
+  /** The lowest position over the partitions of the run. */
   readonly position: bigint;
-  /** How long ago the last event that the views have seen was recorded, when it became visible. */
+  /** Milliseconds between the recording of the last projected event and the commit that made it visible. */
   readonly lagMs: number;
-  /** How many streams are set aside. */
+  /** Number of parked streams. */
   readonly parked: number;
 };
 
-/** What a run works with. */
 export type PartitionRunOptions = EventSources & {
   readonly log: EventLog;
   readonly readStore: ReadStore;
@@ -44,31 +49,35 @@ export type PartitionRunOptions = EventSources & {
   readonly onProgress: (progress: Progress) => void;
   readonly limits?: PartLimits;
   /**
-   * Waits a little. Called after a batch that shows that much is coming, so that the next transaction has more in it:
-   * a transaction of few events costs nearly what one of many does.
+   * Called after a large batch, which shows that more events are coming: a short pause then makes the next transaction
+   * larger, and a transaction of few events costs nearly as much as one of many.
    */
   readonly breathe?: () => Promise<void>;
   /**
-   * Called when the store can take nothing now, such as on a full disk: what was to be written is tried again when the
-   * answer resolves. Without, such a failure ends the run.
+   * Called when the store is unavailable, such as on a full disk; the write is retried when the promise resolves.
+   * Without this callback, such a failure ends the run.
    */
   readonly onUnavailable?: OnUnavailable;
   readonly serially: Serially;
-  /** True when nobody waits for the views any more. */
+  /** True once the owner of the run has closed it; retries stop then. */
   readonly isClosed: () => boolean;
 };
 
-/** A run takes the pages up to the head together, up to so many events and bytes of its own, and so many of all. */
+/**
+ * Limits of one batch: own events, their bytes, and events read from the log including those of other partitions. A
+ * batch ends at one of these limits or at the head of the log.
+ */
 const TOGETHER = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
 
-/** From so many events in a batch on, there is a breath after it. */
+/** A batch of at least this many events counts as large: `breathe` is called after it. */
 const MANY = 32;
 
 type Gathering = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined>;
 
 /**
- * Gathers what is there, so that a document that many events touch is written once; answers what was taken into the
- * views, or nothing while more is at hand.
+ * Collects pages into one batch up to the limits, so that a document that many events touch is written once.
+ *
+ * @returns the events that were projected, or `undefined` while the batch is still growing.
  */
 const gathering = (log: EventLog, target: Projector, take: Projector['take']): Gathering => {
   let events: RecordedEvent[] = [];
@@ -92,7 +101,11 @@ const gathering = (log: EventLog, target: Projector, take: Projector['take']): G
   };
 };
 
-/** Does again what the store could not do, until it can or nobody waits for it any more. */
+/**
+ * Retries work while the store is unavailable, until it succeeds or the run is closed (`undefined`).
+ *
+ * @throws {StoreUnavailable} at the first failure when there is no `onUnavailable`.
+ */
 export const persistently = async <Result>(
   work: () => Promise<Result>,
   onUnavailable: OnUnavailable | undefined,
@@ -109,7 +122,11 @@ export const persistently = async <Result>(
   return undefined;
 };
 
-/** Tries the streams again that are set aside, and answers those that still are. */
+/**
+ * Retries every parked stream.
+ *
+ * @returns the streams that are still parked.
+ */
 export const retried = async (log: EventLog, target: Projector): Promise<ReturnType<Projector['parked']>> => {
   for (const { stream } of target.parked())
     await target.resume(stream as StreamName, log.readStream(stream as StreamName));
@@ -121,7 +138,7 @@ const isMoved = (error: unknown): boolean => {
   throw error;
 };
 
-/** Nothing to follow: it waits to be closed. */
+/** A run without partitions: it only waits to be closed. */
 const idle = (): Pick<PartitionRun, 'ended' | 'close'> => {
   let end = (): void => undefined;
   const ended = new Promise<boolean>((resolve) => {
@@ -136,7 +153,10 @@ const idle = (): Pick<PartitionRun, 'ended' | 'close'> => {
   };
 };
 
-/** What others have written into the log says nothing of when it was recorded. */
+/**
+ * Reports progress after a commit. The lag is that of the last event of a known category: events that other
+ * applications wrote into the log do not say when they were recorded.
+ */
 const report = (
   { now, onProgress, codecs }: PartitionRunOptions,
   target: Projector,
@@ -170,7 +190,7 @@ const opened = async (options: PartitionRunOptions, partitions: readonly Partiti
   return { partitions, target, ...running };
 };
 
-/** Opens a run from the checkpoints that there are, again while somebody else moves them. */
+/** Starts a run at the stored checkpoints. Starts again when another process moves a checkpoint meanwhile. */
 export const runPartitions = async (
   options: PartitionRunOptions,
   partitions: readonly Partition[],

@@ -3,23 +3,23 @@ import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { Checkpoint, ReadStore } from './read-store.js';
 
-/** A part of the views: all documents whose events have routing keys of one hash. */
+/** A partition of the views: all documents whose streams have routing keys with the same hash. */
 export type Partition = number;
 
-/** How many there are: part of how views are laid out, so it is changed with the names of the checkpoints. */
+/** Number of partitions. It is part of the stored layout, and of the names of the checkpoints. */
 const COUNT = 8;
 
 export const PARTITIONS: readonly Partition[] = Array.from({ length: COUNT }, (_, partition) => partition);
 
-/** Names of entities that are longer than this, encoded, are cut off in the names of some of their streams. */
+/** Entity names that are longer than this when encoded are truncated in the names of some of their streams. */
 const MAX_NAME_BYTES = 400;
 
-/** In the streams of what is noted of a name, its kind stands before it. */
+/** The category whose stream names have the kind of the entity before the entity's name. */
 const KIND_COMES_FIRST = 'namedEntity';
 
 /**
- * The routing key of a stream: project, domain and name of what it is about, without kind and version, so that all
- * streams that feed one document have the same.
+ * The routing key of a stream: project, domain and name of the entity, without kind and version, so that all streams
+ * that feed one document have the same key. Empty where the name may be truncated.
  */
 const routingKey = (stream: StreamName): string => {
   const category = categoryOf(stream);
@@ -29,17 +29,20 @@ const routingKey = (stream: StreamName): string => {
   return key.length > MAX_NAME_BYTES || key.includes('~') ? '' : key;
 };
 
-/** FNV-1a, folded, since its lowest bits depend on the lowest bits of the text alone. */
+/** FNV-1a, with the upper half folded in, because its lowest bits depend only on the lowest bits of the text. */
 const hash = (text: string): number => {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
   return (value ^ (value >>> 15)) >>> 0;
 };
 
-/** The partition that everything belongs to that a stream feeds. */
+/** The partition of all documents that a stream feeds. */
 export const partitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % COUNT;
 
-/** The name that checkpoints of these models have: another version of one has another, and grows from the beginning. */
+/**
+ * Base name of the checkpoints of these read models. It contains their versions: a new version has new checkpoints, so
+ * it is built from the beginning of the log.
+ */
 export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
   models
     .map(({ collection }) => `${collection.name}.v${collection.version}`)
@@ -47,19 +50,23 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
     .join(' ');
 
 /**
- * The name of the leases on these views, in a build of them. Who keeps others, of another release or of before a
- * rebuild, shares nothing with who keeps these: each would keep the half of what somebody reads.
+ * Name of the leases on these views, for one build of them. Processes of another release, or from before a rebuild,
+ * write other views, so their leases must have other names: with shared leases, each group would update only half of
+ * the partitions that its clients read.
  */
 export const claimsName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
   `views ${sha256Hex(viewsName(sources)).slice(0, 8)}.${build}`;
 
-/** The name of the checkpoint of a partition. */
+/** Name of the checkpoint of a partition. */
 export const checkpointName = (views: string, partition: Partition): string => `${views} ${partition}/${COUNT}`;
 
-/** How far a partition is: its checkpoint, and before the first, where views without partitions have come to. */
+/**
+ * Progress of a partition: its own checkpoint, and `start`, which before the first own checkpoint is that of the views
+ * from before they were partitioned.
+ */
 export type Reached = { readonly checkpoint: Checkpoint | undefined; readonly start: Checkpoint | undefined };
 
-/** How far partitions are, in their order. */
+/** Reads the progress of partitions, in the order given. */
 export const reachedBy = async (
   readStore: Pick<ReadStore, 'checkpoints'>,
   sources: Pick<EventSources, 'models'>,
@@ -71,10 +78,10 @@ export const reachedBy = async (
   return names.map((name) => ({ checkpoint: found.get(name), start: found.get(name) ?? found.get(views) }));
 };
 
-/** Above every position: what nobody keeps is not behind. */
+/** Greater than every position: the lowest position over no partitions, so a process that writes none is not behind. */
 export const BEYOND = 2n ** 63n - 1n;
 
-/** The lowest of positions. */
+/** The lowest of the positions; `BEYOND` for none. */
 export const lowestOf = (positions: Iterable<bigint>): bigint => {
   let lowest = BEYOND;
   for (const position of positions) if (position < lowest) lowest = position;

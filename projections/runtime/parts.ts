@@ -1,27 +1,27 @@
 import type { Entry, Touched } from './event-reader.js';
 import { isShared } from './read-model.js';
 
-/** How much is folded and written together. */
+/** Limits of a batch that is folded and written together. */
 export type PartLimits = {
   readonly events: number;
   /** Documents written in one transaction. */
   readonly documents: number;
-  /** Events in memory with their large parts. */
+  /** Bytes of events in memory, with their large contents. */
   readonly bytes: number;
 };
 
-/** Large enough for hot documents to be written once for many events, small enough for a commit of some 10 ms. */
+/** Large enough that hot documents are written once for many events, small enough for a commit of about 10 ms. */
 export const PART_LIMITS: PartLimits = { events: 1_000, documents: 1_000, bytes: 16 * 1024 * 1024 };
 
-/** Entries that are folded and written together. */
+/** A batch of entries that are folded and written together. */
 export type Part = {
   readonly entries: readonly Entry[];
-  /** Whether the entry fits in; a part takes its first, whatever its size. */
+  /** True when the entry fits within the limits. An empty batch accepts an entry of any size. */
   hasRoomFor(entry: Entry): boolean;
   add(entry: Entry): void;
 };
 
-/** Makes an empty part. */
+/** Creates an empty batch. */
 export const emptyPart = (limits: PartLimits): Part => {
   const entries: Entry[] = [];
   let width = 0;
@@ -48,8 +48,9 @@ const slices = ({ model, keys }: Touched, size: number): readonly Touched[] =>
   }));
 
 /**
- * An entry that touches very many documents, as entries of the same event that touch at most so many each. Documents
- * that several streams feed all come with the last: their guard is the place of the stream, which moves with that one.
+ * Splits an entry that touches very many documents into entries of the same event that touch at most `size` documents
+ * each. Documents that several streams feed all go into the last one: only the position of the parked stream keeps them
+ * from being folded twice, and that position moves with the last entry.
  */
 export const narrowed = (entry: Entry, size: number): readonly Entry[] => {
   if (entry.width <= size) return [entry];

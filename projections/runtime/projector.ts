@@ -6,47 +6,51 @@ import { emptyPart, narrowed, type Part, PART_LIMITS, type PartLimits } from './
 import type { ParkedStream } from './read-store.js';
 import { type ViewWriter, viewWriter, type ViewWriterOptions } from './view-writer.js';
 
-/** What a projector works with. */
 export type ProjectorOptions = EventSources &
   ViewWriterOptions & {
-    /** `park`: a stream that fails is set aside. `stop`: it fails the projector. */
+    /** `park`: a stream with an event that fails is parked. `stop`: the event fails the projector. */
     readonly onPoison: 'park' | 'stop';
     readonly limits?: PartLimits;
     /**
-     * Parts are written together once they have so much; by default each by itself. Not for one that parks, which needs
-     * at hand what it goes around a failure with.
+     * Folded batches are written together once they have changed this much; by default each batch is written by itself.
+     * Not for `onPoison: 'park'`: to go around a poison event, all unwritten entries must be at hand, and only those of
+     * the current batch are.
      */
     readonly gathers?: Gathered;
-    /** How many bytes of stored documents are kept decoded between writes. */
+    /** Bytes of documents, in stored form, that stay decoded between writes. */
     readonly cacheBytes?: number;
-    /** Called with each event that views look at, in order, before it is folded. */
+    /** Called with each event that a read model follows, in order, before it is folded. */
     readonly onEntry?: (entry: Entry) => void;
   };
 
-/** Changed documents, and bytes of the events that changed them. */
+/** Number of changed documents, and bytes of the events that changed them. */
 export type Gathered = Pick<PartLimits, 'documents' | 'bytes'>;
 
-/** Takes events into the views, part by part. One call at a time. */
+/** Projects events into the views, batch by batch. Callers must not overlap calls. */
 export type Projector = {
-  /** Whether an event is of its partitions, and new to them. */
+  /** True when the event belongs to one of the projector's partitions and is above that partition's checkpoint. */
   wants(event: RecordedEvent): boolean;
-  /** Takes events, in order, and moves the checkpoints to a position that is not below the last of them. */
+  /** Projects events, given in log order, and moves the checkpoints to `to`, which must not be below the last event. */
   take(events: readonly RecordedEvent[], to: bigint): Promise<void>;
-  /** Writes what has been gathered, with the checkpoint. */
+  /** Writes the changes that have been gathered, and moves the checkpoints to `to`. */
   flush(to: bigint): Promise<void>;
-  /** Takes the rest of a parked stream, page by page, up to the checkpoint; answers whether it came through. */
+  /**
+   * Projects the rest of a parked stream, page by page, up to the checkpoint.
+   *
+   * @returns true when the stream has caught up; false when one of its events has parked it again.
+   */
   resume(stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean>;
-  /** The lowest over its partitions. */
+  /** The lowest checkpoint over the projector's partitions. */
   position(): bigint;
   parked(): readonly ParkedStream[];
 };
 
-/** Decoded, this is some ten times as much. */
+/** In stored form; decoded documents take about ten times as much memory. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 
 const NOTHING: Gathered = { documents: 0, bytes: 0 };
 
-/** The failure of a projector that stops; of what was gathered before, nothing but the position is at hand. */
+/** The error of a projector that stops. For an event of an earlier, gathered batch only the position is known. */
 const failed = (entries: readonly Entry[], { position, message, cause }: PoisonEntry): Error => {
   const event = entries.find((each) => each.event.position === position)?.event;
   const what = event ? `${event.type} at position ${position} of stream ${event.stream}` : `position ${position}`;
@@ -54,11 +58,11 @@ const failed = (entries: readonly Entry[], { position, message, cause }: PoisonE
 };
 
 type PartTaker = Pick<Projector, 'flush'> & {
-  /** Without a position, checkpoints stay where they are. */
+  /** Without `to`, the checkpoints stay where they are. */
   readonly takePart: (entries: readonly Entry[], to?: bigint) => Promise<void>;
 };
 
-/** Folds and writes entries together, and goes around those that fail. */
+/** Folds and writes batches, and goes around entries that fail. */
 const partTaker = (
   views: ViewWriter,
   documents: Folding,
@@ -77,7 +81,7 @@ const partTaker = (
     if (pending.documents >= gathers.documents || pending.bytes >= gathers.bytes) await write(to);
   };
 
-  // An event that touches ten thousand documents is written in pieces, and the checkpoint passes it with the last.
+  // An event that touches ten thousand documents is written in pieces; the checkpoint passes it with the last piece.
   const takeWide = async (entry: Entry, to?: bigint): Promise<void> => {
     const pieces = narrowed(entry, limits.documents);
     for (const [index, piece] of pieces.entries())
@@ -90,7 +94,7 @@ const partTaker = (
       if (first && first.width > limits.documents) await takeWide(first, to);
       else await foldAndWrite(entries, to);
     } catch (error) {
-      documents.forget(); // what was folded and not written is not what the store has
+      documents.forget(); // changes that were folded and not written differ from the store
       if (!(error instanceof PoisonEntry)) throw error;
       await takeAround(entries, error, to);
     }
@@ -121,7 +125,10 @@ const partTaker = (
 
 const endOf = ({ entries }: Part): bigint | undefined => entries.at(-1)?.event.position;
 
-/** Starts from the checkpoint that the store has, which must be of this log or none. */
+/**
+ * Creates a projector that starts at the stored checkpoints, which must be of this log; without any, it starts at the
+ * beginning.
+ */
 export const projector = async (options: ProjectorOptions): Promise<Projector> => {
   const { readStore, limits = PART_LIMITS, onEntry } = options;
   const views = await viewWriter(options);
@@ -139,7 +146,7 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
       if (!part.hasRoomFor(entry)) {
         await takePart(part.entries, endOf(part));
         part = emptyPart(limits);
-        if (views.isParked(event)) continue; // by that part
+        if (views.isParked(event)) continue; // by the batch just written
       }
       part.add(entry);
     }
@@ -149,7 +156,7 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const resume = async (stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean> => {
     const parked = views.parked().find((each) => each.stream === stream);
     if (parked === undefined) return true;
-    // What is above the checkpoint comes with the other streams, in the order of the log.
+    // Events above the checkpoint arrive with those of the other streams, in log order.
     const end = views.positionOf(stream);
     return views.resume(parked, async () => {
       for await (const page of pages) {

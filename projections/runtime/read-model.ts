@@ -2,10 +2,10 @@ import type { EventMetadata } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, StoredDocument } from './read-store.js';
 
-/** An event as projections see it: decoded, its large parts brought in. */
+/** An event as read models receive it: decoded, with its large contents loaded. */
 export type SeenEvent = {
   readonly type: string;
-  /** The slice's own event. */
+  /** The decoded event, of the type that the category's slice declares. */
   readonly body: unknown;
   readonly stream: StreamName;
   readonly revision: bigint;
@@ -13,26 +13,28 @@ export type SeenEvent = {
   readonly metadata: EventMetadata;
 };
 
-/** A read model: which documents an event touches, and what it makes of each. Pure. */
+/** A read model: maps an event to the documents that it touches, and folds it into each. Its functions are pure. */
 export interface ReadModel<Document> {
   readonly collection: Collection;
-  /** The types of the events that it follows. */
+  /** Types of the events that the read model follows. */
   readonly follows: readonly string[];
   /**
-   * False for a model with documents that several streams feed. An event of one of them may be folded after later
-   * events of the others, when its stream was parked; so the fold makes the same of a document in whatever order the
-   * streams come.
+   * False when several streams feed a document of the model. After a stream was parked, its events may be folded after
+   * later events of the other streams, so the fold must give the same document whatever the order of the streams.
    */
   readonly isFedByOneStream?: false;
-  /** The keys of the documents that the event touches, each once; many for the end of an execution. */
+  /** Keys of the documents that the event touches, each once. The end of an execution can touch many. */
   touches(event: SeenEvent): readonly string[];
-  /** What the event makes of one document. May change the document that it is given; `undefined` leaves it absent. */
+  /**
+   * Folds the event into one document, which it may change. `undefined` leaves the document as it was: an absent one
+   * stays absent.
+   */
   fold(document: Document | undefined, event: SeenEvent, key: string): Document | undefined;
   /** The stored form of a document. */
   store(key: string, document: Document): Omit<StoredDocument, 'key' | 'position'>;
-  /** The document of a stored form. */
+  /** Decodes a document from its stored form. */
   load(stored: StoredDocument): Document;
 }
 
-/** Whether a model has documents that several streams feed. */
+/** True when several streams feed documents of the model. */
 export const isShared = ({ isFedByOneStream }: ReadModel<unknown>): boolean => isFedByOneStream === false;

@@ -6,56 +6,62 @@ import type { ReadStore } from './read-store.js';
 import { streamSample } from './stream-sample.js';
 import { sharedVerifier, verifier } from './verify.js';
 
-/** How far a rebuild has come: by position while it builds, by streams while it verifies. */
+/** Progress of a rebuild: `done` and `total` are positions in the phase `build`, and streams in the phase `verify`. */
 export type RebuildProgress = {
   readonly phase: 'build' | 'verify';
   readonly done: number;
   readonly total: number;
-  /** Events or streams seen in this phase. */
+  /** Events or streams processed in this phase. */
   readonly count: number;
 };
 
-/** Told how far it has come. */
+/** Called with the progress of a rebuild. */
 export type OnRebuildProgress = (progress: RebuildProgress) => void;
 
-/** What a share is built with. */
 export type ShareOptions = EventSources & {
   readonly log: EventLog;
-  /** Where the views grow; what they are is prepared. */
+  /** Store that receives the views; its collections have been prepared. */
   readonly store: ReadStore;
-  /** Those of the share: every event is of one of them. */
+  /** The partitions of the share: every event belongs to exactly one partition. */
   readonly partitions: readonly Partition[];
-  /** How many streams are verified at most, spread evenly over those of the share. */
+  /** Most streams that are verified, spread evenly over those of the share. */
   readonly verifiedStreams: number;
 };
 
 /** Builds a share of the views, on any thread. */
 export interface ShareBuilder {
-  /** Folds the log, and answers how many events of it were the share's. */
+  /**
+   * Projects the log into the share's partitions.
+   *
+   * @returns the number of events that belong to the share.
+   */
   build(onProgress: OnRebuildProgress): Promise<number>;
   /**
-   * Holds what was built against a fold of each stream by itself, and what several streams feed against a fold of all
-   * events in memory. Answers how many streams there were.
+   * Compares the stored documents with a fold of each stream by itself, and documents that several streams feed with a
+   * fold of all events in memory.
+   *
+   * @returns the number of streams verified.
+   * @throws {Error} naming the first document that differs.
    */
   verify(onProgress: OnRebuildProgress): Promise<number>;
-  /** Stops it, wherever it is. */
+  /** Stops the builder in any phase. */
   close(): Promise<void>;
 }
 
 /**
- * Nobody waits for a commit here, so more is written together than live: a document that many events touch is then
- * encoded and written once for all of them.
+ * No client waits for these commits, so batches are larger than in live operation: a document that many events touch is
+ * then encoded and written once for all of them.
  */
 const GATHERED: Gathered = { documents: 4_000, bytes: 16 * 1024 * 1024 };
 
-/** Of all shares together. */
+/** For all shares together, in stored form. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
-/** Partitions in so many shares. */
+/** Divides all partitions into `count` shares. */
 export const sharesOf = (count: number): readonly (readonly Partition[])[] =>
   Array.from({ length: count }, (_, share) => PARTITIONS.filter((partition) => partition % count === share));
 
-/** Builds a share where it is called. */
+/** Creates a builder that runs on the calling thread. */
 export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   const { log, store, partitions } = options;
   const sample = streamSample(options.verifiedStreams);

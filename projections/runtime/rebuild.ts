@@ -4,40 +4,39 @@ import { type Partition, PARTITIONS } from './partitions.js';
 import type { ReadStore } from './read-store.js';
 import { type OnRebuildProgress, type RebuildProgress, type ShareBuilder, shareBuilder } from './rebuild-share.js';
 
-/** Views that grow beside the ones in use. */
+/** A new copy of the views, built beside the one in use. */
 export interface FreshViews {
   /** Empty at first. */
   readonly store: ReadStore;
-  /** Puts them in the place of the ones in use, which stay for a way back. Closes `store`. */
+  /** Replaces the views in use, which are kept so that one can go back to them. Closes `store`. */
   activate(): Promise<void>;
-  /** Drops them, and leaves those in use as they are. Closes `store`. */
+  /** Deletes the new copy and leaves the views in use as they are. Closes `store`. */
   discard(): Promise<void>;
 }
 
-/** What a rebuild works with. */
 export type RebuildOptions = EventSources & {
   readonly log: EventLog;
   readonly fresh: FreshViews;
   readonly onProgress: OnRebuildProgress;
-  /** How many streams are verified at most, spread evenly over the log; 20,000 by default. */
+  /** Most streams that are verified, spread evenly over the log; 20,000 by default. */
   readonly verifiedStreams?: number;
-  /** Those that are built here; all by default. */
+  /** Partitions that are built on the calling thread; all by default. */
   readonly partitions?: readonly Partition[];
-  /** Who builds the others. They are closed. */
+  /** Builders of the other partitions. `rebuildViews` closes them. */
   readonly others?: readonly ShareBuilder[];
 };
 
-/** What a rebuild has done. */
+/** Result of a rebuild. */
 export type Rebuilt = {
   readonly position: bigint;
   readonly events: number;
   readonly verifiedStreams: number;
 };
 
-/** How many streams a rebuild verifies, where nobody says. */
+/** Default for the number of streams that a rebuild verifies. */
 export const VERIFIED_STREAMS = 20_000;
 
-/** Tells how far all shares have come together, as soon as each has said how far it is. */
+/** Adds up the progress of all shares; reports once every share has reported in the current phase. */
 const together = (shares: number, onProgress: OnRebuildProgress): ((index: number) => OnRebuildProgress) => {
   const latest = new Map<number, RebuildProgress>();
   return (index) => (progress) => {
@@ -54,7 +53,7 @@ const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
   const { log, fresh, onProgress, partitions = PARTITIONS, others = [], verifiedStreams = VERIFIED_STREAMS } = options;
   const { store } = fresh;
   await store.prepare(options.models.map(({ collection }) => collection));
-  const position = await log.head(); // every share reads this far at least
+  const position = await log.head(); // every share reads at least this far
   const own = shareBuilder({ ...options, store, partitions, verifiedStreams: verifiedStreams / (others.length + 1) });
   const shares = [own, ...others];
   const progress = together(shares.length, onProgress);
@@ -67,10 +66,10 @@ const rebuildShares = async (options: RebuildOptions): Promise<Rebuilt> => {
 };
 
 /**
- * Builds all views anew from the log, holds them against a fold of each stream by itself, and puts them in the place
- * of the ones in use. When anything fails, those stay as they are.
+ * Rebuilds all views from the log, verifies them against a fold of each stream by itself, and replaces the views in
+ * use. When anything fails, the views in use stay as they are.
  *
- * @throws {Error} naming the event that a view cannot take, or the document that is not what its stream makes of it.
+ * @throws {Error} naming the event that a view cannot take, or the document that differs from a fold of its stream.
  */
 export const rebuildViews = async (options: RebuildOptions): Promise<Rebuilt> => {
   const { fresh, others = [] } = options;

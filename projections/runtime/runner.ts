@@ -11,31 +11,34 @@ import {
 import { BEYOND, type Partition, PARTITIONS, reachedBy } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
 
-/** What a runner works with. */
 export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
-  /** The partitions that it begins with; all by default. */
+  /** Partitions assigned at the start; all by default. */
   readonly partitions?: readonly Partition[];
-  /** Called when what the store has is of another log, and the views start over. */
+  /** Called when the stored views are of another log, or are gone, and are rebuilt from the beginning. */
   readonly onStartOver?: (why: string) => void;
-  /** Called at the start when the log ends before what the views have seen of it: they wait for it. */
+  /** Called at the start when the log ends before a checkpoint: the views wait until the log has caught up. */
   readonly onWait?: (why: string) => void;
-  /** Called when a write was refused, since somebody else has moved a checkpoint. */
+  /** Called when a write was refused because another process has moved a checkpoint. */
   readonly onRefused?: () => void;
 };
 
-/** Views that are kept up with the log. */
+/** Views that follow the log. */
 export interface RunningProjections {
-  /** The lowest over its partitions. */
+  /** The lowest checkpoint over the assigned partitions. */
   position(): bigint;
-  /** The streams of its partitions that are set aside. */
+  /** The parked streams of the assigned partitions. */
   parked(): readonly ParkedStream[];
-  /** Tries the parked streams again, and answers those that are still parked. */
+  /**
+   * Retries the parked streams.
+   *
+   * @returns the streams that are still parked.
+   */
   retryParked(): Promise<readonly ParkedStream[]>;
-  /** Goes on with these partitions alone; when the answer resolves, it is done with those that it had. */
+  /** Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. */
   assign(partitions: readonly Partition[]): Promise<void>;
   /** Rejects when the log or the store fails; resolves when it was closed. */
   readonly ended: Promise<void>;
-  /** Ends after the page in hand. The log and the store stay open. */
+  /** Finishes the current page, then ends. The log and the store stay open. */
   close(): Promise<void>;
 }
 
@@ -47,7 +50,10 @@ const whyStartOver = async (options: RunnerOptions): Promise<string | undefined>
     ? 'the views are of another log'
     : undefined;
 
-/** A log that ends before a checkpoint of its own is read from a node that lags behind: what was seen of it stays. */
+/**
+ * Warns when the log ends before a checkpoint of its own: it is read from a node that lags behind, and the views keep
+ * what they have projected.
+ */
 const sayWhenAhead = async (options: RunnerOptions): Promise<void> => {
   const [head, starts] = [await options.log.head(), await startsOf(options)];
   const ahead = starts.find(({ position }) => position > head);
@@ -57,7 +63,10 @@ const sayWhenAhead = async (options: RunnerOptions): Promise<void> => {
 const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
   readStore.prepare(models.map(({ collection }) => collection));
 
-/** Views that somebody has removed meanwhile are folded again into what a start makes for them, indexes too. */
+/**
+ * Prepares the collections and indexes again when the views were deleted while running; they are then rebuilt from the
+ * log.
+ */
 const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
   const reached = await reachedBy(options.readStore, options);
   if (reached.some(({ start }) => start !== undefined)) return;
@@ -81,7 +90,11 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
   await options.readStore.clear();
 };
 
-/** Whoever has moved a checkpoint has read the same log. */
+/**
+ * Reports a refused write, and makes sure that the process that moved the checkpoint reads the same log.
+ *
+ * @throws {CheckpointMoved} when the stored views are now of another log.
+ */
 const assertOurs = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
   const why = await whyStartOver(options);
@@ -89,10 +102,11 @@ const assertOurs = async (options: RunnerOptions): Promise<void> => {
 };
 
 /**
- * Keeps partitions of the views up with the log: catches up from their checkpoints, then follows live. What an earlier
- * release could not take is tried again first. Where somebody else has moved a checkpoint, it reads again from there.
+ * Keeps partitions of the views up to date with the log: catches up from their checkpoints, then follows live. Streams
+ * that an earlier release parked are retried first. When another process has moved a checkpoint, projecting starts
+ * again from the stored checkpoints.
  *
- * @throws {Fault} when the log or the store cannot be read, or the checkpoint is none of this log.
+ * @throws {Fault} when the log or the store cannot be read, or the checkpoint is of another log.
  */
 export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
   const { log } = options;
@@ -134,7 +148,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
     close: async () => {
       state.isClosed = true;
       await run.close();
-      await ended.catch(() => undefined); // said by `ended` itself
+      await ended.catch(() => undefined); // `ended` reports it
     },
   };
 };

@@ -3,20 +3,19 @@ import { reachedBy } from './partitions.js';
 import type { ReadStore } from './read-store.js';
 import { progressViews, type Timer, type Views } from './views.js';
 
-/** What it takes to know of views that other processes write. */
 export type StoredViewsOptions = {
   readonly readStore: Pick<ReadStore, 'checkpoints'>;
   readonly models: EventSources['models'];
-  /** The log that is served: checkpoints of another say nothing. */
+  /** Identity of the log that is served; checkpoints of another log count as position 0. */
   readonly logId: string;
   readonly timer: Timer;
 };
 
-/** While a read waits for the views, somebody looks so often how far they are. */
+/** Interval between reads of the checkpoints while a read waits for the views. */
 const WAITING_LOOK_MS = 10;
 const LOOK_MS = 250;
 
-/** Follows how far views are that other processes write, by their checkpoints in the read store. */
+/** Tracks the progress of views that other processes write, by polling their checkpoints in the read store. */
 export const storedViews = ({
   readStore,
   models,
@@ -33,7 +32,7 @@ export const storedViews = ({
       const reached = await reachedBy(readStore, { models });
       progress.setPositions(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
     } catch {
-      // A store that cannot be asked tells who waits nothing; who reads it hears why.
+      // Waiting reads are not failed by an unavailable store: their own query to the store reports the error.
     } finally {
       state.isLooking = false;
       if (!state.isClosed) state.callOff = timer(state.waiting > 0 ? WAITING_LOOK_MS : LOOK_MS, () => void look());

@@ -1,6 +1,6 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 
-/** At most so many streams of all that are added, spread evenly: all of them, or every second, or every fourth, … */
+/** A sample of at most `most` of the streams added, spread evenly: all of them, or every second, every fourth, … */
 export const streamSample = (
   most: number,
 ): { readonly add: (stream: StreamName) => void; readonly streams: () => readonly StreamName[] } => {

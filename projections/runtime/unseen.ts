@@ -7,39 +7,40 @@ import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
 import { partitionOf, reachedBy, viewsName } from './partitions.js';
 
-/** Documents of a stream: the one of a key, or all whose keys begin so. */
+/** The documents of a stream to compute: the one with a key, or all whose keys have a prefix. */
 export type Wanted = {
   readonly stream: StreamName;
   /** The name of the collection. */
   readonly collection: string;
 } & ({ readonly key: string } | { readonly under: string });
 
-/** What the views have not seen of a stream. */
+/** Computes documents from the events of a stream that have not been projected yet. */
 export interface UnseenEvents {
   /**
-   * Folds them over the views, as the views will, and keeps nothing.
+   * Folds the events that are not yet projected over the stored documents, as the projector will, and stores nothing.
    *
-   * @returns the documents that they change; none when the views have everything.
-   * @throws {StoreUnavailable} when that takes too long, or too much memory.
+   * @returns the documents that these events change; empty when the views are up to date.
+   * @throws {StoreUnavailable} when this takes too long or too much memory.
    */
   fold(wanted: Wanted): Promise<readonly StoredDocument[]>;
 }
 
-/** What unseen events are folded with. */
 export type UnseenOptions = EventSources & {
   readonly log: Pick<EventLog, 'logId' | 'readStream'>;
-  /** The views, to be read only. */
+  /** The stored views; only read. */
   readonly readStore: ReadStore;
   /** Milliseconds, of any clock. */
   readonly now: () => number;
-  /** How long one fold may take, in milliseconds. */
+  /** Time limit of one fold, in milliseconds. */
   readonly limitMs: number;
 };
 
-/** More changed documents than this are not held at once. */
+/** Most changed documents that one fold holds in memory. */
 const MAX_DOCUMENTS = 10_000;
 
-/** Up to where the views have seen a stream, and whether that is behind what they have seen of others: it is parked. */
+/**
+ * Position up to which a stream has been projected, and whether the stream is parked, so that it is behind the others.
+ */
 const seenUpTo = async (
   { log, readStore, models }: UnseenOptions,
   stream: StreamName,
@@ -73,7 +74,7 @@ const narrowedTo = (wanted: Wanted, entry: Entry): Entry => {
   return { ...entry, touched };
 };
 
-/** One event after another, so that the large parts of one are in memory at most. */
+/** Reads and folds one event at a time, so that only one event's large contents are in memory. */
 const foldPage = async (
   documents: Folding,
   page: readonly RecordedEvent[],
@@ -88,14 +89,14 @@ const foldPage = async (
   }
 };
 
-/** An event that no view can take: the stream will be set aside, as it is on the write side. */
+/** Reports a poison event as unavailable: the projector will park the stream. */
 const unlessPoison = (error: unknown): never => {
   throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
 };
 
 /**
- * Folds what the views have not seen of a stream. It reads the whole rest of the stream, so not for the thread that
- * serves requests.
+ * Creates the folder of events that are not yet projected. A fold reads the whole rest of the stream, so it must not
+ * run on the thread that serves requests.
  */
 export const unseenEvents = (options: UnseenOptions): UnseenEvents => {
   const { log, readStore, models, now, limitMs } = options;
@@ -103,7 +104,8 @@ export const unseenEvents = (options: UnseenOptions): UnseenEvents => {
   const fold = async (wanted: Wanted): Promise<readonly StoredDocument[]> => {
     const until = now() + limitMs;
     const followed = models.filter(({ collection }) => collection.name === wanted.collection);
-    // The checkpoint is read before the documents: one that is newer by then skips what it has seen.
+    // The checkpoint is read before the documents: a document that is newer by then skips the events that it already
+    // contains.
     const { position, isParked } = await seenUpTo(options, wanted.stream);
     const from = await firstAfter(log, wanted.stream, position);
     const reader = eventReader({ ...options, models: followed });

@@ -7,10 +7,10 @@ import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
 
 type Folded = { document: unknown; position: bigint };
 
-/** What a verification compares: the log, and the store that was built from it. */
+/** The log, and the store whose documents are compared with it. */
 export type VerifyOptions = EventSources & { readonly log: EventLog; readonly store: ReadStore };
 
-/** How many documents are compared at once. */
+/** Number of documents that are read and compared at once. */
 const COMPARED = 1_000;
 
 const foldInto = (documents: Map<string, Folded>, { model, keys }: Touched, seen: SeenEvent): void => {
@@ -36,7 +36,10 @@ const areSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean 
 const fieldsOf = (model: ReadModel<unknown>, fields: Readonly<Record<string, FieldValue>>): string =>
   JSON.stringify(Object.keys(model.collection.fields).map((field) => fields[field] ?? null));
 
-/** Which part of a document differs; `undefined` when they are the same, byte for byte. */
+/**
+ * Describes the difference between a stored document and a folded one; `undefined` when they are the same, byte for
+ * byte.
+ */
 const difference = (
   model: ReadModel<unknown>,
   stored: StoredDocument | undefined,
@@ -69,18 +72,18 @@ const compare = async (
 };
 
 /**
- * Holds the documents that a stream alone feeds against a fold of that stream alone, up to a position.
+ * Compares the documents that only this stream feeds with a fold of the stream, up to a position.
  *
- * @throws {Error} naming the document that differs, and in what.
+ * @throws {Error} naming the document that differs, and how.
  */
 export type Verifier = (stream: StreamName, upTo: bigint) => Promise<void>;
 
-/** Makes a verifier of what a store has. */
+/** Creates a verifier of a store. */
 export const verifier = (options: VerifyOptions): Verifier => {
   const read = eventReader(options);
   const models = options.models.filter((model) => !isShared(model));
   return async (stream, upTo) => {
-    // The whole stream in memory: neither batches nor stored states come in between.
+    // The whole stream is folded in memory: neither batches nor stored states are involved.
     const documents = new Map(models.map((model) => [model, new Map<string, Folded>()]));
     for await (const page of options.log.readStream(stream)) {
       for (const event of page.filter(({ position }) => position <= upTo)) {
@@ -92,9 +95,9 @@ export const verifier = (options: VerifyOptions): Verifier => {
   };
 };
 
-/** Holds documents that several streams feed against what the events make of them in memory. */
+/** Compares the documents that several streams feed with a fold of the events in memory. */
 export type SharedVerifier = {
-  /** To be called with every event that is taken, in order. */
+  /** To be called with every entry that is projected, in order. */
   readonly see: (entry: Entry) => void;
   /** @throws {Error} naming the document that differs, and in what. */
   readonly verify: (store: ReadStore) => Promise<void>;
@@ -102,7 +105,10 @@ export type SharedVerifier = {
 
 const numberOf = (key: string): number => Number.parseInt(sha256Hex(key).slice(0, 8), 16);
 
-/** Of one model: all documents while there are few, then every second by the hash of its key, every fourth, … */
+/**
+ * Samples the documents of one model: all while there are few, then every second by the hash of its key, every fourth,
+ * …
+ */
 const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVerifier => {
   const documents = new Map<string, Folded>();
   let step = 1;
@@ -116,7 +122,7 @@ const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVer
   return { see, verify: (store) => compare(store, model, documents) };
 };
 
-/** Makes one for all such models, with at most so many documents of each. */
+/** Creates a verifier for all models that several streams feed, with at most `most` documents of each. */
 export const sharedVerifier = (models: readonly ReadModel<unknown>[], most: number): SharedVerifier => {
   const verifiers = models.filter(isShared).map((model) => sharedModelVerifier(model, most));
   return {

@@ -12,45 +12,45 @@ import {
 } from './partitions.js';
 import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, Put, ReadStore } from './read-store.js';
 
-/** Writes changes with the checkpoints that they stand for, and knows which streams are set aside. */
+/** Writes documents and checkpoints together, and keeps track of the parked streams. */
 export type ViewWriter = {
-  /** The lowest over the partitions. */
+  /** The lowest checkpoint over the partitions. */
   position(): bigint;
-  /** Of the partition that a stream belongs to. */
+  /** The checkpoint of the partition that a stream belongs to. */
   positionOf(stream: StreamName): bigint;
-  /** Whether an event is of the partitions, and above the checkpoint of its own. */
+  /** True when an event belongs to one of the partitions and is above that partition's checkpoint. */
   wants(event: RecordedEvent): boolean;
   /**
-   * Writes changes and moves the checkpoints; those that are at the position or above it stay where they are, and all
-   * do where there is no position.
+   * Writes changes and moves the checkpoints to `to`. Checkpoints at or above `to` stay where they are; without `to`,
+   * all do.
    */
   write(changes: readonly Put[], to?: bigint): Promise<void>;
-  /** Sets a stream aside from this event on. */
+  /** Parks a stream from this event on. */
   park(event: RecordedEvent, reason: string): Promise<void>;
   /**
-   * Takes up a parked stream while the work writes what it makes of its events: the position from which it is parked
-   * moves with what is written, and no checkpoint does. So each of these events is written once, wherever this ends.
+   * Resumes a parked stream: `work` projects and writes its events. Each write moves the position from which the stream
+   * is parked, and no checkpoint, so each of these events is written once even if the work is interrupted.
    *
-   * @returns whether it is caught up; otherwise an event of it has parked it again.
+   * @returns true when the stream has caught up; false when one of its events has parked it again.
    */
   resume(parked: ParkedStream, work: () => Promise<void>): Promise<boolean>;
-  /** Whether the event belongs to what is set aside. */
+  /** True when the event is of a parked stream, at or above the position from which the stream is parked. */
   isParked(event: RecordedEvent): boolean;
   parked(): readonly ParkedStream[];
 };
 
-/** Which views are written, and which partitions of them. */
+/** The views to write, and their partitions. */
 export type ViewWriterOptions = Pick<EventSources, 'models'> & {
   readonly readStore: ReadStore;
   readonly logId: string;
-  /** All, where none are named. */
+  /** All by default. */
   readonly partitions?: readonly Partition[];
 };
 
 type Kept = { readonly name: string; checkpoint: Checkpoint | undefined; position: bigint };
 
 type Checkpoints = Pick<ViewWriter, 'position' | 'positionOf' | 'wants'> & {
-  /** Moves up to a position, none of them back. */
+  /** Moves of all checkpoints up to a position, never backwards. */
   readonly moves: (to: bigint) => readonly CheckpointMove[];
   readonly moved: (moves: readonly CheckpointMove[]) => void;
 };
@@ -70,7 +70,7 @@ const openCheckpoints = async ({
   }
   const position = (): bigint => lowestOf([...kept.values()].map((each) => each.position));
   const positionOf = (stream: StreamName): bigint => kept.get(partitionOf(stream))?.position ?? 0n;
-  // All of them at one position is what there is nearly always, and then there is nothing to tell apart.
+  // Nearly always all partitions are at one position, and then no event has to be assigned to a partition.
   const isEven = (): boolean => [...kept.values()].every((each) => each.position === position());
   let wantsAll = kept.size === PARTITIONS.length && isEven();
   return {
@@ -106,7 +106,7 @@ const writesOf = (
   parked: Map<string, ParkedStream>,
 ): Writes => {
   const views = viewsName({ models });
-  // While a stream is taken up, it is not among the parked ones, and this is where it stands.
+  // While a stream is being resumed, it is not in `parked`; this holds its current position.
   let resuming: ParkedStream | undefined;
 
   const commit = async (documents: readonly Put[], to: bigint, moves: readonly ParkedMove[] = []): Promise<void> => {
@@ -125,7 +125,7 @@ const writesOf = (
   const write = async (documents: readonly Put[], to = 0n): Promise<void> => {
     if (resuming === undefined) return commit(documents, to);
     const { stream, position: place } = resuming;
-    if (parked.has(stream)) return commit(documents, 0n); // parked again: it stays there
+    if (parked.has(stream)) return commit(documents, 0n); // parked again by this work: its position stays
     const next = { ...resuming, position: place > to ? place : to + 1n };
     await commit(documents, 0n, [moveOf(stream, resuming, next)]);
     resuming = next;
@@ -158,7 +158,7 @@ const writesOf = (
   return { write, park, resume };
 };
 
-/** Starts from what the store has: checkpoints of this log, or none. */
+/** Creates a writer that starts from the stored checkpoints and parked streams; checkpoints must be of this log. */
 export const viewWriter = async (options: ViewWriterOptions): Promise<ViewWriter> => {
   const { readStore, partitions = PARTITIONS } = options;
   const views = viewsName(options);

@@ -1,26 +1,33 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 import { lowestOf, partitionOf, PARTITIONS } from './partitions.js';
 
-/** How far the views are behind what was recorded. */
+/** Progress of the views along the log. */
 export interface Views {
-  /** The position up to which every view has seen the log, or everything that a stream feeds has. */
+  /** The position up to which all views have projected the log; with a stream, that of the stream's partition. */
   position(stream?: StreamName): bigint;
-  /** Waits until all views, or what a stream feeds, have seen a position, at most so long; answers whether they have. */
+  /**
+   * Waits until all views, or the partition of a stream, have reached a position, for at most `timeoutMs`.
+   *
+   * @returns true when they have reached it.
+   */
   reached(position: bigint, timeoutMs: number, stream?: StreamName): Promise<boolean>;
 }
 
-/** Runs something after a while; what it answers calls it off. */
+/** Calls `run` after `afterMs` milliseconds; the function that it returns cancels the call. */
 export type Timer = (afterMs: number, run: () => void) => () => void;
 
-/** Views that are told how far they are: all alike, or each partition. Views that start over go back. */
+/**
+ * Views whose positions are set by the caller: one for all partitions, or one for each. Positions go back when views
+ * are rebuilt from the beginning.
+ */
 export type ToldViews = Views & { setPositions(positions: bigint | readonly bigint[]): void };
 
-/** A read that waits holds its request: one more is answered at once that the views are not there. */
+/** Limit of waiting reads, since each holds its request in memory. A further read is answered at once. */
 const MAX_WAITING = 1_000;
 
 type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: boolean) => void };
 
-/** Views that are told how far they are. */
+/** Creates views whose positions are set by the caller, all at 0 in the beginning. */
 export const progressViews = (timer: Timer): ToldViews => {
   const waiting = new Set<Waiting>();
   const current = PARTITIONS.map(() => 0n);
