@@ -5,10 +5,13 @@ import { nextValueSql } from './sqlite/query-sql.js';
 import { tightened } from './tightened-query.js';
 import { originalValue, storedQuery } from './stored-text.js';
 
-/** Values of a field, and whether there are more. */
+/** Distinct values of a field, and whether more follow. */
 export type FoundValues = { readonly values: readonly FieldValue[]; readonly hasMore: boolean };
 
-/** A value that is left out costs one step, where the database would walk over all that have it. */
+/**
+ * Separates the conditions that exclude single values of the sort field: the caller skips an excluded value in one
+ * step, where the database would scan all entries that have it.
+ */
 export const exceptions = (query: Query): { rest: Query; isExcepted: (value: FieldValue) => boolean } => {
   const isException = (each: Condition): boolean =>
     each.field === query.orderBy.field && (each.is === 'not in' || (each.is === '<>' && each.value !== null));
@@ -23,7 +26,10 @@ export const exceptions = (query: Query): { rest: Query; isExcepted: (value: Fie
   };
 };
 
-/** Finds the values of a field one by one: one with ten thousand documents costs what one with a single one costs. */
+/**
+ * Finds the distinct values of a field one at a time, so that a value with ten thousand documents costs as much as a
+ * value with one.
+ */
 export const distinctValues = (
   firstRow: (sql: Sql) => unknown,
   collection: Collection,

@@ -1,23 +1,23 @@
 import type { Collection, Condition, Query } from '../runtime/read-store.js';
 import { type Search, searchOf } from '../query/text-parts.js';
 
-/** How a query is answered: over an index that has its order, or by sorting all that fits. */
+/** Plan of a query: an index in the query's order, or a sort of all matching documents. */
 export type Plan = {
   readonly index: readonly string[] | undefined;
-  /** Conditions that come in several alternatives, each of which the index has in order. */
+  /** The alternatives of a split `in` condition; the index returns each in order, and the results are merged. */
   readonly alternatives: readonly (readonly Condition[])[];
-  /** The search that finds what the query asks for in its order, where there is one. */
+  /** The search of indexed substrings that serves the query in its order, where there is one. */
   readonly search?: Search;
-  /** True when rows that do not fit are walked over, so that the query needs a limit of time. */
+  /** True when the query scans rows that do not match, so that it needs a time limit. */
   readonly walks: boolean;
 };
 
 type In = Extract<Condition, { is: 'in' | 'not in' }>;
 
-/** More values than this are not worth a walk each. */
+/** An `in` condition with more values than this is not split into one index scan per value. */
 const MAX_ALTERNATIVES = 16;
 
-/** Skipping more rows than this takes long enough to need a limit. */
+/** An offset above this takes long enough to need a time limit. */
 const MAX_SKIP = 1_000;
 
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);
@@ -49,7 +49,7 @@ const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alter
 const longest = (indexes: readonly (readonly string[])[]): readonly string[] | undefined =>
   indexes.toSorted((a, b) => b.length - a.length)[0];
 
-/** Chooses the longest index that has the order of a query once its scope is bound. */
+/** Chooses the longest index that has the query's order once its other fields are bound. */
 export const planOf = (collection: Collection, query: Query): Plan => {
   const sort = query.orderBy.field;
   const index = longest(collection.indexes.filter((each) => fits(each, query.where, sort)));
@@ -64,7 +64,7 @@ export const planOf = (collection: Collection, query: Query): Plan => {
   return { index, alternatives, ...(search && { search }), walks: isFar || !alternatives.every(isNarrow) };
 };
 
-/** Chooses an index that has the values of a field in order, whatever it goes on with. */
+/** Chooses an index that has the values of the sort field in order; fields after it do not matter. */
 export const valuesPlanOf = (collection: Collection, { where, orderBy: { field: sort } }: Query): Plan => {
   const isOrdered = (index: readonly string[]): boolean =>
     index.includes(sort) && index.slice(0, index.indexOf(sort)).every((field) => isEqual(where, field));

@@ -8,7 +8,7 @@ const isBound = (condition: Condition): condition is Bound => BOUNDS.has(conditi
 
 const isUpper = ({ is }: Bound): boolean => is === '<' || is === '<=';
 
-/** As the file has them in order; `undefined` for values of two kinds. */
+/** Compares in the order of the store; `undefined` for values of two types. */
 const compare = (a: FieldValue, b: FieldValue): number | undefined => {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return typeof a === 'string' && typeof b === 'string' ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : undefined;
@@ -22,16 +22,16 @@ const isImplied = (bound: Bound, by: Bound): boolean => {
 const looser = (bounds: readonly Bound[]): readonly Bound[] =>
   bounds.filter((each) => bounds.some((by) => isUpper(by) === isUpper(each) && isImplied(each, by)));
 
-/** The bound on the side that the page begins at. */
+/** True for a bound on the side at which the page begins. */
 const isBehind = (bound: Bound, { orderBy }: Query): boolean => isUpper(bound) === (orderBy.direction === 'descending');
 
-/** True where no document of the query has its order's field empty. */
+/** True when the query excludes documents whose sort field is empty. */
 export const leavesOutEmpty = ({ where, orderBy }: Query): boolean =>
   where.some((each) => each.field === orderBy.field && each.is === '<>' && each.value === null);
 
 /**
- * The same query with one bound of its order on each side at most: the place that the page follows, or a condition. The
- * database begins at one of several, and not at the tightest; what lies between it would walk over.
+ * Leaves at most one bound of the sort field on each side: either the cursor or a condition. With several bounds, the
+ * database starts at one of them, which need not be the tightest, and scans what lies between.
  */
 export const tightened = (query: Query): Query => {
   const { after, ...rest } = query;
@@ -42,12 +42,12 @@ export const tightened = (query: Query): Query => {
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
   const place: Bound = { ...first, value: after.value };
   const isAtBound = compare(first.value, after.value) === 0;
-  // At the bound, what follows the place goes on to the end of a value that a bound may leave out, or begins within.
+  // At the bound, the page continues to the end of a value that the bound may exclude, or begins within it.
   const isPlaceFree = isImplied(place, first) || (isAtBound && !first.is.endsWith('='));
   if (isPlaceFree) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
   if (!isAtBound && !isImplied(first, place))
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
-  // No bound lets an empty value through, but a place does: they follow it in descending order.
+  // A bound never matches an empty value, but a cursor does: empty values follow it in descending order.
   const filled: Condition = { field: first.field, is: '<>', value: null };
   return { ...query, where: [...query.where.filter((each) => each !== first && !dropped.has(each)), filled] };
 };

@@ -6,7 +6,7 @@ import { type Written, writtenOf } from './documents.js';
 import { divided, putParts, removeParts } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
-/** A checkpoint as it stands in the database; `batch` is the last one that moved it. */
+/** A stored checkpoint; `batch` is the ID of the last batch that moved it. */
 type CheckpointRow = {
   readonly _id: string;
   readonly logId: string;
@@ -26,7 +26,7 @@ const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
 
 type Changed = { readonly collection: Collection; readonly puts: Map<string, Put> };
 
-/** The documents of a batch by collection, each key once. */
+/** Groups the documents of a batch by collection, with the latest version of each key. */
 const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
   const byName = new Map<string, Changed>();
   for (const put of documents) {
@@ -40,13 +40,18 @@ const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
   return [...byName.values()];
 };
 
-/** A transaction in a build of the views. */
+/** A transaction on one build of the views. */
 type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 const isAsRead = (row: CheckpointRow | undefined, from: Checkpoint | undefined): boolean =>
   row?.logId === from?.logId && row?.position === from?.position;
 
-/** Moves the checkpoints; answers false when this very batch has moved them before. */
+/**
+ * Moves the checkpoints.
+ *
+ * @returns false when this batch has already moved them.
+ * @throws {CheckpointMoved} when a stored checkpoint is not `from`.
+ */
 const move = async (
   { db, build, session }: Place,
   moves: WriteBatch['checkpoints'],
@@ -58,7 +63,7 @@ const move = async (
   if (found.some((row) => row.batch === batch)) return false;
   const moved = moves.find(({ name, from }) => !isAsRead(rows.get(name), from));
   if (moved) throw new CheckpointMoved(`somebody else has moved the checkpoint ${moved.name}`);
-  // Written even where they stay: of two batches made from one value, the server then lets one through.
+  // Checkpoints that stay are written too: of two batches made from the same value, the server then accepts only one.
   const writes = moves.map(({ name, to }): AnyBulkWriteOperation<CheckpointRow> => {
     const { logId, position } = to;
     return rows.has(name)
@@ -71,7 +76,7 @@ const move = async (
 
 type Seen = Pick<Written, '_id' | 'position' | 'rewrites' | 'large'>;
 
-/** What is stored of these documents: how far it has come, and what lies beside it. */
+/** Reads the stored versions of documents: their positions, and the sizes of bytes stored apart. */
 const seenOf = async (
   rows: MongoCollection<Written>,
   keys: string[],
@@ -84,7 +89,10 @@ const seenOf = async (
   return seen;
 };
 
-/** A row in the place of another; `undefined` when that one has seen as much. */
+/**
+ * The row to store over an existing one; `undefined` when the existing one is at the same or a later position, or, for
+ * a late row, at a later one.
+ */
 const inPlaceOf = (before: Seen | undefined, row: Written, isLate: boolean): Written | undefined => {
   if (!before || before.position < row.position) return row;
   return isLate && before.position === row.position ? { ...row, rewrites: (before.rewrites ?? 0) + 1 } : undefined;
@@ -122,9 +130,10 @@ const movePark = async ({ db, build, session }: Place, { views, stream, from, to
 };
 
 /**
- * Writes a batch in the transaction of a session; answers false when it is written already.
+ * Writes a batch in the transaction of a session.
  *
- * @param batch what this write is known by, should its outcome be asked for.
+ * @param batch ID by which a retry recognizes that this batch was written.
+ * @returns false when the batch has already been written.
  * @throws {CheckpointMoved} when a checkpoint, or a parked stream, is not what the batch was made from.
  */
 export const writeBatch = async (
@@ -138,7 +147,7 @@ export const writeBatch = async (
   return true;
 };
 
-/** Those checkpoints that there are of these names. */
+/** Reads the checkpoints that exist among the names. */
 export const checkpointsIn = async (
   db: Db,
   build: Build,
@@ -150,10 +159,10 @@ export const checkpointsIn = async (
   return new Map(rows.map(({ _id, logId, position }) => [_id, { logId, position }]));
 };
 
-/** The parked streams, in the order of their positions. */
+/** Reads the parked streams, in the order of their positions. */
 export const parkedIn = async (db: Db, build: Build): Promise<readonly ParkedStream[]> => {
   const rows = await parkedOf(db, build)
-    .find({ views: { $exists: true } }) // an earlier release did not say whose they are
+    .find({ views: { $exists: true } }) // rows of an earlier release do not name the views
     .sort({ position: 1 })
     .toArray();
   return rows.map(({ views, stream, position, reason }) => ({ views, stream, position, reason }));

@@ -4,17 +4,20 @@ import { askedParts, LONG, partNumbers, type Search } from '../../query/text-par
 import { type Build, collectionName, pathOf, searchPath } from './names.js';
 import { containing, like } from './regular-expressions.js';
 
-/** What the value of one field must be. */
+/** Query operators for the value of one field. */
 type Operators = Readonly<Record<string, unknown>>;
 
-/** A condition that looks at a document of another collection. */
+/** A condition on a document of another collection. */
 export type KeyOf = Extract<Condition, { is: 'key of' }>;
 
 type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' | 'has parts' }>;
 
 const NEVER: Operators = { $in: [] };
 
-/** Empty fields are null, and no comparison finds them: neither may one that leaves something out. */
+/**
+ * Matches non-empty fields. Empty fields are null: as in SQL, neither a comparison nor a negated condition may match
+ * them.
+ */
 const FILLED: Readonly<Record<FieldType, Operators>> = {
   text: { $gte: '' },
   integer: { $gte: -Infinity },
@@ -24,7 +27,7 @@ const FILLED: Readonly<Record<FieldType, Operators>> = {
 
 const COMPARISONS = { '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' } as const;
 
-/** What a field must be to be filled. */
+/** Operators that match a non-empty field of a type. */
 export const filled = (type: FieldType = 'text'): Operators => FILLED[type];
 
 const isFilled = (value: FieldValue): boolean => value !== null;
@@ -50,13 +53,13 @@ const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
   return compared(condition.is, condition.value, type);
 };
 
-/** A filter as those that all hold within it. */
+/** Splits a filter into filters that must all hold. */
 const parts = (filter: Document): readonly Document[] => {
   const { $and: together = [], ...own } = filter as { $and?: readonly Document[] };
   return [own, ...together];
 };
 
-/** Filters that all hold, as one; operators of one field stand together where no two are the same. */
+/** Combines filters that must all hold into one; operators on the same field are merged unless they clash. */
 export const joined = (filters: readonly Document[]): Document => {
   const all: Record<string, Operators> = {};
   const rest: Document[] = [];
@@ -74,10 +77,10 @@ export const joined = (filters: readonly Document[]): Document => {
 const pair = (condition: Condition): Document =>
   'where' in condition || 'parts' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
 
-/** Whether a condition looks at another collection. */
+/** True for a condition on a document of another collection. */
 export const isKeyOf = (condition: Condition): condition is KeyOf => condition.is === 'key of';
 
-/** The filter that conditions of a document's own fields come to. */
+/** Converts conditions on a document's own fields to a filter. */
 export const filterOf = (fields: Collection['fields'], where: readonly Condition[]): Document =>
   joined(
     where.flatMap((condition) => {
@@ -89,13 +92,15 @@ export const filterOf = (fields: Collection['fields'], where: readonly Condition
     }),
   );
 
-/** The filter that a search comes to: what has all the parts, or is too long to say. */
+/**
+ * Converts a search to a filter: it matches documents that contain all parts, or whose text is too long to be indexed.
+ */
 export const searchFilter = (searches: Collection['searched'] = [], { searched, scope, parts }: Search): Document => {
   const [long, ...numbers] = partNumbers(scope, [LONG, ...askedParts(parts)]);
   return joined(numbers.map((number) => ({ [searchPath(searches.indexOf(searched))]: { $in: [number, long] } })));
 };
 
-/** The stages of a pipeline that leave out the documents for which the documents of another collection do not fit. */
+/** Pipeline stages that drop documents whose linked document, in another collection, does not match. */
 export const lookups = (where: readonly Condition[], build: Build): readonly Document[] =>
   where.filter(isKeyOf).flatMap((condition) => [
     {

@@ -3,16 +3,16 @@ import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
 import { faultOf } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
 
-/** A database, and what is said of it. */
+/** A connection to a database of views. */
 export type Connection = {
   readonly client: MongoClient;
   readonly db: Db;
-  /** Runs what uses the driver, under the promises of the port. */
+  /** Runs driver calls, with driver errors converted to faults. */
   readonly guarded: <Result>(work: () => Promise<Result>) => Promise<Result>;
   readonly close: () => Promise<void>;
 };
 
-/** What a server says of itself. */
+/** The fields used of a server's response to `hello`. */
 export type Hello = { readonly setName?: string; readonly msg?: string; readonly maxWireVersion?: number };
 
 /** MongoDB 6.0. */
@@ -22,9 +22,9 @@ const HOW_TO_REPLICATE =
   "run it as a replica set of one: mongod --replSet rs0 --bind_ip 127.0.0.1, and then once: mongosh --eval 'rs.initiate()'";
 
 /**
- * Holds what a server says of itself against what the views need: transactions, which one without a replica set lacks.
+ * Checks that a server supports what the views need: transactions, which need a replica set.
  *
- * @throws {ReadStoreUnusable} with what to do.
+ * @throws {ReadStoreUnusable} with instructions for the operator.
  */
 export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown: string): void => {
   if (maxWireVersion < OLDEST_WIRE_VERSION)
@@ -35,7 +35,7 @@ export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown:
     );
 };
 
-/** What the connection string may say otherwise. */
+/** Default time limits; the connection string can override each. */
 const PATIENCE = { waitQueueTimeoutMS: 5_000, serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000 } as const;
 
 const patience = (url: string): Partial<typeof PATIENCE> =>
@@ -53,10 +53,10 @@ const clientOf = ({ url }: MongoLocation, maxPoolSize: number): MongoClient =>
   });
 
 /**
- * Connects to a database of views, and makes sure that its server has what they need.
+ * Connects to a database of views and checks that its server is usable.
  *
- * @throws {StoreUnavailable} when it cannot be reached.
- * @throws {ReadStoreUnusable} when waiting for it does not help.
+ * @throws {StoreUnavailable} when the server cannot be reached.
+ * @throws {ReadStoreUnusable} when retrying does not help.
  */
 export const connect = async (location: MongoLocation, maxPoolSize = 8): Promise<Connection> => {
   const { database, shown } = location;
@@ -71,7 +71,7 @@ export const connect = async (location: MongoLocation, maxPoolSize = 8): Promise
     const client = clientOf(location, maxPoolSize);
     try {
       assertUsable(await client.db('admin').command({ hello: 1 }), shown);
-      // What credentials do not allow shows here, before anything waits for it.
+      // Missing permissions fail here, at the start, and not at the first use.
       await client.db(database).listCollections({}, { nameOnly: true }).toArray();
     } catch (error) {
       await client.close();

@@ -11,31 +11,31 @@ import { originalText, originalValue, storedText } from '../stored-text.js';
 
 type Pair = { readonly key: string; readonly value: string };
 
-/** A value as it stands in the database. */
+/** A stored field value. */
 export type Cell = FieldValue | readonly Pair[];
 
-/** How many bytes of each there are, where they are not in the document itself. */
+/** Lengths in bytes of the encoded messages, where they are stored apart from the document. */
 export type Lengths = { readonly element: number; readonly answer?: number; readonly state?: number };
 
-/** A document as it stands in the database. */
+/** A stored document. */
 export type Row = {
   readonly _id: string;
   readonly position: bigint;
-  /** How often it was written again at this position. */
+  /** How often the document was rewritten at this position. */
   readonly rewrites?: number;
   readonly f: Readonly<Record<string, Cell>>;
-  /** The parts of each text that is searched, as numbers. */
+  /** Hashes of the parts of each searched text, by the text's index in the collection's `searched`. */
   readonly s?: Readonly<Record<number, readonly number[]>>;
-  /** What a list shows. */
+  /** The element of a list response. */
   readonly element: Binary;
-  /** What Get answers, where that is something else. */
+  /** The response of Get, where it differs from `element`. */
   readonly answer?: Binary;
   readonly state?: Binary;
-  /** The bytes lie beside the document, in this order. */
+  /** Set when the bytes are stored apart, concatenated in this order. */
   readonly large?: Lengths;
 };
 
-/** What is given to the driver for a {@link Row}. */
+/** A {@link Row} as it is passed to the driver. */
 export type Written = Omit<Row, 'element' | 'answer' | 'state'> & {
   readonly element: Uint8Array;
   readonly answer?: Uint8Array;
@@ -52,20 +52,20 @@ const cellOf = (type: FieldType, value: FieldValue): Cell => {
 
 const isPairs = (cell: Cell): cell is readonly Pair[] => Array.isArray(cell);
 
-/** The value that stands in the database in this form. */
+/** Converts a stored field value back. */
 export const valueOf = (cell: Cell | undefined): FieldValue => {
   if (cell === undefined) return null;
   if (!isPairs(cell)) return originalValue(cell);
   return pairsText(cell.map(({ key, value }) => [originalText(key), originalText(value)]));
 };
 
-/** The bytes of their own: what the driver gives is a part of all that came with it. */
+/** Copies the bytes: the driver's buffer is a slice of the whole server response. */
 export const bytesOf = (binary: Binary): Uint8Array => new Uint8Array(binary.value());
 
 const storedValue = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'string' ? storedText(value) : (value ?? null);
 
-/** What is searched of a document; a number stands for a part in its scope. */
+/** Hashes of the parts of a document's searched texts, each within its scope. */
 const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<Written, 's'> => {
   if (!searched) return {};
   const numbers = searched.map(({ field, scope }) => {
@@ -76,7 +76,7 @@ const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<
   return { s: Object.fromEntries(numbers.entries()) };
 };
 
-/** A document as it is written. */
+/** Converts a document to its stored form. */
 export const writtenOf = (collection: Collection, document: StoredDocument): Written => {
   const { fields } = collection;
   const { key, position, answer, element, state } = document;
@@ -93,7 +93,7 @@ export const writtenOf = (collection: Collection, document: StoredDocument): Wri
   };
 };
 
-/** The document that a row is, with its bytes. */
+/** Converts a row and its bytes back to a document. */
 export const documentOf = (
   fields: Collection['fields'],
   row: Row,

@@ -2,12 +2,12 @@ import type { Document } from 'mongodb';
 import type { Collection, Query } from '../../runtime/read-store.js';
 import { type Asking, asked, type Question } from './pages.js';
 
-/** What the server says of one question. */
+/** What the server examined for one query to it. */
 export type Explained = { readonly keys: number; readonly documents: number; readonly stages: readonly string[] };
 
 const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null;
 
-/** Every value of this name in an explanation, however deep, but not in the plans that were not taken. */
+/** Collects every value with this name in an explanation, at any depth, except in rejected plans. */
 const everywhere = (explanation: unknown, name: string): readonly unknown[] => {
   if (!isDocument(explanation)) return [];
   return Object.entries(explanation).flatMap(([key, value]: [string, unknown]): readonly unknown[] => {
@@ -18,7 +18,7 @@ const everywhere = (explanation: unknown, name: string): readonly unknown[] => {
 
 const sum = (counts: readonly unknown[]): number => counts.reduce<number>((total, each) => total + Number(each), 0);
 
-/** Has a question answered and explained. */
+/** Runs one query and has the server explain it. */
 export const explained = async (
   asking: Asking,
   collection: Collection,

@@ -6,7 +6,7 @@ import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
 
-/** Drops the builds that nobody uses: older ones, or one that a rebuild has left behind that was killed. */
+/** Drops unused builds: older ones, and one left behind by a rebuild that was killed. */
 const dropOthers = (db: Connection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
@@ -21,10 +21,10 @@ const activate = async ({ db }: Connection, before: About, build: Build, logId: 
 };
 
 /**
- * Views of a log in collections of their own beside those in use, which are those of any log. Servers that run keep the
- * ones that they have until they are started again; the ones before stay until the next rebuild.
+ * Creates views of a log in collections beside those in use, which may be of any log. Running servers keep using the
+ * previous build until they are restarted; it is kept until the next rebuild.
  *
- * @throws {Fault} when they cannot be made.
+ * @throws {Fault} when the views cannot be created.
  */
 export const freshMongoViews = async (location: MongoLocation, logId: string): Promise<FreshViews> => {
   const connection = await connect(location);

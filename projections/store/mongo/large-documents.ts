@@ -3,10 +3,10 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesOf, type Lengths, type Row, type Written } from './documents.js';
 import { type Build, ofBuild } from './names.js';
 
-/** A piece of the bytes of a document that is too large to be one of the server's. */
+/** A chunk of a document that exceeds the server's document size. */
 type Part<Bytes> = { readonly _id: string; readonly bytes: Bytes };
 
-/** Half of what the server takes, so that there is room for fields beside it. */
+/** Chunk size: half of the server's limit for a document, which leaves space for other fields. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_LOOKS = 5;
 
@@ -15,10 +15,13 @@ const partsOf = <Bytes>(db: Db, build: Build): MongoCollection<Part<Bytes>> =>
 
 const sumOf = ({ element, answer = 0, state = 0 }: Lengths): number => element + answer + state;
 
-/** What tells one version of a document from another. */
+/** The fields that identify one version of a document. */
 type Version = Pick<Row, '_id' | 'position' | 'rewrites' | 'large'>;
 
-/** Which parts a row has: each version of a document has its own, so that nobody joins those of two. */
+/**
+ * The chunk IDs of a row. Each version of a document has its own chunks, so that a reader never combines those of two
+ * versions.
+ */
 const idsOf = (name: string, { _id, position, rewrites, large }: Version): readonly string[] => {
   if (large === undefined) return [];
   const version = `${name}/${_id}@${position}${rewrites === undefined ? '' : `.${rewrites}`}`;
@@ -31,7 +34,7 @@ const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
   ...(state && { state: state.length }),
 });
 
-/** A row as it is stored, and the parts that go beside it: none where it is small enough. */
+/** Splits a row that is too large into the stored row and its chunks; a small row has no chunks. */
 export const divided = (name: string, row: Written): { row: Written; parts: readonly Part<Uint8Array>[] } => {
   const large = lengthsOf(row);
   if (sumOf(large) <= PART_BYTES) return { row, parts: [] };
@@ -45,12 +48,13 @@ export const divided = (name: string, row: Written): { row: Written; parts: read
   return { row: stored, parts };
 };
 
-/** A transaction in a build of the views. */
+/** A transaction on one build of the views. */
 type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 /**
- * Writes parts ahead of the transaction that names them, which could grow too large for the server. Nobody asks for them
- * before it is committed; and whoever does the same again writes the same, since a document is what the log makes of it.
+ * Writes chunks before the transaction that refers to them, because within it they could exceed the server's limit.
+ * They are not read before the transaction commits, and a retry writes the same bytes, since a document depends only on
+ * the log.
  */
 export const putParts = async (
   { db, build }: Pick<Place, 'db' | 'build'>,
@@ -60,7 +64,7 @@ export const putParts = async (
     await partsOf<Uint8Array>(db, build).replaceOne({ _id }, { bytes }, { upsert: true });
 };
 
-/** Removes the parts of rows that are replaced. */
+/** Deletes the chunks of rows that are replaced. */
 export const removeParts = async (
   { db, build, session }: Place,
   name: string,
@@ -87,13 +91,14 @@ const own = ({ element, answer, state }: Pick<Row, 'element' | 'answer' | 'state
   ...(state && { state: bytesOf(state) }),
 });
 
-/** What a row has to have to be joined with its parts. */
+/** The fields of a row that loading its bytes needs. */
 export type Loadable = Version & Pick<Row, 'element' | 'answer' | 'state'>;
 
 /**
- * The bytes of a row, wherever they are. One that is replaced while its parts are read is read again.
+ * Loads the bytes of a row, from the row itself or its chunks. A row that is replaced while its chunks are read is read
+ * again.
  *
- * @throws {StoreUnavailable} when it is replaced again and again.
+ * @throws {StoreUnavailable} when the row was replaced at each of five attempts.
  */
 export const loaded = async (db: Db, build: Build, name: string, found: Loadable): Promise<Bytes> => {
   let row: Loadable = found;

@@ -3,10 +3,10 @@ import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
 import type { Collection } from '../../runtime/read-store.js';
 import { type Build, collectionName, indexName, ofBuild, pathOf, searchIndexName, searchPath } from './names.js';
 
-/** What a database of views says of itself. */
+/** The description of the views that a database holds. */
 export type About = {
   readonly _id: 'views';
-  /** How what is in the database is to be read. */
+  /** Format of the stored data. */
   readonly format: number;
   /** The log that the views are of. */
   readonly logId: string;
@@ -14,19 +14,19 @@ export type About = {
   readonly build: Build;
 };
 
-/** A database, and what is said of it. */
+/** A database, and its name in messages. */
 export type Place = { readonly db: Db; readonly shown: string };
 
 type Shape = { readonly _id: string; readonly fields: Collection['fields'] };
 
-/** The collection of what a database says of itself. */
+/** Name of the collection with the description, and with the fields of each collection. */
 const ABOUT = 'flightlog';
 const FORMAT = 1;
 const NAMESPACE_EXISTS = 48;
 const INDEX_OPTIONS_CONFLICT = 85;
 const INDEX_KEYS_CONFLICT = 86;
 
-/** Where the database says what it is. */
+/** The collection that holds the description. */
 export const aboutIn = (db: Db): MongoCollection<About> => db.collection<About>(ABOUT);
 
 const readable = (about: About, shown: string): About => {
@@ -38,7 +38,7 @@ const readable = (about: About, shown: string): About => {
 };
 
 /**
- * What a database says of itself, if it has views.
+ * Reads the description of a database's views; `undefined` when it has none.
  *
  * @throws {ReadStoreUnusable} when a newer release has written them.
  */
@@ -48,9 +48,9 @@ export const readAbout = async (db: Db, shown: string): Promise<About | undefine
 };
 
 /**
- * Makes sure that views are of a log.
+ * Checks that views are of a log.
  *
- * @throws {ReadStoreUnusable} when they are of another.
+ * @throws {ReadStoreUnusable} when they are of another log.
  */
 export const assertOf = ({ logId: found }: About, logId: string, shown: string): void => {
   if (found === logId) return;
@@ -60,8 +60,7 @@ export const assertOf = ({ logId: found }: About, logId: string, shown: string):
 };
 
 /**
- * Takes a database for the views of a log, in this build where it says of none, or makes sure that it is the one of
- * this log.
+ * Assigns a database without views to a log, with this build number; otherwise checks that its views are of this log.
  *
  * @throws {ReadStoreUnusable} when it has the views of another log, or a newer release has written it.
  */
@@ -92,9 +91,9 @@ const notAsDeclared = ({ name, version }: Collection, shown: string, cause?: unk
 const textOf = (fields: Collection['fields']): string => JSON.stringify(Object.entries(fields).sort());
 
 /**
- * Makes the collections of a build where they are missing; their indexes are made apart.
+ * Creates the missing collections of a build, without indexes.
  *
- * @throws {ReadStoreUnusable} when one is there in another shape than it is declared.
+ * @throws {ReadStoreUnusable} when one exists with other fields than declared.
  */
 export const makeCollections = async (
   { db, shown }: Place,
@@ -114,9 +113,9 @@ export const makeCollections = async (
 };
 
 /**
- * Makes the indexes of collections where they are missing: the fields in order, then the key, then what they carry.
+ * Creates the missing indexes of collections: the fields in order, then the key, then the carried fields.
  *
- * @throws {ReadStoreUnusable} when one is there with other fields.
+ * @throws {ReadStoreUnusable} when one exists with other fields.
  */
 export const makeIndexes = async (
   { db, shown }: Place,
@@ -143,7 +142,7 @@ export const makeIndexes = async (
   }
 };
 
-/** Removes collections of views, and what is said of their shapes. */
+/** Drops collections of views, with the record of their fields. */
 export const dropCollections = async (db: Db, isDropped: (name: string) => boolean): Promise<void> => {
   for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
     if (!isDropped(name)) continue;

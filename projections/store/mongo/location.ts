@@ -4,24 +4,24 @@ export type MongoLocation = {
   /** The connection string, which may have credentials in it. */
   readonly url: string;
   readonly database: string;
-  /** What is said of it: hosts and database, no credentials. */
+  /** The location in messages: hosts and database, no credentials. */
   readonly shown: string;
 };
 
-/** Where views are kept. */
+/** Location of the views. */
 export type ReadStoreLocation = { readonly kind: 'sqlite' } | MongoLocation;
 
 const DATABASE = 'flightlog';
 const MONGO_URL = /^(?<scheme>mongodb(?:\+srv)?):\/\/(?:[^@/]*@)?(?<hosts>[^@/?]+)(?:\/(?<database>[^?]*))?(?:\?.*)?$/u;
 
-/** Longer names leave no room for those of collections. */
+/** Longer names would leave too little of the server's name limit for collections. */
 const DATABASE_NAME = /^[\w-]{1,50}$/u;
 
 /**
- * Reads where views are kept: `sqlite:` for the data directory, or a connection string of a MongoDB, in which a path
- * names the database.
+ * Parses the location of the views: `sqlite:` for the data directory, or a MongoDB connection string whose path names
+ * the database.
  *
- * @returns the location, or what is wrong with the text.
+ * @returns the location, or a text that says what is wrong.
  */
 export const readStoreLocation = (text: string): ReadStoreLocation | string => {
   if (text === 'sqlite:') return { kind: 'sqlite' };

@@ -7,25 +7,28 @@ import type { MongoLocation } from './location.js';
 type LeaseRow = { readonly _id: string; readonly owner: string; readonly until: Date };
 type PositionRow = { readonly _id: string; readonly logId: string; readonly position: bigint };
 
-/** Leases in a database, and the checkpoints of readers of the log. */
+/** Leases in a database, and checkpoints of readers of the log. */
 export type MongoLeases = Leases & {
-  /** The checkpoint of a reader of the log, by the reader's name; 0 when the stored one is of another log. */
+  /** The checkpoint of the reader with this name; it reads 0 when the stored one is of another log. */
   checkpoint(name: string, logId: string): Checkpoint;
 };
 
 const DUPLICATE_KEY = 11_000;
-/** Leases that ended longer ago are deleted. */
+/** Leases that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 
 const begins = (prefix: string): RegExp => new RegExp(`^${prefix.replaceAll(/[^\w ]/gu, '\\$&')}`);
 
-/** The clock of the server. */
+/** The server's clock, in milliseconds since 1970. */
 const serverTime = async ({ db }: Connection): Promise<number> => {
   const { localTime } = await db.command({ hello: 1 });
   return (localTime as Date).getTime();
 };
 
-/** Takes the free leases; one that another owner takes or renews meanwhile stays with that owner. */
+/**
+ * Takes the leases that are free or expired. A lease that another owner takes or renews meanwhile stays with that
+ * owner.
+ */
 const takeFree = async (
   leases: Collection<LeaseRow>,
   names: readonly string[],
@@ -50,10 +53,10 @@ const takeFree = async (
 };
 
 /**
- * Leases in the database of the views, by the server's clock. The collection keeps the name of the first release.
+ * Leases in the database of the views, timed by the server's clock. The collection keeps the name of the first release.
  *
- * @throws {StoreUnavailable} when it cannot be reached.
- * @throws {ReadStoreUnusable} when waiting for it does not help.
+ * @throws {StoreUnavailable} when the server cannot be reached.
+ * @throws {ReadStoreUnusable} when retrying does not help.
  */
 export const mongoLeases = async (location: MongoLocation): Promise<MongoLeases> => {
   const connection = await connect(location, 2);

@@ -16,34 +16,37 @@ import { settled } from './transactions.js';
 import { values } from './values.js';
 import { writersIn } from './writers.js';
 
-/** How to open views in a MongoDB. */
+/** Options for opening views in a MongoDB. */
 export type MongoReadStoreOptions = {
   readonly location: MongoLocation;
-  /** The log that the views are of, for who writes them. */
+  /** For writers: the log that the views are of. */
   readonly logId?: string;
-  /** The log that the views have to be of where there are any, for who only reads them. */
+  /** For readers: the log that the views, if there are any, must be of. */
   readonly readOf?: string;
-  /** How long a query may look for its page, in milliseconds; 2,000 by default. */
+  /** Time limit of a query, in milliseconds; 2,000 by default. */
   readonly queryLimitMs?: number;
-  /** The most connections that are used at a time. */
+  /** Most connections in use at a time. */
   readonly connections?: number;
-  /** Called between the writes of a batch and its commit, for tests that stop the process there. */
+  /** Called after the writes of a batch and before its commit; for tests that stop the process there. */
   readonly beforeCommit?: () => void;
-  /** Called while the server does not say whether a batch was written, the how manieth time in a row. */
+  /** Called when it is unknown whether a batch was written, with the number of the attempt. */
   readonly onUnknown?: (error: Error, times: number) => void;
 };
 
-/** Views in a MongoDB. */
+/** A read store in a MongoDB. */
 export type MongoReadStore = ReadStore & {
-  /** Makes the indexes that a growing build does without. */
+  /** Creates the indexes that a growing build does without. */
   finish(): Promise<void>;
-  /** What the server says of how it answers a query. */
+  /** Explains how the server answers a query, one explanation per query to the server. */
   explain(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<readonly Explained[]>;
 };
 
 const ignored = (): void => undefined;
 
-/** Tried so often, a transaction is in the way of one that nobody ends: others that are at work let it through sooner. */
+/**
+ * A transaction that is rolled back at this attempt probably conflicts with one that its writer left open; transactions
+ * of live writers end sooner.
+ */
 const STUCK_TIMES = 5;
 
 type Method = 'find' | 'findDistinct';
@@ -111,7 +114,7 @@ const lookups = ({ db, guarded }: Connection, build: Build): Lookups => {
   };
 };
 
-/** The store of one build, over a connection that it closes. */
+/** Creates the store of one build. `close` closes the connection. */
 export const storeOf = (
   connection: Connection,
   build: Build,
@@ -126,7 +129,7 @@ export const storeOf = (
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
     if (options.logId === undefined) return;
-    if (options.isGrowing !== true) await claim(place, options.logId, build); // it may have been dropped meanwhile
+    if (options.isGrowing !== true) await claim(place, options.logId, build); // the description may have been dropped meanwhile
     for (const collection of collections) prepared.set(collectionName(collection, build), collection);
     await makeCollections(place, collections, build);
     if (options.isGrowing !== true) await makeIndexes(place, collections, build);
@@ -150,7 +153,8 @@ export const storeOf = (
     });
   };
 
-  // The checkpoints last: until they are gone, whoever opens the views knows that they are to be forgotten.
+  // The checkpoints are deleted last: until then, a process that opens the views still sees that they have to be
+  // cleared.
   const clear = async (): Promise<void> => {
     const checkpoints = ofBuild('checkpoints', build);
     await dropCollections(db, (name) => isOfViews(name) && buildOf(name) === build && name !== checkpoints);
@@ -174,12 +178,12 @@ export const storeOf = (
 };
 
 /**
- * Keeps views in a MongoDB, one collection for each version of a read model, in the build that is in use when it is
- * opened. Without a log it only reads.
+ * Opens a read store in a MongoDB, with one collection per version of a read model. It uses the build that is current
+ * when it is opened. Without `logId` it only reads.
  *
  * @throws {StoreUnavailable} when the server cannot be reached.
- * @throws {ReadStoreUnusable} when it refuses the credentials, has no transactions, or has the views of another log or
- * of a newer release.
+ * @throws {ReadStoreUnusable} when the server refuses the credentials, has no transactions, or has the views of another
+ * log or of a newer release.
  */
 export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<MongoReadStore> => {
   const { location, logId, readOf, connections } = options;

@@ -9,16 +9,16 @@ import { type Cell, valueOf } from './documents.js';
 import { loaded, type Loadable } from './large-documents.js';
 import { type Build, collectionName, indexName, pathOf, searchIndexName } from './names.js';
 
-/** Where queries are asked, and until when, in milliseconds of `performance.now()`. */
+/** The build that is queried, and the deadline in milliseconds of `performance.now()`. */
 export type Asking = {
   readonly db: Db;
   readonly build: Build;
   readonly until: number;
-  /** Called before each question. */
+  /** Called before each query to the server. */
   readonly onQuestion?: (question: Question) => Promise<void>;
 };
 
-/** One question to the server; together they make a page. */
+/** One query to the server; a page may need several. */
 export type Question = {
   readonly filter: Document;
   readonly sort: Readonly<Record<string, 1 | -1>>;
@@ -31,18 +31,18 @@ export type Question = {
 
 type PageRow = Loadable & { readonly f?: Readonly<Record<string, Cell>> };
 
-/** More than any client takes in one answer. */
+/** Limit of a page; more than any client accepts in one response. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
-/** Documents in one answer of the server. */
+/** Documents per batch of a cursor. */
 const MAX_ROWS = 1_000;
 
-/** The largest number of documents that a server can be asked for. */
+/** Largest limit that the server accepts. */
 const MAX_LIMIT = 2 ** 31 - 2;
 
 const remainingMs = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));
 
-/** Asks one question; the caller reads the answer, or has it explained. */
+/** Prepares one query; the caller reads the cursor or has it explained. */
 export const asked = <Row extends Document>(
   { db, build, until }: Asking,
   collection: Collection,
@@ -64,8 +64,8 @@ export const asked = <Row extends Document>(
 };
 
 /**
- * The parts of an order that follow a place, in order. Each is one stretch of an index; a choice between two would be
- * walked for from the beginning.
+ * Ranges of the order that follow the cursor, in order. Each is one contiguous range of an index; a disjunction of two
+ * would be scanned from the beginning.
  */
 const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] => {
   const { orderBy, after } = query;
@@ -83,7 +83,7 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
   return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
 };
 
-/** Whether no document can fit. */
+/** True when no document can match. */
 export const isImpossible = ({ where }: Query): boolean =>
   where.some((each) => each.is === 'in' && each.values.length === 0);
 
@@ -117,7 +117,11 @@ async function* rowsOf(asking: Asking, collection: Collection, query: Query): As
   }
 }
 
-/** Adds the bytes of an element to those of its page. */
+/**
+ * Adds the size of an element to that of its page.
+ *
+ * @throws {PageTooLarge} when the page exceeds the limit.
+ */
 const sized = (bytes: number, element: Uint8Array): number => {
   if (bytes + element.length <= MAX_PAGE_BYTES) return bytes + element.length;
   throw new PageTooLarge(`the page is larger than ${MAX_PAGE_BYTES} bytes`);
@@ -126,7 +130,7 @@ const sized = (bytes: number, element: Uint8Array): number => {
 /**
  * Finds a page.
  *
- * @throws {PageTooLarge} when it has more bytes than an answer may have.
+ * @throws {PageTooLarge} when the page exceeds the limit of a response.
  */
 export const page = async (asking: Asking, collection: Collection, given: Query): Promise<Found> => {
   if (isImpossible(given)) return { elements: [] };
@@ -135,7 +139,7 @@ export const page = async (asking: Asking, collection: Collection, given: Query)
   const elements: Uint8Array[] = [];
   let bytes = 0;
   let last: PageRow | undefined;
-  // One more than is wanted says whether there are more.
+  // One more document than requested shows whether more follow.
   for await (const row of rowsOf(asking, collection, { ...query, limit: limit + 1 })) {
     if (elements.length === limit && last)
       return { elements, next: { value: valueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };

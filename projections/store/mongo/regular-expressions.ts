@@ -1,11 +1,11 @@
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.js';
 
-/** The server takes none that are longer, in bytes. */
+/** Longest regular expression that the server accepts, rounded down, in bytes. */
 const MAX_BYTES = 32_000;
 
 const ANY = String.raw`[\s\S]`;
-/** A dollar would stand before a line break at the end as well. */
+/** `$` would also match before a line break at the end. */
 const END = String.raw`(?![\s\S])`;
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/gu, String.raw`\$&`);
@@ -15,12 +15,12 @@ const bounded = (source: string): string => {
   return source;
 };
 
-/** The expression for a text that stands somewhere. */
+/** A regular expression that finds a text anywhere. */
 export const containing = (text: string): string => bounded(escaped(text));
 
 /**
- * The expression for a pattern. What lies between two signs for any text is taken where it is found first, and never
- * looked for again: that finds all that there is, in a time that does not grow with the number of signs.
+ * Converts a pattern to a regular expression. Each segment between two `%` is matched at its first occurrence, without
+ * backtracking (atomic groups): this still finds every match, and its time does not grow with the number of `%`.
  */
 export const like = (pattern: string): string => {
   const segments = [''];

@@ -1,19 +1,22 @@
 import { setTimeout } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError, MongoServerError } from 'mongodb';
 
-/** How often a transaction that was rolled back is tried before the caller hears of it. */
+/** Attempts at a transaction that is rolled back, before the error is thrown. */
 const MAX_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 2_000;
 
-/** A transaction whose outcome can be asked for: done again, it finds that it was done. */
+/** A transaction that can be repeated safely: a repetition finds that the first attempt was committed. */
 export type Transaction = {
-  /** Works in the session; answers false where there is nothing left to do, which is rolled back. */
+  /** Does the work in the session; returns false when nothing is left to do, and the transaction is then aborted. */
   readonly run: (session: ClientSession) => Promise<boolean>;
-  /** Called when the outcome is not known, the how manieth time in a row. */
+  /** Called when the outcome is unknown, with the number of the attempt. */
   readonly onUnknown: (error: unknown, times: number) => void;
-  /** Called when the server has rolled it back, the how manieth time it was tried; it is tried again after that. */
+  /**
+   * Called when the server has rolled the transaction back, with the number of the attempt; the next attempt follows
+   * when the promise resolves.
+   */
   readonly onRolledBack: (times: number) => Promise<void>;
-  /** True when nobody waits for the outcome any more. */
+  /** True when the caller has given up on the outcome. */
   readonly isGivenUp: () => boolean;
 };
 
@@ -25,7 +28,7 @@ const isLabelled = (error: unknown, label: string): boolean =>
 const TRANSIENT = 'TransientTransactionError';
 const UNKNOWN = 'UnknownTransactionCommitResult';
 
-/** The server has lost the transaction before it was committed. */
+/** Server error code `NoSuchTransaction`: the transaction was lost before its commit. */
 const NO_SUCH_TRANSACTION = 251;
 
 const committed = async (session: ClientSession): Promise<Outcome> => {
@@ -41,7 +44,7 @@ const committed = async (session: ClientSession): Promise<Outcome> => {
 };
 
 const attempted = async (session: ClientSession, run: Transaction['run']): Promise<Outcome> => {
-  // Writes are the client's to be confirmed: by the majority.
+  // The write concern (majority) is that of the client.
   session.startTransaction({ readConcern: { level: 'snapshot' } });
   try {
     if (!(await run(session))) {
@@ -59,9 +62,9 @@ const attempted = async (session: ClientSession, run: Transaction['run']): Promi
 const pause = (times: number): Promise<void> => setTimeout(Math.min(5 * 2 ** times, MAX_PAUSE_MS));
 
 /**
- * Runs a transaction until it is known to be done. One that was rolled back is tried again a few times. Where nobody
- * knows whether it was committed, it is run again until that is found out, however long the server is away: to give up
- * would be to call failed what may have been done.
+ * Runs a transaction until it is known to be committed. A transaction that was rolled back is tried again a few times.
+ * While it is unknown whether it was committed, it is repeated until that is known, however long the server is away:
+ * giving up would report a failure for something that may have been done.
  *
  * @throws the driver's error when nothing was done.
  */
@@ -74,7 +77,7 @@ export const settled = async (
     const outcome = await client
       .withSession((session) => attempted(session, run))
       .catch((error: unknown): Outcome => {
-        // An attempt that failed outright says nothing of the one before it.
+        // A failed attempt says nothing about the outcome of the one before it.
         if (isUnknown && error instanceof MongoError) return { is: 'unknown', error };
         throw error;
       });

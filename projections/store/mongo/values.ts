@@ -28,7 +28,10 @@ const nextQuestion = (collection: Collection, index: readonly string[] | undefin
   };
 };
 
-/** Finds the values of a field one by one: one with ten thousand documents costs what one with a single one costs. */
+/**
+ * Finds the distinct values of a field one at a time, so that a value with ten thousand documents costs as much as a
+ * value with one.
+ */
 export const values = async (asking: Asking, collection: Collection, given: Query): Promise<FoundValues> => {
   if (isImpossible(given)) return { values: [], hasMore: false };
   const { rest: query, isExcepted } = exceptions(storedQuery(given));

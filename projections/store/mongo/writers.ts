@@ -1,26 +1,27 @@
 import type { ClientSession, Db, UUID } from 'mongodb';
 
 /**
- * The sessions that views are written in. A writer that is killed within a transaction leaves it open: the server keeps
- * what it has touched for a minute, and nobody else can write that. Writers therefore leave word of their sessions, and
- * one that gets nowhere ends what others have open. To one that lives this costs an attempt, and nothing else.
+ * Registry of the sessions that write views. A writer that is killed within a transaction leaves it open: for a minute
+ * the server keeps the documents that it has touched locked for other writers. Writers therefore record their sessions,
+ * and a writer that makes no progress ends the transactions of the others. A live writer loses no more than one attempt
+ * by this.
  */
 export type Writers = {
-  /** Leaves word of a session, before anything is written in it. */
+  /** Records a session, before anything is written in it. */
   readonly note: (session: ClientSession) => Promise<void>;
-  /** Leaves word of all sessions anew when they are used again: somebody may have ended them. */
+  /** Records all sessions again at their next use: another writer may have ended them and deleted their records. */
   readonly forget: () => void;
-  /** Ends the transactions of all others. */
+  /** Ends the open transactions of all other writers. */
   readonly endOthers: () => Promise<void>;
 };
 
 type WriterRow = { readonly _id: UUID; readonly seen: Date };
 
 const NOTE_EVERY_MS = 600_000;
-/** Of a session that was not seen for so long nothing can be open. */
+/** A session that was not seen for this long cannot have an open transaction. */
 const GONE_MS = 3_600_000;
 
-/** The sessions of a database that views are written in, those of this process and of others. */
+/** Creates the registry of a database's writing sessions, those of this process and of others. */
 export const writersIn = (db: Db): Writers => {
   const rows = db.collection<WriterRow>('writers');
   const own = new Map<string, number>();
@@ -39,7 +40,8 @@ export const writersIn = (db: Db): Writers => {
     const ids = (await rows.find().toArray()).map(({ _id }) => _id);
     const others = ids.filter((id) => !own.has(id.toString('hex')));
     if (others.length === 0) return;
-    // Every user may end the sessions of his own; a server that refuses it all the same ends them itself, in a minute.
+    // Every user may end their own sessions. If the server still refuses, it ends the transactions itself after a
+    // minute.
     await db
       .admin()
       .command({ killSessions: others.map((id) => ({ id })) })

@@ -2,12 +2,12 @@ import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.
 import type { Condition, FieldValue } from '../../runtime/read-store.js';
 import { columnOf, tableOf } from './tables.js';
 
-/** SQL and what is bound to its question marks. */
+/** An SQL text and the values bound to its question marks. */
 export type Sql = { readonly text: string; readonly values: readonly (FieldValue | bigint)[] };
 
 const SIGNS = /[*?[]/u;
 
-/** The pattern as GLOB has it, for which case counts. */
+/** Converts a pattern to a GLOB pattern; GLOB is case-sensitive. */
 const globOf = (pattern: string): string =>
   (patternParts(pattern) ?? [])
     .map((part) => {
@@ -60,8 +60,8 @@ const containing = (column: string, parts: readonly string[]): Sql => ({
 });
 
 /**
- * The SQL of a condition. `table` qualifies its column where a table within the condition might hide it; without it the
- * columns are those of the innermost table.
+ * Converts a condition to SQL. `table` qualifies the column where a table inside the condition might hide it; without
+ * it, columns are those of the innermost table.
  */
 export const conditionSql = (condition: Condition, column = columnOf(condition.field), table = ''): Sql => {
   const outer = table ? `${table}.${column}` : column;

@@ -7,15 +7,20 @@ type Database = InstanceType<typeof DatabaseSync>;
 type Statement = ReturnType<Database['prepare']>;
 type Cell = FieldValue | bigint | Uint8Array;
 
-/** The statements of one collection, prepared once. */
+/** Prepared statements of one collection. */
 export type DocumentStatements = {
   get(key: string): StoredDocument | undefined;
   getMany(keys: readonly string[]): StoredDocument[];
-  /** Stores a document that has seen more than what is stored. Answers whether there was none. */
+  /**
+   * Stores a document unless the stored one is at the same or a later position; with `isLate`, unless it is at a later
+   * one.
+   *
+   * @returns true when no document was stored under the key before.
+   */
   put(put: Omit<Put, 'collection'>): boolean;
 };
 
-/** Integers come as bigints, because a position may be above 2^53; those of fields are not. */
+/** Integers are read as bigints because a position may exceed 2^53; those of fields do not. */
 const fieldOf = (cell: Cell | undefined): FieldValue =>
   typeof cell === 'bigint' ? Number(cell) : (cell as FieldValue);
 
@@ -38,8 +43,8 @@ const documentOf = (types: Collection['fields'], row: readonly Cell[]): StoredDo
 const encodingsOf = ({ answer, element, state }: StoredDocument): Cell[] => [answer, element ?? null, state ?? null];
 
 /**
- * Updates that set only the fields which have changed: setting a field writes every index that has it, whether its
- * value is another or not, and that is most of the price of an update.
+ * Prepares updates that set only the changed fields: setting a column rewrites every index that contains it, even when
+ * the value stays the same, and that is most of the cost of an update.
  */
 const updates = (db: Database, table: string): ((changed: readonly string[]) => Statement) => {
   const prepared = new Map<string, Statement>();
@@ -81,7 +86,7 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
     return changes === 1;
   };
 
-  /** `undefined` where something else is there. */
+  /** Stores a document over `before`; `undefined` when the store holds something else. */
   const put = ({ document, isLate }: Omit<Put, 'collection'>, before: Before): 'added' | 'known' | undefined => {
     if (before === 'nothing') return insert(document) ? 'added' : undefined;
     const { position } = document;
@@ -96,7 +101,7 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
     return { position: position as bigint, fields: fieldsOf(collection.fields, cells) };
   };
 
-  // Nobody else writes within the transaction: what is found now is there.
+  // No other connection writes during the transaction, so what is read here stays true.
   return (given) => {
     const done = given.before === undefined ? undefined : put(given, given.before);
     return (done ?? put(given, stored(given.document.key))) === 'added';

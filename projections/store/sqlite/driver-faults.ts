@@ -2,7 +2,7 @@ import { DataDirectoryUnusable, Fault, StoreUnavailable } from '../../../service
 
 const DAMAGED = /malformed|not a database|disk image/u;
 
-/** The fault that an error of the driver is: damage calls for a rebuild, anything else may pass. */
+/** Converts a driver error to a fault: a damaged file needs a rebuild, any other error may be temporary. */
 export const faultOf = (error: unknown): Fault => {
   if (error instanceof Fault) return error;
   const why = error instanceof Error ? error.message : String(error);
@@ -10,7 +10,7 @@ export const faultOf = (error: unknown): Fault => {
   return new StoreUnavailable(`the views cannot be used: ${why}`, error);
 };
 
-/** Runs what uses the driver, under the promises of the port. */
+/** Runs synchronous driver calls and returns the result as a promise, with driver errors converted to faults. */
 export const guarded = <Result>(work: () => Result): Promise<Result> => {
   try {
     return Promise.resolve(work());

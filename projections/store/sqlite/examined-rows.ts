@@ -1,22 +1,24 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
 
 /**
- * Counts an entry of the index that a query walks, or of the table where it has none. The database looks at what the
- * index holds before anything else, and at these in their order.
+ * SQL condition that counts an entry of the index that a query scans, or of the table when there is no index. The
+ * database evaluates conditions that the index can answer before any others, and these in their order.
  */
 export const COUNT_KEY = 'count_key(rowid)';
 
-/** Counts a row that is read for what the index does not hold: `position` is in none. */
+/**
+ * SQL condition that counts a row read because of columns that the index does not have: no index contains `position`.
+ */
 export const COUNT_DOCUMENT = 'count_document(position)';
 
-/** What has been counted since it was last asked. */
+/** Counts since the last `take`. */
 export type RowCounts = {
   readonly take: () => { readonly keys: number; readonly documents: number };
-  /** Adds entries that queries cannot count by themselves. */
+  /** Adds index entries that a query cannot count by itself. */
   readonly add: (keys: number) => void;
 };
 
-/** Makes the functions that queries count with. */
+/** Registers the SQL functions that queries count with. */
 export const rowCounts = (db: InstanceType<typeof DatabaseSync>): RowCounts => {
   let keys = 0;
   let documents = 0;

@@ -7,7 +7,7 @@ import { type SqliteReadStore, sqliteReadStore, VIEWS_FILE } from './sqlite-read
 
 const GROWING = 'views.growing.db';
 
-/** The file of the views that were in use before the last rebuild. */
+/** File name of the views that were in use before the last rebuild. */
 export const PREVIOUS_FILE = 'views.previous.db';
 
 const dropLogs = (path: string): void => {
@@ -25,7 +25,7 @@ const sync = (path: string): void => {
   closeSync(handle);
 };
 
-/** Folds the write-ahead log into the file, so that the file is whole by itself. */
+/** Checkpoints the write-ahead log into the file, so that the file is complete by itself. */
 const settle = (path: string): void => {
   const db = new DatabaseSync(path, { timeout: 5_000 });
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -33,16 +33,16 @@ const settle = (path: string): void => {
   sync(path);
 };
 
-/** Damaged views are a reason to rebuild, and no reason not to. */
+/** Checkpoints the views in use, unless they are damaged: damage is a reason to rebuild and must not prevent it. */
 const settleIfSound = (path: string): void => {
   try {
     settle(path);
   } catch {
-    // What is damaged is kept as it is.
+    // A damaged file is kept as it is.
   }
 };
 
-// The old file gets a second name and then loses its first to the new one: at every moment there are whole views.
+// The old file gets a second name, then the new file takes over the first: complete views exist at every moment.
 const switchOver = (directory: string): void => {
   const [current, growing, previous] = [VIEWS_FILE, GROWING, PREVIOUS_FILE].map((file) => join(directory, file)) as [
     string,
@@ -61,15 +61,18 @@ const switchOver = (directory: string): void => {
   sync(directory);
 };
 
-/** Opens the views that grow in a data directory; whoever grows a part of them may do so beside others. */
+/**
+ * Opens the views that a rebuild is building in a data directory. Several connections may build different parts of
+ * them.
+ */
 export const growingSqliteViews = ({ directory }: { readonly directory: string }): SqliteReadStore =>
   sqliteReadStore({ directory, mode: 'read-write', file: GROWING, isGrowing: true });
 
 /**
- * Views in a file of their own beside those in use, for a rebuild that no power cut needs to survive until the switch.
- * Nobody may have the views open while they are switched.
+ * Creates views in a file beside the one in use, for a rebuild; the file need not survive a power cut before the
+ * switch. No process may have the views open during the switch.
  *
- * @throws {StoreUnavailable} when the file cannot be made.
+ * @throws {StoreUnavailable} when the file cannot be created.
  */
 export const freshSqliteViews = ({ directory }: { readonly directory: string }): FreshViews => {
   drop(join(directory, GROWING));

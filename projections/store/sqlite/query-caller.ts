@@ -5,7 +5,7 @@ import type { Answered, Asked, QueryMethod, QueryThreadSettings, Slice } from '.
 import { elementsOf } from './query-slices.js';
 import type { FoundValues } from '../distinct-values.js';
 
-/** Has queries answered on another thread. */
+/** Runs queries on another thread. */
 export type QueryCaller = {
   find(collection: Collection, query: Query): Promise<Found>;
   findDistinct(collection: Collection, query: Query): Promise<FoundValues>;
@@ -18,7 +18,7 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** Queries that may wait for the thread; how long each of them may, the thread says. */
+/** Most queries that wait for the thread; the thread limits how long each may wait. */
 const MAX_WAITING = 1_000;
 
 const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
@@ -27,7 +27,11 @@ const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
   'too-many-queries': TooManyQueries,
 };
 
-/** Takes what has come for a query; answers whether it was the last. */
+/**
+ * Processes one message for a query.
+ *
+ * @returns true for the last message.
+ */
 const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
   if ('slice' in answered) slices.push(answered.slice);
   else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
@@ -36,7 +40,7 @@ const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boole
   return !('slice' in answered);
 };
 
-/** Starts the thread with the first query, and again should it have died. */
+/** Creates the caller. The thread starts with the first query, and again after it has died. */
 export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;

@@ -2,31 +2,34 @@ import type { FaultCode } from '../../../services/kernel/fault.js';
 import type { Collection, Cursor, Query } from '../../runtime/read-store.js';
 import type { FoundValues } from '../distinct-values.js';
 
-/** What the thread for long queries is started with. */
+/** Settings of the thread for long queries. */
 export type QueryThreadSettings = {
   readonly directory: string;
   readonly queryLimitMs: number;
-  /** A query that has waited for longer is not begun. */
+  /** A query that has waited longer than this, in milliseconds, is refused. */
   readonly queryWaitMs: number;
 };
 
-/** The queries of the port. */
+/** The query methods of the read store. */
 export type QueryMethod = 'find' | 'findDistinct';
 
-/** A query on its way to the thread. */
+/** A query sent to the thread. */
 export type Asked = {
   readonly id: number;
-  /** When it was asked, by the monotonic clock that all threads of a process share, in nanoseconds. */
+  /** Time of the call in nanoseconds, by the monotonic clock that all threads of a process share. */
   readonly askedAt: bigint;
   readonly method: QueryMethod;
   readonly collection: Collection;
   readonly query: Query;
 };
 
-/** Elements that were read, one after another, and where each ends. They come as they are read, and are not copied. */
+/**
+ * Encoded elements, one after another, and the end offset of each. Sent while the page is being read; the bytes are
+ * transferred, not copied.
+ */
 export type Slice = { readonly bytes: Uint8Array<ArrayBuffer>; readonly ends: readonly number[] };
 
-/** What comes back: slices of elements, and then the end of the answer. */
+/** A message from the thread: slices of elements, then the end of the answer. */
 export type Answered = { readonly id: number } & (
   | { readonly slice: Slice }
   | { readonly found: { readonly next?: Cursor } }

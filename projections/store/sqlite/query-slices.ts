@@ -1,28 +1,28 @@
 import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Slice } from './query-messages.js';
 
-/** A slice is sent when it has so many bytes. */
+/** Size at which a slice is sent. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** More than any client takes in one answer. */
+/** Limit of a page; more than any client accepts in one response. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 
-/** Gathers elements into slices, so that a long page is never in the memory of the thread that reads it. */
+/** Collects elements into slices, so that a long page is never entirely in the memory of the reading thread. */
 export type Slices = {
-  /** @throws {PageTooLarge} when the page has more bytes than an answer may have. */
+  /** @throws {PageTooLarge} when the page exceeds the limit of a response. */
   readonly add: (element: Uint8Array) => void;
-  /** Sends what is left. */
+  /** Sends the last slice. */
   readonly flush: () => void;
 };
 
-/** Makes an empty one; `send` may keep the slices that it is given. */
+/** Creates a collector; `send` takes ownership of the slices. */
 export const slices = (send: (slice: Slice) => void): Slices => {
   let bytes = new Uint8Array(0);
   let ends: number[] = [];
   let used = 0;
   let total = 0;
   const flush = (): void => {
-    // A short rest is copied, lest it hold a whole slice.
+    // A slice that is less than half full is copied, so that it does not retain a whole buffer.
     if (ends.length > 0) send({ bytes: used < bytes.length / 2 ? bytes.slice(0, used) : bytes, ends });
     ends = [];
     used = 0;
@@ -39,6 +39,6 @@ export const slices = (send: (slice: Slice) => void): Slices => {
   return { add, flush };
 };
 
-/** The elements of a slice, which share its bytes. */
+/** The elements of a slice, as views of its bytes. */
 export const elementsOf = ({ bytes, ends }: Slice): readonly Uint8Array[] =>
   ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));

@@ -5,10 +5,10 @@ import type { Plan } from '../query-plan.js';
 import { columnOf, indexOf, tableOf } from './tables.js';
 import { leavesOutEmpty } from '../tightened-query.js';
 
-/** A query as it is run: its plan, and whether what it looks at is counted. */
+/** How a query runs: its plan, and whether examined rows are counted. */
 export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
 
-/** What follows a value, where each counts once. */
+/** Condition for the values after the cursor's value, for queries of distinct values. */
 const valuesAfter = ({ orderBy, after }: Pick<Query, 'orderBy' | 'after'>): Sql => {
   const column = columnOf(orderBy.field);
   if (after?.value === undefined || after.value === null) return { text: `${column} IS NOT NULL`, values: [] };
@@ -19,8 +19,8 @@ const directionOf = ({ orderBy }: Pick<Query, 'orderBy'>): string =>
   orderBy.direction === 'ascending' ? 'ASC' : 'DESC';
 
 /**
- * The parts of an order that follow a place, in order. Empty values are the smallest, and a comparison never finds
- * them: they are a part of their own.
+ * Ranges of the order that follow the cursor, in order. Empty values are the smallest, and a comparison never matches
+ * them, so they are a range of their own.
  */
 export const partsAfter = (query: Query): readonly Sql[] => {
   const { orderBy, after } = query;
@@ -37,8 +37,8 @@ export const partsAfter = (query: Query): readonly Sql[] => {
 };
 
 /**
- * What is asked of every row before anything else. Looked at on every 64th row: a call out of the database for each
- * would cost more than the walk.
+ * Conditions evaluated before all others for each row. The time limit is checked at every 64th row: a call from the
+ * database into JavaScript for each row would cost more than the scan.
  */
 const watches = ({ plan, isCounted }: Run, readsDocument: boolean): readonly string[] => [
   ...(isCounted ? [COUNT_KEY] : []),
@@ -49,7 +49,7 @@ const watches = ({ plan, isCounted }: Run, readsDocument: boolean): readonly str
 const isIn = (index: readonly string[] | undefined, { field, is }: Condition): boolean =>
   index?.includes(field) === true && is !== 'key of' && is !== 'has pair';
 
-/** What stands between SELECT and ORDER BY. */
+/** The SQL from FROM up to ORDER BY. */
 const fromWhere = (run: Run, where: readonly Condition[], part: Sql, readsDocument: boolean): Sql => {
   const { collection, plan } = run;
   const table = tableOf(collection);
@@ -60,8 +60,8 @@ const fromWhere = (run: Run, where: readonly Condition[], part: Sql, readsDocume
 };
 
 /**
- * One page of one part of an order: element, sort value and key of each document. Alternatives have the order each, and
- * are merged as far as the page goes.
+ * SQL for one page of one range of the order: element, sort value and key of each document. Alternatives are each in
+ * order, and are merged only as far as the page needs.
  */
 export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
   const column = columnOf(query.orderBy.field);
@@ -78,7 +78,7 @@ export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
   };
 };
 
-/** The value of the order that comes so many entries after the first, over an index that has the query's order. */
+/** SQL for the sort value `offset` entries after the first, over an index that has the query's order. */
 export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
   const column = columnOf(query.orderBy.field);
   const direction = directionOf(query);
@@ -91,7 +91,7 @@ export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
   };
 };
 
-/** The next value of the field that a query sorts by, if there is one. */
+/** SQL for the next value of the sort field, if there is one. */
 export const nextValueSql = (run: Run, query: Query): Sql => {
   const column = columnOf(query.orderBy.field);
   const readsDocument = !query.where.every((each) => isIn(run.plan.index, each));

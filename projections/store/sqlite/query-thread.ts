@@ -4,13 +4,16 @@ import type { Answered, Asked, QueryThreadSettings } from './query-messages.js';
 import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
-// Answers queries, one after another, on a connection of its own.
+// Answers queries one at a time, on a connection of its own.
 const { queryWaitMs, ...settings } = workerData as QueryThreadSettings;
 const store = sqliteReadStore({ ...settings, mode: 'read-only' });
 
 const WAIT_NS = BigInt(queryWaitMs) * 1_000_000n;
 
-/** Whoever has waited for so long is told to come again: what nobody waits for any more would keep the others. */
+/**
+ * Refuses a query that has waited too long, so that its caller can retry: running queries whose callers have given up
+ * would delay the others.
+ */
 const assertInTime = ({ askedAt }: Asked): void => {
   if (process.hrtime.bigint() - askedAt > WAIT_NS) throw new TooManyQueries(`not begun within ${queryWaitMs} ms`);
 };

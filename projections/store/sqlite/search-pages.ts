@@ -4,22 +4,22 @@ import type { Sql } from './condition-sql.js';
 import { pageSql, partsAfter, type Run, sortAtSql } from './query-sql.js';
 import { matchOf, numbersOf, type SearchTable, searchTableOf } from './search-tables.js';
 
-/** What searching needs of a connection. */
+/** The functions of a connection that a search uses. */
 export type SearchReader = {
   readonly all: (sql: Sql) => readonly unknown[];
-  /** Adds to the entries that have been looked at. */
+  /** Adds to the number of examined index entries. */
   readonly count: (keys: number) => void;
-  /** Throws when the time of the query is up. */
+  /** Throws when the query's time limit has passed. */
   readonly assertInTime: () => void;
 };
 
 type Bound = { readonly is: string; readonly value: FieldValue };
 
-/** So many places are taken from a table where a page has not filled, and more and more of them. */
+/** When a page is not full, further sort values are read in batches that grow from the first limit to the second. */
 const MORE_PLACES = 16;
 const MAX_PLACES = 1_024;
 
-/** So far ahead is looked to see what comes less often. */
+/** Entries read ahead of the page's start to estimate which part is rarer. */
 const AHEAD = 4;
 
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);
@@ -28,7 +28,9 @@ const isUp = ({ orderBy }: Query): boolean => orderBy.direction === 'ascending';
 
 const directionOf = (query: Query): string => (isUp(query) ? 'ASC' : 'DESC');
 
-/** Between which places a page lies; that of the place that it follows is looked at again, for others that share it. */
+/**
+ * Bounds of the sort field for a page. The cursor's own value is included again, because other documents may share it.
+ */
 const boundsOf = (query: Query): readonly Bound[] => {
   const bounds = query.where.flatMap((each) =>
     each.field === query.orderBy.field && COMPARISONS.has(each.is) && 'value' in each ? [each] : [],
@@ -58,13 +60,13 @@ const placesByNumber = (reader: SearchReader, { name }: SearchTable, search: Sea
   };
 };
 
-/** Of two values the one that comes first, if either does; what has come to its end is as far as can be. */
+/** True when `a` comes before `b` in the query's order; an absent value counts as the end of the order. */
 const isNearer = (a: FieldValue | undefined, b: FieldValue | undefined, query: Query): boolean => {
   if (a === undefined || a === null || b === undefined || b === null) return a !== undefined && a !== null;
   return isUp(query) ? a < b : a > b;
 };
 
-/** The parts of a search, those first that come less often from a place on. */
+/** The parts of a search, ordered by how rare they are after the page's start: rarest first. */
 const rarestFirst = (
   numbers: readonly number[],
   farOf: (number: number) => FieldValue,
@@ -109,7 +111,10 @@ const placesOf = (reader: SearchReader, { collection, isCounted }: Run, search: 
   return (table.isNumbered ? placesByNumber : placesByText)(reader, table, search, query);
 };
 
-/** The places in order, some at a time: few pages need more than the first, and that of the place that they follow. */
+/**
+ * The matching sort values in order, read in batches: few pages need more than the first batch, which includes the
+ * cursor's own value.
+ */
 function* eachPlace(places: Places, query: Query): Generator<FieldValue> {
   let bounds = boundsOf(query);
   let limit = Math.min(query.limit + (query.after ? 1 : 0), MAX_PLACES);
@@ -126,7 +131,7 @@ function* eachPlace(places: Places, query: Query): Generator<FieldValue> {
   }
 }
 
-/** The page that a place has: conditions that the search serves are left out. */
+/** SQL for the documents with one sort value; conditions that the search already answers are left out. */
 const atPlace = (run: Run, query: Query, value: FieldValue): Sql => {
   const { field } = query.orderBy;
   const at: Condition = { field, is: '=', value };
@@ -140,8 +145,8 @@ const atPlace = (run: Run, query: Query, value: FieldValue): Sql => {
 };
 
 /**
- * Whether the index of a query, which more conditions bound than those of the search, has no more entries from the
- * place on than the search would find.
+ * True when the query's index, which more conditions bind than the search's scope, has no more entries from the start
+ * of the page than the search would find.
  */
 const isIndexShorter = (reader: SearchReader, run: Run, query: Query, places: Places): boolean => {
   const { index = [], alternatives, search } = run.plan;
@@ -154,8 +159,8 @@ const isIndexShorter = (reader: SearchReader, run: Run, query: Query, places: Pl
 };
 
 /**
- * The rows that a search finds, in order, as many as the query has for a limit; `undefined` where the index of the query
- * is the shorter way.
+ * The rows that a search finds, in order, up to the query's limit; `undefined` when the query's index is the cheaper
+ * way.
  */
 export const searchedRows = <Row>(reader: SearchReader, run: Run, query: Query): Iterable<Row> | undefined => {
   const { search } = run.plan;

@@ -16,33 +16,33 @@ import { columnOf, tableOf } from './tables.js';
 type Database = InstanceType<typeof DatabaseSync>;
 type Fields = StoredDocument['fields'];
 
-/** The parts of what is searched, in the order of whole numbers or of texts. */
+/** A table of the indexed parts of a searched text, ordered by whole numbers (`isNumbered`) or by text. */
 export type SearchTable = {
   readonly name: string;
   readonly searched: Searched;
   readonly isNumbered: boolean;
 };
 
-// Of all characters these are the last that a name would have; where one has them, it is looked at for nothing.
+// Private-use characters, which names hardly ever contain; a name that does is only an unneeded candidate.
 const SCOPE_SIGNS = 0xe000;
 const LONG_SIGN = '\uf000'.repeat(3);
 const BETWEEN = '\u0001';
 
-/** Documents whose parts are sorted together when a table is filled. */
+/** Number of documents whose parts are sorted together when a table is filled. */
 const FILLED_AT_ONCE = 20_000;
 
-/** The tables of a collection's searched texts. */
+/** The search tables of a collection. */
 const searchTablesOf = (collection: Collection): readonly SearchTable[] =>
   (collection.searched ?? []).map((searched) => searchTableOf(collection, searched));
 
-/** The table of one searched text. */
+/** The search table of one searched text. */
 export const searchTableOf = (collection: Collection, searched: Searched): SearchTable => {
   const { scope, field, sort } = searched;
   const name = `"${tableOf(collection).slice(1, -1)}.search.${[...scope, field, sort].join('.')}"`;
   return { name, searched, isNumbered: collection.fields[sort] === 'integer' };
 };
 
-/** Three signs that stand for a scope: a part like any other, that every document of the scope has. */
+/** Three characters that encode a scope: a part like any other, which every document of the scope has. */
 const scopePart = (scope: readonly FieldValue[]): string => {
   const number = numberOf(JSON.stringify(scope));
   return String.fromCharCode(...[0, 12, 24].map((bits) => SCOPE_SIGNS + (Math.floor(number / 2 ** bits) % 4_096)));
@@ -51,16 +51,16 @@ const scopePart = (scope: readonly FieldValue[]): string => {
 const quoted = (part: string): string => `"${part.replaceAll('"', '""')}"`;
 
 /**
- * What a table in the order of numbers is asked for: it finds what has all texts, or is too long to say. Where several
- * documents share a place, only the parts of three are known: of two rows that were written apart, a part that both
- * have stands where the later has it.
+ * The MATCH expression for a table ordered by numbers: it finds the rows that contain all texts, or that are too long
+ * to be indexed. Where several documents can share a sort value, only parts of three characters can be matched: when
+ * two rows are written separately, a part that both contain is recorded at its position in the later row.
  */
 export const matchOf = ({ scope, parts, searched }: Search): string => {
   const texts = (searched.isUnique ? parts : askedParts(parts)).map(quoted).join(' AND ');
   return `${quoted(scopePart(scope))} AND ((${texts}) OR ${quoted(LONG_SIGN)})`;
 };
 
-/** The numbers of the parts of a search, and of what stands for those of long texts. */
+/** Hashes of the parts of a search, and of the marker of long texts. */
 export const numbersOf = ({ scope, parts }: Search): { readonly parts: readonly number[]; readonly long: number } => ({
   parts: partNumbers(scope, askedParts(parts)),
   long: partNumbers(scope, [LONG])[0] ?? 0,
@@ -68,10 +68,11 @@ export const numbersOf = ({ scope, parts }: Search): { readonly parts: readonly 
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
-/** Adds documents to a table; what stands in their fields stands there as in the file. */
+/** Adds documents to a table; their fields are given in stored form. */
 type Adding = (documents: readonly Fields[]) => void;
 
-// One row for all documents of a batch at one place: rows that do not ascend are written out one by one.
+// One row for all documents of a batch with the same sort value: FTS5 writes out its buffer at every row ID that does
+// not ascend.
 const addNumbered = (db: Database, { name, searched }: SearchTable): Adding => {
   const insert = db.prepare(`INSERT INTO ${name} (rowid, scope, text) VALUES (?, ?, ?)`);
   return (documents) => {
@@ -112,7 +113,10 @@ const adding = (db: Database, table: SearchTable): Adding => {
   };
 };
 
-/** Keeps what is searched of new documents of a collection; of documents that are there nothing of it changes. */
+/**
+ * Adds the searched texts of new documents to the search tables. The searched fields of existing documents never
+ * change.
+ */
 const searchWriter = (db: Database, collection: Collection): Adding => {
   const tables = searchTablesOf(collection).map((table) => adding(db, table));
   const needed = new Set((collection.searched ?? []).flatMap(({ scope, field, sort }) => [...scope, field, sort]));
@@ -126,10 +130,13 @@ const searchWriter = (db: Database, collection: Collection): Adding => {
   };
 };
 
-/** A new document. */
+/** A document that was not stored before. */
 export type Added = { readonly collection: Collection; readonly fields: Fields };
 
-/** Keeps what is searched of the documents that a batch adds, all at once: their order is that of the tables. */
+/**
+ * Indexes the searched texts of all documents that a batch adds at once, because they are written in the order of the
+ * tables.
+ */
 export const searchKeeper = (db: Database): ((added: readonly Added[]) => void) => {
   const writers = new Map<string, Adding>();
   return (added) => {
@@ -172,7 +179,7 @@ const fill = (db: Database, collection: Collection, table: SearchTable): void =>
   add(some);
 };
 
-/** Makes the tables where they are missing, from the documents that there are; within a transaction of the caller's. */
+/** Creates missing search tables and fills them from the stored documents, within a transaction of the caller. */
 export const makeSearchTables = (db: Database, collections: readonly Collection[]): void => {
   for (const collection of collections) {
     for (const table of searchTablesOf(collection)) {
@@ -187,7 +194,7 @@ export const makeSearchTables = (db: Database, collections: readonly Collection[
   }
 };
 
-/** Empties every table of a file. */
+/** Deletes all rows of every table of a file. */
 export const emptyTables = (db: Database): void => {
   const tables = db.prepare('PRAGMA table_list').all() as { schema: string; name: string; type: string }[];
   for (const { schema, name, type } of tables) {

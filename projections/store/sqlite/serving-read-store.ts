@@ -3,13 +3,13 @@ import { queryCaller } from './query-caller.js';
 import { planOf, valuesPlanOf } from '../query-plan.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
-/** The largest page that is found on the serving thread; it takes about 0.3 ms. */
+/** Largest page that is read on the serving thread; it takes about 0.3 ms. */
 const MAX_PAGE = 100;
 
 const isShort = (collection: Collection, query: Query, plan: typeof planOf): boolean =>
   query.limit <= MAX_PAGE && !plan(collection, query).walks;
 
-/** The whole page where it turns out to be a short one, however much was asked for; most lists have few rows. */
+/** Tries a long page as a short one, since most lists have few rows; `undefined` when there are more. */
 const foundShort = async (local: ReadStore, collection: Collection, query: Query): Promise<Found | undefined> => {
   const limit = Math.min(query.limit, MAX_PAGE);
   if (!isShort(collection, { ...query, limit }, planOf)) return undefined;
@@ -18,12 +18,12 @@ const foundShort = async (local: ReadStore, collection: Collection, query: Query
 };
 
 /**
- * Views as the thread that serves requests reads them: documents by key and short pages over an index at once, any
- * other query on a thread of its own, which gives up after `queryLimitMs`, by default 2 seconds, and does not begin one
- * that has waited for longer than `queryWaitMs`, by default 8 seconds.
+ * The views for the thread that serves requests: reads documents by key, and short pages over an index, directly. Any
+ * other query runs on another thread, which stops it after `queryLimitMs` (default 2 seconds) and refuses it when it
+ * has waited longer than `queryWaitMs` (default 8 seconds).
  *
  * @throws {DataDirectoryUnusable} when the views are damaged.
- * @throws {StoreUnavailable} when there are none yet.
+ * @throws {StoreUnavailable} when there are no views yet.
  */
 export const servingReadStore = (options: {
   readonly directory: string;

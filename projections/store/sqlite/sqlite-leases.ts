@@ -4,13 +4,13 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
 import { guarded } from './driver-faults.js';
 
-/** The file of leases in a data directory; file and table keep the name of the first release. */
+/** File of the leases in a data directory; the file and its table keep the name of the first release. */
 const LEASES_FILE = 'claims.db';
 
-/** Leases that ended longer ago are deleted. */
+/** Leases that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 
-// Not synced: leases that are lost in a power cut are taken again.
+// Not synced: leases lost in a power cut are taken again.
 const PREPARE = `
   PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
   CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)`;
@@ -23,9 +23,9 @@ const TAKE = `
 type Row = { readonly name: string; readonly owner: string };
 
 /**
- * Leases in a file of a data directory that processes of one machine share, by the machine's clock.
+ * Leases in a file of a data directory, shared by the processes of one machine and timed by its clock.
  *
- * @throws {StoreUnavailable} when it cannot be opened.
+ * @throws {StoreUnavailable} when the file cannot be opened.
  */
 export const sqliteLeases = ({ directory }: { readonly directory: string }): Promise<Leases> =>
   guarded(() => {

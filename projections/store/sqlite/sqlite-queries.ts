@@ -18,16 +18,20 @@ const MAX_STATEMENTS = 300;
 
 const NO_VALUES: FoundValues = { values: [], hasMore: false };
 
-/** The queries of a file of views. */
+/** Queries over a file of views. */
 export type SqliteQueries = {
-  /** `take` is given each element of the page as it is read; answers the place of the last when more follow. */
+  /**
+   * Reads a page and passes each element to `take` as it is read.
+   *
+   * @returns the cursor of the last element when more follow.
+   */
   page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
   find(collection: Collection, query: Query): Found;
   findDistinct(collection: Collection, query: Query): FoundValues;
   examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): Examined;
 };
 
-/** Statements by their text: filters come in few shapes, and preparing costs more than a page. */
+/** Caches prepared statements by their text: filters have few shapes, and preparing costs more than reading a page. */
 const statements = (db: Database): ((text: string) => Statement) => {
   const prepared = new Map<string, Statement>();
   return (text) => {
@@ -53,7 +57,7 @@ function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: Run, query: 
   }
 }
 
-/** Answers queries over one connection, each within so many milliseconds. */
+/** Answers queries over one connection, each within `limitMs` milliseconds. */
 export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const statement = statements(db);
   const { within: withinTime, assertInTime } = timeLimit(db, limitMs);
@@ -66,7 +70,7 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
 
   const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
 
-  // One more than is wanted says whether there are more. Whatever is read is read to its end.
+  // One more row than requested shows whether more follow. Iterators are always read to their end.
   const eachRow = (run: Run, asked: Query, take: (row: PageRow) => void): boolean => {
     const query = { ...asked, limit: asked.limit + 1 };
     let missing = query.limit;

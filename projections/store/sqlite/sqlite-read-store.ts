@@ -28,40 +28,48 @@ import { writeStatements } from './write-statements.js';
 
 type Database = InstanceType<typeof DatabaseSync>;
 
-/** How to open a file of views. */
+/** Options for opening a file of views. */
 export type SqliteReadStoreOptions = {
   readonly directory: string;
-  /** One process at a time may write; any number may read beside it. */
+  /** Only one process may write at a time; any number may read meanwhile. */
   readonly mode: 'read-write' | 'read-only';
   /** The file's name in the directory; `views.db` by default. */
   readonly file?: string;
-  /** For views that are still being built: their indexes are made at the end, and a power cut may damage the file. */
+  /** For views that are being rebuilt: indexes are created at the end, and a power cut may damage the file. */
   readonly isGrowing?: boolean;
-  /** How long a query may look for its page, in milliseconds; 250 by default. */
+  /** Time limit of a query, in milliseconds; 250 by default. */
   readonly queryLimitMs?: number;
-  /** Called between the writes of a batch and its commit, for tests that stop the process there. */
+  /** Called after the writes of a batch and before its commit; for tests that stop the process there. */
   readonly beforeCommit?: () => void;
 };
 
-/** Views in a file. */
+/** A read store in a SQLite file. */
 export type SqliteReadStore = ReadStore & {
-  /** Finds a page, and gives each of its elements away as it is read; answers the place of the last when more follow. */
+  /**
+   * Reads a page and passes each element to `take` as it is read.
+   *
+   * @returns the cursor of the last element when more follow.
+   */
   findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<Cursor | undefined>;
-  /** Makes the indexes that a growing file does without. */
+  /** Creates the indexes that a growing file does without. */
   finish(): Promise<void>;
 };
 
-/** The name of the file of views in a data directory. */
+/** File name of the views in a data directory. */
 export const VIEWS_FILE = 'views.db';
 
-/** @throws {StoreUnavailable} while another process is still making the file. */
+/** @throws {StoreUnavailable} while another process is still creating the file. */
 const whole = (db: Database): Database => {
   if (hasBookkeeping(db)) return db;
   db.close();
   throw new StoreUnavailable('the views are being made');
 };
 
-/** @throws {DataDirectoryUnusable} when a newer release has written the file, which is closed then. */
+/**
+ * Closes the file when its format is unknown.
+ *
+ * @throws {DataDirectoryUnusable} when a newer release has written the file.
+ */
 const known = (db: Database, path: string): void => {
   try {
     checkFormat(db, path);
@@ -72,7 +80,7 @@ const known = (db: Database, path: string): void => {
 };
 
 /**
- * Makes sure that views in a data directory, where there are any, are of a form that this release knows.
+ * Checks that this release knows the format of the views in a data directory, if there are any.
  *
  * @throws {DataDirectoryUnusable} when a newer release has written them, or they are damaged.
  */
@@ -85,8 +93,8 @@ export const checkViewsFile = (directory: string): Promise<void> =>
     db.close();
   });
 
-// NORMAL survives the death of the process whole; a power cut may take the last commits, documents and checkpoint
-// together, and the log has them all.
+// NORMAL loses nothing when the process dies. A power cut may lose the last commits, documents and checkpoint together;
+// they are projected from the log again.
 const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
   const isReadOnly = mode === 'read-only';
   if (!isReadOnly) mkdirSync(directory, { recursive: true });
@@ -117,17 +125,17 @@ const inTransaction = (db: Database, work: () => void): void => {
 };
 
 /**
- * Keeps views in a SQLite file, one table for each version of a collection. Reads and writes are synchronous under
- * the port's promises: whoever may not be held up uses it on a thread of its own.
+ * Opens a read store in a SQLite file, with one table per version of a collection. Reads and writes are synchronous
+ * although they return promises: a thread that must not block uses the store on another thread.
  *
  * @throws {DataDirectoryUnusable} when the file is damaged.
- * @throws {StoreUnavailable} when it cannot be opened.
+ * @throws {StoreUnavailable} when the file cannot be opened.
  */
 export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStore => {
   const db = opened(options);
   let prepared: readonly Collection[] = [];
   const isGrowing = options.isGrowing === true;
-  // A growing file makes at the end what is searched.
+  // A growing file gets its search tables at the end.
   const keepSearched = isGrowing ? undefined : searchKeeper(db);
   const documents = new Map<string, DocumentStatements>();
   const statementsOf = (collection: Collection): DocumentStatements => {

@@ -6,18 +6,18 @@ type Database = InstanceType<typeof DatabaseSync>;
 
 const TYPES: Record<FieldType, string> = { text: 'TEXT', integer: 'INTEGER', real: 'REAL', pairs: 'TEXT' };
 
-/** The table of a collection; a name, a version and `_v` between them. */
+/** Table name of a collection: its name and version, joined with `_v`. */
 export const tableOf = (collection: Pick<Collection, 'name' | 'version'>): string =>
   `"${collection.name.replaceAll('"', '')}_v${collection.version}"`;
 
-/** The column of a field; the prefix keeps fields apart from the columns that every table has. */
+/** Column name of a field; the prefix distinguishes fields from the columns that every table has. */
 export const columnOf = (field: string): string => `"f_${field.replaceAll('"', '')}"`;
 
-/** The name of the index over these fields. */
+/** Name of the index over these fields. */
 export const indexOf = (collection: Collection, fields: readonly string[]): string =>
   `"${tableOf(collection).slice(1, -1)}.${fields.join('.')}"`;
 
-// The fields stand before the encodings: a filter that walks rows then never reads past a document's first page.
+// The fields precede the encoded messages: a filter that scans rows then never reads past a document's first page.
 const columnsOf = (collection: Collection): readonly string[] => [
   'key TEXT NOT NULL UNIQUE',
   'position INTEGER NOT NULL',
@@ -35,9 +35,9 @@ const isAsDeclared = (db: Database, collection: Collection): boolean => {
 };
 
 /**
- * Makes the tables of collections where they are missing.
+ * Creates the missing tables of collections.
  *
- * @throws {DataDirectoryUnusable} when a table is there in another shape than its collection has.
+ * @throws {DataDirectoryUnusable} when a table exists with other columns than its collection declares.
  */
 export const makeTables = (db: Database, collections: readonly Collection[]): void => {
   for (const collection of collections)
@@ -45,7 +45,7 @@ export const makeTables = (db: Database, collections: readonly Collection[]): vo
   checkTables(db, collections);
 };
 
-/** Makes the indexes of collections where they are missing. */
+/** Creates the missing indexes of collections. */
 export const makeIndexes = (db: Database, collections: readonly Collection[]): void => {
   for (const collection of collections) {
     for (const fields of collection.indexes) {
@@ -57,9 +57,9 @@ export const makeIndexes = (db: Database, collections: readonly Collection[]): v
 };
 
 /**
- * Holds the tables against what their collections declare.
+ * Compares the tables with what their collections declare.
  *
- * @throws {DataDirectoryUnusable} when one is missing or of another shape.
+ * @throws {DataDirectoryUnusable} when a table is missing or has other columns.
  */
 export const checkTables = (db: Database, collections: readonly Collection[]): void => {
   for (const collection of collections) {
@@ -70,7 +70,7 @@ export const checkTables = (db: Database, collections: readonly Collection[]): v
   }
 };
 
-/** How a file of views is to be read; 0 is one from before this was said, which is the same. */
+/** Format of a file of views; 0 is a file from before formats were recorded, with the same contents. */
 const FORMAT = 1;
 
 /** @throws {DataDirectoryUnusable} when a newer release has written a file of views. */
@@ -82,7 +82,7 @@ export const checkFormat = (db: Database, path: string): void => {
   );
 };
 
-/** Makes what every file of views has. */
+/** Creates the tables that every file of views has, and records the format. */
 export const makeBookkeeping = (db: Database): void =>
   db.exec(`
     PRAGMA user_version = ${FORMAT};
@@ -93,6 +93,6 @@ export const makeBookkeeping = (db: Database): void =>
     );
   `);
 
-/** Whether a file has what every file of views has. */
+/** True when a file has the tables that every file of views has. */
 export const hasBookkeeping = (db: Database): boolean =>
   db.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('checkpoints', 'parked_streams')`).all().length === 2;

@@ -2,8 +2,8 @@ import type { DatabaseSync } from '@photostructure/sqlite';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
 /**
- * Gives queries a limit of time: `within` runs one. The driver cannot interrupt a statement, so a query that walks rows asks
- * `within_time()` every now and then, which fails it when its time is up.
+ * Limits the time of queries: `within` runs one. The driver cannot interrupt a statement, so a query that scans rows
+ * calls `within_time()` regularly, which fails the query when its time is up.
  */
 export const timeLimit = (
   db: InstanceType<typeof DatabaseSync>,

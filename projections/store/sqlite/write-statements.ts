@@ -1,17 +1,25 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
 import type { Checkpoint, ParkedMove, ParkedStream } from '../../runtime/read-store.js';
 
-/** The statements of what every file of views has beside its documents. */
+/** Prepared statements for checkpoints and parked streams. */
 export type WriteStatements = {
   checkpoints(names: readonly string[]): ReadonlyMap<string, Checkpoint>;
-  /** Moves a checkpoint from the value that it must have; answers whether it had it. */
+  /**
+   * Moves a checkpoint from the expected value.
+   *
+   * @returns false when the stored value is another.
+   */
   move(name: string, from: Checkpoint | undefined, to: Checkpoint): boolean;
   parked(): readonly ParkedStream[];
-  /** Parks a stream, moves it or ends that, from the position that it must have; answers whether it had it. */
+  /**
+   * Parks, moves or unparks a stream, expecting its stored position to be `from`.
+   *
+   * @returns false when the stored position is another.
+   */
   movePark(move: ParkedMove): boolean;
 };
 
-/** Prepares them; the tables must be there. */
+/** Prepares the statements; the tables must exist. */
 export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteStatements => {
   const bigints = { readBigInts: true };
   const read = db.prepare(
