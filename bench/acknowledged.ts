@@ -7,13 +7,22 @@ import type { GrpcClient } from '../test/support/grpc-client.js';
 import type { LoadResult } from './load.js';
 import { DOMAIN, PROJECT } from './workload.js';
 
-/** Every request was answered OK. */
+/**
+ * Checks that every request was answered OK.
+ *
+ * @throws {Error} listing the statuses.
+ */
 export const assertAllOk = ({ statuses }: LoadResult): void => {
   const others = Object.keys(statuses).filter((code) => code !== '0');
   if (others.length > 0) throw new Error(`not every event was acknowledged: ${JSON.stringify(statuses)}`);
 };
 
-/** Waits until every node is seen as ended, and answers how long that took after the last answer, in ms. */
+/**
+ * Waits until the views show every node as ended.
+ *
+ * @returns milliseconds since the call, which follows the last response.
+ * @throws {Error} when a view has not caught up after a minute, or shows another number of nodes.
+ */
 export const awaitViews = async (client: GrpcClient, executions: readonly string[], nodes: number): Promise<number> => {
   const start = performance.now();
   let seen = 0;
@@ -34,7 +43,11 @@ export const awaitViews = async (client: GrpcClient, executions: readonly string
   return performance.now() - start;
 };
 
-/** Every acknowledged event is in the log, once. */
+/**
+ * Checks that every acknowledged event is in the log exactly once.
+ *
+ * @throws {Error} when one is missing or doubled.
+ */
 export const assertInLogOnce = async (directory: string, expected: number): Promise<void> => {
   const log = await sqliteLogReader({ directory });
   const seen = new Set<string>();

@@ -2,25 +2,25 @@ import type { Disk } from './disk.js';
 
 export type BenchOptions = {
   readonly disk: Disk;
-  /** How many requests are measured; small in CI. */
+  /** Number of measured requests; small in CI. */
   readonly count: number;
-  /** For the server's Node, such as `--cpu-prof`. */
+  /** Arguments for the server's Node.js, such as `--cpu-prof`. */
   readonly nodeArgs: readonly string[];
 };
 
-/** One figure beside its floor. */
+/** A measured rate with the rate that it is compared with. */
 export type Figure = {
   readonly name: string;
   readonly perSecond: number;
   readonly floor: { readonly what: string; readonly perSecond: number };
   readonly notes: Readonly<Record<string, number>>;
-  /** Where it is not that of the bench. */
+  /** Target ratio of this figure, where it differs from that of the bench. */
   readonly target?: number;
 };
 
 export type Bench = {
   readonly name: string;
-  /** The least ratio to the floor; 0 where the figure has a limit of its own. */
+  /** Smallest accepted ratio to the floor; 0 for no target, or where the bench checks a limit of its own. */
   readonly target: number;
   readonly run: (options: BenchOptions) => Promise<readonly Figure[]>;
 };

@@ -39,10 +39,10 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
 
 const median = (took: readonly number[]): number => took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
 
-/** One server, asked by one caller. */
+/** A server with a single caller. */
 type Alone = {
   readonly name: string;
-  /** How long a request takes, in ms. */
+  /** Sends a request and returns the milliseconds until its response. */
   readonly took: (method: string, request: Uint8Array) => Promise<number>;
   readonly stop: () => Promise<void>;
 };
@@ -71,7 +71,7 @@ const startAlone = async (
   };
 };
 
-/** How long a create takes beside an engine event, by turns. Both are one commit. */
+/** Times a create and an engine event, in turn. Each of them is one commit. */
 const createBesideEvent = async ({ took }: Alone, at: number): Promise<{ create: number; event: number }> => ({
   create: await took('CreateExecution', createRequest(`alone-${at}`)),
   event: await took('CreateNodeEvent', nodeEvent('alone', `n${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1))),
@@ -89,7 +89,9 @@ const aloneFigure = (name: string, times: readonly { create: number; event: numb
   };
 };
 
-/** One caller and nothing else, of a server with a log of its own and of one with a log in an event store, by turns. */
+/**
+ * A single caller without other load: a server with an embedded log and one with its log in an event store, in turn.
+ */
 const measureAlone = async (options: BenchOptions): Promise<readonly Figure[]> => {
   const log = await startLogServer(join(options.disk.directory, 'create-log'));
   const servers = [
@@ -105,7 +107,7 @@ const measureAlone = async (options: BenchOptions): Promise<readonly Figure[]> =
   return measured.map(({ server, times }) => aloneFigure(server.name, times));
 };
 
-/** CreateExecution, durable when answered. */
+/** CreateExecution, durable when it is answered. */
 export const creates: Bench = {
   name: 'create',
   target: 0.25,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 
 const IN_MEMORY = /^(?:tmpfs|ramfs)$/u;
 
-/** Where a benchmark writes, and what a sync costs there. */
+/** The directory that a benchmark writes to, with its file system and the median time of a sync there. */
 export type Disk = { readonly directory: string; readonly fileSystem: string; readonly fsyncMs: number };
 
 const medianSyncMs = (directory: string): number => {
@@ -24,9 +24,9 @@ const medianSyncMs = (directory: string): number => {
 };
 
 /**
- * Makes a fresh directory to measure in; `FLIGHTLOG_BENCH_DIRECTORY` says where.
+ * Creates a new directory to measure in, inside `FLIGHTLOG_BENCH_DIRECTORY` or else the system's temporary directory.
  *
- * @throws when it is a file system in memory, where durable means nothing.
+ * @throws {Error} when it is on an in-memory file system, where nothing is durable.
  */
 export const openDisk = (): Disk => {
   const parent = resolve(process.env['FLIGHTLOG_BENCH_DIRECTORY'] ?? tmpdir());

@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 
-/** The floor: a gRPC server of the same library that answers the bytes it was sent, in a process of its own. */
+/** The floor: a gRPC server of the same library, in a process of its own, that returns the bytes of each request. */
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 const server = new Server({ 'grpc.max_receive_message_length': -1 });

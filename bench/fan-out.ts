@@ -11,7 +11,7 @@ const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 16;
 const AT_MS = Date.UTC(2026, 0, 1);
 
-/** A request for the child that a node of a parent launches. */
+/** Encodes the request that creates the child execution of a parent's node. */
 const childOf = (parent: string, node: string): Uint8Array =>
   createRequest(`${parent}-${node}`, {
     mode: ExecutionMetadata_ExecutionMode.CHILD_WORKFLOW,
@@ -23,7 +23,7 @@ const send = async (client: GrpcClient, method: string, request: Uint8Array): Pr
   if (code !== 'OK') throw new Error(`${method} was answered ${code}: ${message}`);
 };
 
-/** As an engine does: a node of the parent begins, launches its child, and goes on. */
+/** Does what an engine does: a node of the parent is queued, its child is created, and the node is running. */
 const launch = async (client: GrpcClient, parent: string, node: string): Promise<void> => {
   await send(client, 'CreateNodeEvent', nodeEvent(parent, node, NodeExecution_Phase.QUEUED, AT_MS));
   await send(client, 'CreateExecution', childOf(parent, node));
@@ -38,7 +38,9 @@ const launchAll = async (client: GrpcClient, parent: string, from: number, to: n
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
 };
 
-/** One parent launches many children: what the last of them cost the server, beside the first. */
+/**
+ * One parent launches many children: compares the server's processor time for the last of them with that for the first.
+ */
 export const fanOut: Bench = {
   name: 'fan-out',
   target: 0.77, // 1 / 1.3

@@ -21,7 +21,10 @@ const newestName = async (client: GrpcClient): Promise<string | undefined> => {
   return executions[0]?.id?.name;
 };
 
-/** Milliseconds from the answer to a create to a list that has it, one after another while work goes on. */
+/**
+ * Milliseconds from the response to a create until a list shows the execution, sampled one after another until
+ * `isOver`.
+ */
 const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number[]> => {
   const took: number[] = [];
   for (const [index, request] of createRequests('fresh', MOST_SAMPLES).entries()) {
@@ -35,7 +38,7 @@ const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number
   return took.sort((a, b) => a - b);
 };
 
-/** How soon a list shows what was acknowledged, at half of the rate of events that the server can take. */
+/** Measures how soon a list shows an acknowledged create, under half of the event rate that the server can handle. */
 export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
   const framesFile = join(disk.directory, 'freshness-frames');
   const server = await startServerProcess({

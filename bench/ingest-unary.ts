@@ -40,7 +40,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
   };
 };
 
-/** Engine events one by one: durable when answered, and soon in the views. */
+/** Engine events in single calls: durable when answered, and soon visible in the views. */
 export const ingestUnary: Bench = {
   name: 'ingest-unary',
   target: 0.5,

@@ -19,12 +19,15 @@ import { recordedLog } from './recorded-log.js';
 const EXECUTIONS = 100;
 const PARTITIONS = 3;
 
-/** What one request has at most, of the export and of the bare producer. */
+/** Largest request of the export and of the bare producer. */
 const BATCH_BYTES = 900_000;
 
 type Rate = { readonly perSecond: number; readonly processorUs: number };
 
-/** Starts a clock of time and of processor time, both of which are shown for each message. */
+/**
+ * Starts measuring time and processor time; the function that it returns stops, and gives messages per second and
+ * processor microseconds per message.
+ */
 const startClock = (): ((messages: number) => Rate) => {
   const started = performance.now();
   const used = process.cpuUsage();
@@ -43,7 +46,7 @@ type Given = {
   readonly presenting: Presenting;
 };
 
-/** The messages that the export makes of the log, in batches, as they are when they come to the producer. */
+/** The messages that the export creates from the log, in batches, as they are handed to the producer. */
 const batchesOf = async ({ log, presenting }: Given): Promise<readonly (readonly Message[])[]> => {
   const batches: Message[][] = [[]];
   let bytes = 0;
@@ -60,7 +63,10 @@ const batchesOf = async ({ log, presenting }: Given): Promise<readonly (readonly
   return batches;
 };
 
-/** The floor: the same messages, made before, by the producer alone, one batch after another, without transactions. */
+/**
+ * The floor: the producer alone sends the same messages, prepared beforehand, one batch after another, without
+ * transactions.
+ */
 const produceBare = async (given: Given): Promise<Rate> => {
   const batches = await batchesOf(given);
   const topic = `bench-${randomUUID()}`;
@@ -80,7 +86,11 @@ const produceBare = async (given: Given): Promise<Rate> => {
 
 type Exported = Rate & { readonly missing: number; readonly doubled: number };
 
-/** What the topics have of the log; the run fails when that is not each event once. */
+/**
+ * Compares the topics with the log.
+ *
+ * @throws {Error} unless the topics have each event exactly once and in order.
+ */
 const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) => {
   const { expected, missing, doubled, reordered } = await reconcile({
     kafka: kafkaClient({ brokers }),
@@ -96,7 +106,7 @@ const compare = async ({ brokers, log }: Given, prefix: string, head: bigint) =>
   return { missing, doubled };
 };
 
-/** Publishes the whole log as a server does; the clock starts with its first messages. */
+/** Exports the whole log as a server does; the time starts at the first messages. */
 const exportAll = async (given: Given): Promise<Exported> => {
   const { brokers, directory, log } = given;
   const head = await log.head();
@@ -149,7 +159,7 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   const given: Given = { brokers, directory, log, presenting: presentingWhole(payloads) };
   try {
     const round = async () => ({ bare: await produceBare(given), exported: await exportAll(given) });
-    await round(); // what both have to compile, and the broker for each of them, is compiled by then
+    await round(); // the first round compiles the code of both, in this process and in the broker
     const { bare, exported } = await round();
     const { perSecond, ...others } = exported;
     const floor = { what: 'bare producer', perSecond: bare.perSecond };
@@ -161,5 +171,5 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   }
 };
 
-/** The log to Kafka in transactions, beside a bare producer of the same messages in the same process. */
+/** Exports the log to Kafka in transactions, compared with a bare producer of the same messages in the same process. */
 export const kafkaExport: Bench = { name: 'kafka-export', target: 0.7, run: measure };

@@ -13,7 +13,7 @@ const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false
 const fail = (): never => {
   throw new Error('a page of a list waits for no stream');
 };
-/** Nothing was written by this process, so there is nothing to wait for. */
+/** Does not wait: this process has written nothing. */
 const fresh: Freshness = {
   unseen: fail,
   recorded: fail,
@@ -21,7 +21,10 @@ const fresh: Freshness = {
   waitForPrefix: () => Promise.resolve(),
 };
 
-/** Milliseconds of the server alone for one page, sorted: from the bytes of the request to those of the answer, warm. */
+/**
+ * Measures the server's part of a page, warm: milliseconds from the bytes of the request to those of the response,
+ * ascending.
+ */
 export const pagesAtServer = async (directory: string, request: Uint8Array, pages: number): Promise<number[]> => {
   const store = servingReadStore({ directory });
   const log = await sqliteLogReader({ directory });

@@ -19,7 +19,7 @@ const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LIST = '/flyteidl.service.AdminService/ListExecutions';
 const TABLE = tableOf(executionCollection);
 
-/** Pages as a program would read them that has the file open: the same rows, the same index. */
+/** Reads pages as a program with the file open would: the same rows over the same index. */
 const bareReads = (directory: string): { perSecond: number; p50Ms: number } => {
   const db = new DatabaseSync(join(directory, VIEWS_FILE), { readOnly: true });
   const page = db.prepare(
@@ -109,7 +109,10 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   return figures;
 };
 
-/** Pages of executions; at the client, and what of it is the server's, from the bytes of a request to those of its answer. */
+/**
+ * Pages of executions: the time at the client, and the server's part of it, from the bytes of a request to those of its
+ * response.
+ */
 export const lists: Bench = {
   name: 'list',
   target: 0,

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 
 /**
- * The load generator, a process of its own: prepared gRPC frames over bare HTTP/2, so many in flight, and what each
- * was answered.
+ * Order for the load generator, a process of its own: it sends prepared gRPC frames over bare HTTP/2, `inFlight` at a
+ * time, and counts the responses by status.
  */
 export type LoadOrder = {
   readonly address: string;
   readonly path: string;
-  /** Requests one after another, each with its length in four bytes before it. */
+  /** The file of requests, each preceded by its length in four bytes (big-endian). */
   readonly framesFile: string;
   readonly from: number;
   readonly count: number;
   readonly inFlight: number;
-  /** Slower than as fast as it goes. */
+  /** Limits the rate of requests; unlimited by default. */
   readonly mostPerSecond?: number;
 };
 
@@ -21,7 +21,7 @@ export type LoadResult = {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How often each gRPC status was answered. */
+  /** Number of responses by gRPC status. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly seconds: number;
 };
@@ -29,7 +29,7 @@ export type LoadResult = {
 const CONNECTIONS = 4;
 const GRPC_HEADER_BYTES = 5;
 
-/** Reads prepared requests and puts the gRPC header before each. */
+/** Reads prepared requests and adds the gRPC header to each. */
 const readFrames = (file: string): Buffer[] => {
   const bytes = readFileSync(file);
   const frames: Buffer[] = [];

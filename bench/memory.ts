@@ -11,9 +11,9 @@ const SERVICE = '/flyteidl.service.AdminService';
 const MAX_RSS_MB = 600;
 const IN_FLIGHT = 64;
 const ROUNDS = 20;
-/** Rounds that the beginning and the end are the means of; the one before them all warms up. */
+/** Rounds averaged at the beginning and at the end; the first round is left out as a warm-up. */
 const COMPARED = 5;
-/** The default count of a bench makes 500,000 executions here. */
+/** With the default count of a bench, this makes 500,000 executions. */
 const EXECUTIONS_PER_COUNT = 25 / 3;
 
 type Round = { readonly createsPerSecond: number; readonly eventsPerSecond: number; readonly createCpuUs: number };
@@ -82,5 +82,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   ];
 };
 
-/** What a server holds after many new executions, each with an event, and whether it is as fast as at the beginning. */
+/**
+ * Memory of a server after many new executions, each with an event, and its speed compared with that at the beginning.
+ */
 export const memory: Bench = { name: 'memory', target: 0.95, run: measure };

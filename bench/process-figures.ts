@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 const MB = 1_024;
-/** Of `/proc/PID/stat`, counted after the name of the program, which may have spaces. */
+/** Indexes of fields of `/proc/PID/stat`, counted after the program's name, which may contain spaces. */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 
-/** What a process has used so far, of the kernel's accounts; Linux only. */
+/** Resources that a process has used so far, from the kernel's accounting; Linux only. */
 export type ProcessFigures = {
-  /** Of all its threads, in user mode and in the kernel's. */
+  /** User and system time of all its threads. */
   readonly cpuSeconds: number;
   readonly rssMb: number;
-  /** The most that it ever had. */
+  /** The highest value so far. */
   readonly peakRssMb: number;
 };
 
-/** Reads the figures of a process that runs. */
+/** Reads the figures of a running process. */
 export const figuresOf = (pid: number): ProcessFigures => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -6,7 +6,7 @@ import type { LoadOrder, LoadResult } from './load.js';
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Runs the load generator once, as a process of its own. */
+/** Runs the load generator once, in a process of its own. */
 export const generateLoad = async (order: LoadOrder): Promise<LoadResult> => {
   const child = fork(beside('./load.js'));
   child.send(order);
@@ -14,7 +14,7 @@ export const generateLoad = async (order: LoadOrder): Promise<LoadResult> => {
   return result;
 };
 
-/** The bare floor: how fast the same requests are echoed. */
+/** Measures the floor: the rate at which an echo server answers the same requests. */
 export const measureEcho = async (order: Omit<LoadOrder, 'address' | 'path'>): Promise<LoadResult> => {
   const child = fork(beside('./echo.js'));
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
@@ -25,7 +25,7 @@ export const measureEcho = async (order: Omit<LoadOrder, 'address' | 'path'>): P
   }
 };
 
-/** Writes requests where the load generator reads them. */
+/** Writes requests to a file for the load generator. */
 export const writeFrames = (file: string, requests: readonly Uint8Array[]): void => {
   const parts = requests.flatMap((request) => {
     const length = Buffer.alloc(4);

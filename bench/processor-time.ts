@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The processor time that the threads of a process have had so far, in milliseconds; those that have ended are left out. */
+/** Processor time of a process's living threads so far, in milliseconds. */
 export const processorMs = (pid: number): number => {
   const threads = readdirSync(`/proc/${pid}/task`);
   const took = threads.map((thread) =>

@@ -6,10 +6,13 @@ import { openViews, type ReadStoreSource } from '../services/main/read-stores.js
 import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 
-/** What a worker is started with. */
+/** Data that a worker is started with. */
 export type ProjectorWorkerData = ReadStoreSource & { readonly partitions: readonly Partition[] };
 
-/** The thread of a worker that keeps partitions of the views: says that it is there, and then when it is at the head. */
+/**
+ * Thread of a worker that projects partitions of the views: posts `ready` when it is set up, and `done` when it has
+ * reached the head of the log.
+ */
 const { partitions, ...source } = workerData as ProjectorWorkerData;
 const { directory } = source;
 const log = await sqliteLogReader({ directory });

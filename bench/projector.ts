@@ -15,9 +15,12 @@ import { recordedLog } from './recorded-log.js';
 
 const EXECUTIONS = 100;
 
-/** Above this share of what one worker does, two are worth having. */
+/** Target ratio of two workers to one: above it, a second worker is worth having. */
 const TARGET = 1.3;
-/** Of a shorter log, what each thread compiles for itself is most of the work, and the ratio says nothing. */
+/**
+ * Shortest log, in events, that is compared with the target: in a shorter one, each thread's compilation of its code
+ * dominates.
+ */
 const MIN_COMPARED = 100_000;
 
 const said = async (worker: Worker, word: string): Promise<void> => {
@@ -27,7 +30,7 @@ const said = async (worker: Worker, word: string): Promise<void> => {
   }
 };
 
-/** Empty views, with their tables and indexes. */
+/** Creates empty views with their tables and indexes. */
 const makeViews = async (directory: string, views: ReadStoreLocation): Promise<void> => {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `views.db${suffix}`), { force: true });
   const log = await sqliteLogReader({ directory });
@@ -38,10 +41,10 @@ const makeViews = async (directory: string, views: ReadStoreLocation): Promise<v
   await log.close();
 };
 
-/** Events per second, and what an event takes of all processors together, in microseconds. */
+/** Events per second, and processor time per event over all processors, in microseconds. */
 type Rate = { readonly perSecond: number; readonly processorUs: number };
 
-/** How fast so many workers project, from the beginning of the log to its head. */
+/** Measures the rate at which workers project the log from its beginning to its head. */
 const project = async (directory: string, views: ReadStoreLocation, workers: number, head: number): Promise<Rate> => {
   await makeViews(directory, views);
   const threads = sharesOf(workers).map((partitions) => {
@@ -106,5 +109,7 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   ];
 };
 
-/** Workers that share the partitions of the views, and how soon a server's own views show what it has acknowledged. */
+/**
+ * Workers that divide the partitions of the views, and the time until a server's own views show an acknowledged write.
+ */
 export const projector: Bench = { name: 'projector', target: 0, run: measure };

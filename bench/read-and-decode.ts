@@ -11,7 +11,11 @@ const decode = (event: RecordedEvent): void => {
   if (message?.content.case === 'inline') fromBinary(NodeExecutionEventSchema, message.content.value);
 };
 
-/** A floor: every event read and decoded, the engine's message too, with the decoder that the projections use. */
+/**
+ * A floor: reads and decodes every event, including the engine's message, with the decoder that the projections use.
+ *
+ * @returns events per second.
+ */
 export const readAndDecode = async (directory: string): Promise<number> => {
   const log = await sqliteLogReader({ directory });
   const started = performance.now();

@@ -41,5 +41,5 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   ];
 };
 
-/** The command `views rebuild`; its verification is counted beside it. */
+/** The command `views rebuild`; its verification is reported separately. */
 export const rebuild: Bench = { name: 'rebuild', target: 0.4, run: measure };

@@ -8,7 +8,11 @@ import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.j
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 
-/** Has a server record executions and so many events about their nodes, and answers its data directory. */
+/**
+ * Has a server record executions and about `count` events of their nodes.
+ *
+ * @returns the server's data directory.
+ */
 export const recordedLog = async (disk: Disk, name: string, executions: number, count: number): Promise<string> => {
   const data = join(disk.directory, name);
   const framesFile = join(disk.directory, `${name}-frames`);

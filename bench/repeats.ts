@@ -8,14 +8,14 @@ import { createRequest, nodeEvents, PROJECT, registerHello } from './workload.js
 
 const SERVICE = '/flyteidl.service.AdminService';
 const IN_FLIGHT = 64;
-/** So few that the last reports are of every phase. */
+/** Small enough that the last reports contain every phase. */
 const NODES_IN_A_ROUND = 128;
 const OK = '0';
 const ALREADY_EXISTS = '6';
 
 /**
- * An engine that restarts in the middle of a long execution reports again what it has reported last: what that costs
- * beside the same number of first reports.
+ * An engine that restarts in the middle of a long execution repeats its last reports: compares their rate with that of
+ * the same number of first reports.
  */
 export const repeats: Bench = {
   name: 'repeats',

@@ -10,15 +10,15 @@ import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { fixtureFolders } from '../test/support/fixtures.js';
 import { type GrpcClient } from '../test/support/grpc-client.js';
 
-/** Where the benchmarks' executions live. */
+/** Project and domain of the benchmarks' executions. */
 export const PROJECT = 'flytesnacks';
 export const DOMAIN = 'development';
 
 const PHASES = [NodeExecution_Phase.QUEUED, NodeExecution_Phase.RUNNING, NodeExecution_Phase.SUCCEEDED];
-/** Nodes of one round: no two events of a node are in flight together as long as fewer calls are. */
+/** Nodes of one round: while fewer calls than this are in flight, no two of them are for the same node. */
 const NODES_IN_A_ROUND = 1_024;
 
-/** Registers what the executions run. */
+/** Registers the entities that the executions run. */
 export const registerHello = async (client: GrpcClient): Promise<void> => {
   const hello = fixtureFolders().find(({ name }) => name === '01-hello');
   for (const { service, method, bytes, kind } of hello?.entries ?? []) {
@@ -26,7 +26,7 @@ export const registerHello = async (client: GrpcClient): Promise<void> => {
   }
 };
 
-/** A request that creates an execution; what its metadata says may be more. */
+/** Encodes a request that creates an execution, with the given metadata. */
 export const createRequest = (
   name: string,
   metadata: MessageInitShape<typeof ExecutionMetadataSchema> = { principal: 'bench' },
@@ -50,14 +50,14 @@ export const createRequest = (
     }),
   );
 
-/** Requests that create executions of that name and number. */
+/** Encodes requests that create `count` executions named by prefix and number. */
 export const createRequests = (prefix: string, count: number): Uint8Array[] =>
   Array.from({ length: count }, (_, index) => createRequest(`${prefix}-${index}`));
 
 const uri = (execution: string, node: string, file: string): string =>
   `s3://a-bucket-of-the-usual-length/metadata/propeller/${PROJECT}-${DOMAIN}-${execution}/${node}/data/0/${file}`;
 
-/** A request that reports a phase of a node. */
+/** Encodes a request that reports a phase of a node. */
 export const nodeEvent = (execution: string, node: string, phase: NodeExecution_Phase, atMs: number): Uint8Array =>
   toBinary(
     NodeExecutionEventRequestSchema,
@@ -93,9 +93,9 @@ export const nodeEvent = (execution: string, node: string, phase: NodeExecution_
   );
 
 /**
- * Node events over all executions: three for each node, rounds of nodes one after another.
+ * Encodes node events over all executions: three per node, in rounds of nodes.
  *
- * @returns about `count` requests, and how many nodes they end.
+ * @returns about `count` requests, and the number of nodes that they end.
  */
 export const nodeEvents = (
   executions: readonly string[],

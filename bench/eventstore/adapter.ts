@@ -17,7 +17,11 @@ const event = (): NewEvent => ({
   metadata: METADATA,
 });
 
-/** Runs work so many times, so many at once, and answers how often a second. */
+/**
+ * Runs work `count` times, `inFlight` at a time.
+ *
+ * @returns the runs per second.
+ */
 const rate = async (count: number, inFlight: number, work: (n: number) => Promise<unknown>): Promise<number> => {
   let next = 0;
   const start = performance.now();
@@ -28,7 +32,7 @@ const rate = async (count: number, inFlight: number, work: (n: number) => Promis
   return (count * 1_000) / (performance.now() - start);
 };
 
-/** The two take turns, so that neither has the better moment of the machine; one after another in one process. */
+/** Measures the bare client and then the adapter, in the same process. */
 const appends = async (url: string, count: number, inFlight: number): Promise<Figure> => {
   const bare = EventStoreDBClient.connectionString(url);
   const send = (n: number): Promise<unknown> =>
@@ -80,7 +84,7 @@ const reads = async (url: string): Promise<Figure> => {
   };
 };
 
-/** The adapter beside the official client as it is, against a log server of our own. */
+/** Compares the adapter with the bare official client, against a log server of our own. */
 export const adapter = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
   const server = await startLogServer(join(disk.directory, 'eventstore'));
   const url = `esdb://${server.address}?tls=false`;

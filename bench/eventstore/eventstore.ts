@@ -3,7 +3,7 @@ import { adapter } from './adapter.js';
 import { served } from './served.js';
 import { wholeLog } from './whole-log.js';
 
-/** What it costs to have the log in an event store: events and creates, work on the whole log, and the adapter alone. */
+/** The cost of a log in an event store: events and creates, work on the whole log, and the adapter alone. */
 export const eventstore: Bench = {
   name: 'eventstore',
   target: 0.8,

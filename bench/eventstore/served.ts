@@ -13,23 +13,23 @@ import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '.
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 200;
 const IN_FLIGHT = 64;
-/** Requests of one caller for each so many of all the callers together. */
+/** Ratio of the requests of all callers together to those of the single caller. */
 const ALONE_SHARE = 30;
 
-/** A control plane under load, and where its log is. */
+/** A control plane under load, and the process of its log server. */
 type Served = {
   readonly address: string;
   readonly client: GrpcClient;
   readonly pid: number;
-  /** The process of the log server, where there is one. */
+  /** Process ID of the log server; `undefined` with an embedded log. */
   readonly logPid: number | undefined;
   readonly framesFile: string;
 };
 
-/** What requests cost: the rate, and the processor's time for one, in µs. */
+/** Cost of requests: the rate, and the processor time per request in microseconds. */
 type Cost = LoadResult & { readonly processorUs: number; readonly logServerUs: number };
 
-/** What one kind of log costs. */
+/** The cost of one kind of log. */
 type Costs = { readonly events: Cost; readonly creates: LoadResult; readonly alonePerSecond: number };
 
 const loaded = async (served: Served, method: string, requests: readonly Uint8Array[]): Promise<LoadResult> => {
@@ -46,7 +46,7 @@ const usedMs = ({ pid, logPid }: Served) => ({
   log: logPid === undefined ? 0 : processorMs(logPid),
 });
 
-/** Engine events; their cost counts until the views have them all. */
+/** Sends engine events; their cost includes projecting them into the views. */
 const events = async (served: Served, count: number): Promise<Cost> => {
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
   const { requests, nodes } = nodeEvents(names, count + Math.floor(count / 5));
@@ -60,7 +60,11 @@ const events = async (served: Served, count: number): Promise<Cost> => {
   return { ...load, processorUs: us(after.own - before.own), logServerUs: us(after.log - before.log) };
 };
 
-/** One caller and nothing else: engine events, each sent when the one before it is answered. */
+/**
+ * A single caller without other load: sends each engine event after the response to the one before.
+ *
+ * @returns events per second.
+ */
 const alone = async ({ client }: Served, count: number): Promise<number> => {
   const start = performance.now();
   for (let at = 0; at < count; at += 1) {
@@ -126,10 +130,10 @@ const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
 ];
 
 /**
- * The same requests to a control plane with its log in its data directory, and to one whose log is in a log server on
- * this machine; one after the other.
+ * Sends the same requests first to a control plane with an embedded log, then to one whose log is in a log server on
+ * this machine.
  *
- * @returns the figures, and the data directory of the log server, which has all that was recorded.
+ * @returns the figures, and the data directory of the log server, which contains everything recorded.
  */
 export const served = async (
   options: BenchOptions,

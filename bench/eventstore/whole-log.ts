@@ -13,7 +13,11 @@ const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 
 const urlOf = (address: string): string => `esdb://${address}?tls=false`;
 
-/** Runs a command as a user would, and answers the JSON object that it prints. */
+/**
+ * Runs a command as a user would.
+ *
+ * @returns the JSON object that it prints.
+ */
 const run = async <Summary>(args: readonly string[], nodeArgs: readonly string[]): Promise<Summary> => {
   const child = spawn(process.execPath, [...nodeArgs, BINARY, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let out = '';
@@ -25,7 +29,7 @@ const run = async <Summary>(args: readonly string[], nodeArgs: readonly string[]
 
 type Read = { readonly events: number; readonly perSecond: number };
 
-/** The bare client reads the whole log, and does nothing with it. */
+/** Reads the whole log with the bare client, without using the events. */
 const bareRead = async (address: string): Promise<Read> => {
   const client = EventStoreDBClient.connectionString(urlOf(address));
   const start = performance.now();
@@ -36,7 +40,11 @@ const bareRead = async (address: string): Promise<Read> => {
   return { events, perSecond };
 };
 
-/** Waits until a process that has no views yet has all of them, and answers how long that took, in seconds. */
+/**
+ * Starts a process without views and waits until it is ready.
+ *
+ * @returns the seconds that this took, and the processor milliseconds used.
+ */
 const catchUp = async ({ disk, nodeArgs }: BenchOptions, address: string) => {
   const args = ['--event-store', urlOf(address)];
   const start = performance.now();
@@ -52,8 +60,8 @@ const catchUp = async ({ disk, nodeArgs }: BenchOptions, address: string) => {
 };
 
 /**
- * The whole of a log that is in a log server: copied there, caught up from it, and all views built from it, beside the
- * bare client that reads it.
+ * Copies a whole log to a log server, catches up from it, and rebuilds all views from it; each is compared with the
+ * bare client reading the log.
  *
  * @param from the data directory of the log.
  */

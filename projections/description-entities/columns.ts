@@ -5,7 +5,7 @@ import type { Collection } from '../runtime/read-store.js';
 
 const NAME = ['resource_type', 'project', 'domain', 'name'];
 
-/** What authors say about the versions of tasks and workflows. */
+/** The stored descriptions that authors give to versions of tasks and workflows. */
 export const descriptionEntityCollection: Collection = {
   name: 'description-entities',
   version: 1,
@@ -16,9 +16,9 @@ export const descriptionEntityCollection: Collection = {
     name: 'text',
     version: 'text',
     created_at: 'integer',
-    /** The position of the registration: the order of versions, also within a millisecond. */
+    /** Position of the registration: it orders versions, also within a millisecond. */
     recorded: 'integer',
-    /** How the texts begin. */
+    /** Only the beginnings of the texts are indexed. */
     short_description: 'text',
     long_description: 'text',
     link: 'text',
@@ -44,7 +44,7 @@ const byName = {
   deleted_at: { field: 'recorded', kind: 'opaque' },
 } as const satisfies Readonly<Record<string, Column>>;
 
-/** What filters and sorts of descriptions may name: filters speak of what is described. */
+/** The columns for filters and sorts of descriptions; filters use the name of the described entity. */
 export const descriptionEntityColumns = (kind: Kind): Columns => {
   const entity = kind.toLowerCase();
   return { entity, code: entityCode(entity) ?? entity, byName };

@@ -13,10 +13,10 @@ import type { StoredDocument } from '../runtime/read-store.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { descriptionEntityCollection } from './columns.js';
 
-/** A description never changes: its document is what is stored. */
+/** A description never changes, so its document is kept in stored form. */
 export type DescriptionDocument = Omit<StoredDocument, 'key' | 'position'>;
 
-/** Of a text, what filters and orders go by, in characters. */
+/** Characters of a text that filters and sorts use. */
 const COMPARED = 1_024;
 
 const idFields = ({ id }: DescriptionEntity): StoredDocument['fields'] => {
@@ -39,14 +39,14 @@ const registered = (event: SeenEvent): DescriptionDocument | undefined => {
   const entity = create(DescriptionEntitySchema, {
     ...description,
     ...(id && { id }),
-    // Clients look into both, whether the author has given them or not.
+    // Clients read both fields without checking that they are set.
     longDescription: description.longDescription ?? create(DescriptionSchema),
     sourceCode: description.sourceCode ?? create(SourceCodeSchema),
   });
   return { fields: fieldsOf(entity, event), answer: toBinary(DescriptionEntitySchema, entity) };
 };
 
-/** Descriptions, one document for each version that has one; its key is the name of the version's stream. */
+/** Descriptions, one document for each version that has one, keyed by the version's stream. */
 export const descriptionEntities: ReadModel<DescriptionDocument> = {
   collection: descriptionEntityCollection,
   follows: ['TaskRegistered', 'WorkflowRegistered'],

@@ -22,7 +22,7 @@ const LIST = { elements: 1, token: 2 };
 
 const CANNOT = 'Cannot get description entities for resource type';
 
-/** What has descriptions; launch plans are registered without. */
+/** The kinds of entities that can have descriptions; launch plans are registered without. */
 const DESCRIBED: Readonly<Partial<Record<Kind, Described>>> = {
   TASK: { category: TASK_CATEGORY, stream: taskStream },
   WORKFLOW: { category: WORKFLOW_CATEGORY, stream: workflowStream },
@@ -66,7 +66,7 @@ const list = async (
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** What is read of descriptions. */
+/** Routes of the reads of descriptions. */
 export const descriptionEntitiesRoutes = (reads: DescriptionEntityReads): readonly Route[] => [
   route(AdminService.method.getDescriptionEntity, ({ id }, call) => found(reads, id, call)),
   route(AdminService.method.listDescriptionEntities, (request, call) => list(reads, request, call)),

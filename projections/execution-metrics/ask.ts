@@ -9,16 +9,20 @@ import {
 
 import type { Call, Route } from '../../services/kernel/rpc.js';
 
-/** Asks another read of the interface, as the caller would. @throws {RpcError} as the read does. */
+/**
+ * Calls another read method of the interface with the caller's rights.
+ *
+ * @throws {RpcError} as that method does.
+ */
 export type Ask = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
 
-/** Answers are nested as deep as what was registered. */
+/** Limit of nesting when a response is decoded: a response is nested as deeply as the registered entity. */
 const MAX_DEPTH = 200;
 
-/** Asks the reads that routes answer, on behalf of a call. */
+/** Calls read methods through their routes, on behalf of a call. */
 export const askOf = (routes: readonly Route[], caller: Call): Ask => {
   const { principal, requestId, minPosition } = caller;
   const call: Call = {

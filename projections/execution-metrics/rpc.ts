@@ -12,7 +12,7 @@ import { askOf } from './ask.js';
 import { MAX_NODES } from './run.js';
 import { workflowSpan } from './spans.js';
 
-/** Deeper than runs go, and no deeper than messages may be nested: a level is two spans deep at most. */
+/** Deeper than executions are nested, and within the nesting limit of messages: a level is at most two spans deep. */
 const MAX_DEPTH = 40;
 
 const metrics = async (
@@ -28,7 +28,7 @@ const metrics = async (
   return create(WorkflowExecutionGetMetricsResponseSchema, { span });
 };
 
-/** What executions spend their time on, as the other reads tell it. */
+/** Routes of the execution metrics, which are computed from the other reads. */
 export const executionMetricsRoutes = (reads: readonly Route[]): readonly Route[] => [
   route(AdminService.method.getExecutionMetrics, (request, call) => metrics(reads, request, call)),
 ];

@@ -17,16 +17,16 @@ const { method } = AdminService;
 export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
-/** What is read of runs, and how much more may be. */
+/** The reads of one request, and the number of nodes and tasks that it may still read. */
 export type Run = { readonly ask: Ask; left: number };
 
 /** The nodes under one parent, with the workflow that they are nodes of. */
 export type Level = {
-  /** In the order in which they were created. */
+  /** In the order of creation. */
   readonly nodes: readonly NodeExecution[];
-  /** Of nodes that were made more than once, the last. */
+  /** By the node's ID in the workflow; for nodes that were created more than once, the last. */
   readonly byId: ReadonlyMap<string, NodeExecution>;
-  /** What its nodes were registered as. */
+  /** The registered definitions of the nodes. */
   readonly definitions: ReadonlyMap<string, Node>;
   readonly workflow: CompiledWorkflow | undefined;
   readonly closure: CompiledWorkflowClosure | undefined;
@@ -34,7 +34,7 @@ export type Level = {
 
 const PAGE = 1_000;
 
-/** A timeline of more nodes is nobody's; in memory it takes some tens of megabytes. */
+/** Limit of one timeline: more nodes are of no use to a reader, and this many take some tens of megabytes of memory. */
 export const MAX_NODES = 20_000;
 
 const spend = (run: Run, count: number): void => {
@@ -43,13 +43,13 @@ const spend = (run: Run, count: number): void => {
     throw new RpcError('RESOURCE_EXHAUSTED', `more than ${MAX_NODES} nodes and tasks: ask for fewer levels by depth`);
 };
 
-/** What a node is called in its workflow. */
+/** The ID of a node in its workflow. */
 export const specIdOf = ({ id, metadata }: NodeExecution): string => {
   const { specNodeId = '' } = metadata ?? {};
   return specNodeId === '' ? (id?.nodeId ?? '') : specNodeId;
 };
 
-/** The nodes under a parent, or the execution's own. */
+/** The nodes under a parent; with an empty parent ID, those of the execution itself. */
 export const nodesUnder = async (
   run: Run,
   workflowExecutionId: WorkflowExecutionIdentifier | undefined,
@@ -68,7 +68,7 @@ export const nodesUnder = async (
   return nodes;
 };
 
-/** The attempts of the tasks of a node, from the first on. */
+/** The attempts of a node's tasks, in ascending order. */
 export const attemptsOf = async (
   run: Run,
   nodeExecutionId: NodeExecutionIdentifier | undefined,
@@ -94,20 +94,20 @@ const unlessAbsent = async <Value>(asked: Promise<Value>): Promise<Value | undef
   }
 };
 
-/** What was registered of the workflow that an execution runs. */
+/** The registered workflow that an execution runs; `undefined` when it cannot be found. */
 export const workflowOf = async (run: Run, { closure }: Execution): Promise<CompiledWorkflowClosure | undefined> => {
   if (closure?.workflowId === undefined) return undefined;
   const found = await unlessAbsent(run.ask(method.getWorkflow, { id: closure.workflowId }));
   return found?.closure?.compiledWorkflow;
 };
 
-/** The workflow that a dynamic node has made of itself. */
+/** The workflow that a dynamic node has generated. */
 export const dynamicOf = async (run: Run, { id }: NodeExecution): Promise<CompiledWorkflowClosure | undefined> => {
   if (id === undefined) return undefined;
   return (await unlessAbsent(run.ask(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
 };
 
-/** The execution that a node has started, when it has. */
+/** The execution that a node has started; `undefined` when there is none. */
 export const childOf = async (run: Run, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;
   if (target?.case !== 'workflowNodeMetadata' || target.value.executionId === undefined) return undefined;
@@ -123,7 +123,7 @@ const choicesOf = ({ target }: Node): readonly Node[] => {
   return [...blocks.flatMap(({ thenNode }) => thenNode ?? []), ...otherwise];
 };
 
-/** Nodes with those inside their branches, which are in branches of their own at times. */
+/** Nodes with all nodes inside their branches, recursively. */
 const withChoices = (nodes: readonly Node[]): readonly Node[] =>
   nodes.flatMap((node) => [node, ...withChoices(choicesOf(node))]);
 
@@ -139,11 +139,11 @@ export const levelOf = (
   workflow,
 });
 
-/** What a node was registered as; `undefined` for one that the workflow does not have. */
+/** The registered definition of a node; `undefined` when the workflow does not have it. */
 export const definitionOf = ({ definitions }: Level, node: NodeExecution): Node | undefined =>
   definitions.get(specIdOf(node));
 
-/** When the last of the nodes that a node waited for was through; `undefined` when it waited for none. */
+/** The time at which the last upstream node of a node ended; `undefined` when it has none. */
 export const upstreamEnd = ({ workflow, byId }: Level, nodeId: string): Instant | undefined => {
   const ids = workflow?.connections?.upstream[nodeId]?.ids ?? [];
   const ends = ids.flatMap((id) => byId.get(id)?.closure?.updatedAt ?? []);

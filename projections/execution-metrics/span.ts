@@ -4,7 +4,7 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { type Span, SpanSchema } from '../../proto/gen/platformidl/core/metrics_pb.js';
 import { between, type Instant, timestampOf } from '../query/times.js';
 
-/** What the system itself spends time on. */
+/** Operations of the system itself that take time. */
 export type Operation =
   | 'WORKFLOW_SETUP'
   | 'WORKFLOW_TEARDOWN'
@@ -22,7 +22,7 @@ type Id = Span['id'];
 
 const NANOS = 1_000_000_000;
 
-/** A stretch of time with what it is made of. */
+/** A span of time with its child spans. */
 export const spanOf = (id: Id, start: Time, end: Time, spans: readonly Span[] = []): Span =>
   create(SpanSchema, {
     id,
@@ -31,14 +31,14 @@ export const spanOf = (id: Id, start: Time, end: Time, spans: readonly Span[] = 
     spans: [...spans],
   });
 
-/** The stretch of an operation; none when its end or beginning is not known, or the end comes first. */
+/** The span of an operation; empty when its start or end is unknown, or the end precedes the start. */
 export const operation = (name: Operation, start: Time, end: Time): readonly Span[] => {
   const took = start && end && between(timestampOf(start), end);
   if (took === undefined || took.seconds < 0n || took.nanos < 0) return [];
   return [spanOf({ case: 'operationId', value: name }, start, end)];
 };
 
-/** When something that began has ended, as it says itself; `otherwise` when it does not say how long it took. */
+/** The end of a node or task by its own start and duration; `otherwise` when either is missing. */
 export const endOf = (
   { startedAt, duration }: { readonly startedAt?: Timestamp | undefined; readonly duration?: Duration | undefined },
   otherwise: Time,

@@ -24,7 +24,7 @@ import { endOf, operation, spanOf } from './span.js';
 
 type Spans = readonly Span[];
 
-/** One node on its way to become a span. */
+/** A node that is being converted to a span. */
 type At = {
   readonly run: Run;
   readonly node: NodeExecution;
@@ -41,7 +41,10 @@ const allSetup = ({ closure }: At): Spans => operation('NODE_SETUP', closure.cre
 const teardown = ({ closure }: At, from: Instant | undefined): Spans =>
   operation('NODE_TEARDOWN', from, closure.updatedAt);
 
-/** When the nodes of a level could begin: with the end of the start node, or the first of them without one. */
+/**
+ * The time at which the nodes of a level could start: the end of the start node, or, without one, the creation of the
+ * first node.
+ */
 const beginningOf = ({ nodes, byId }: Level): Instant | undefined =>
   byId.get(START_NODE)?.closure?.updatedAt ?? nodes[0]?.closure?.createdAt;
 
@@ -64,7 +67,7 @@ const attemptSpans = (attempts: readonly TaskExecution[], depth: number): Spans 
     ...(depth === 0 ? [] : [taskSpan(attempt)]),
   ]);
 
-/** What a dynamic node does after its task: it runs the nodes that the task has made. */
+/** Spans of a dynamic node after its task: the nodes that the task has generated. */
 const dynamicSpans = async (at: At, taskEnd: Instant | undefined): Promise<Spans> => {
   const nodes = await childrenOf(at);
   if (nodes.length === 0) return operation('NODE_RESET', taskEnd, at.closure.updatedAt);
@@ -88,7 +91,7 @@ const taskNodeSpans = async (at: At): Promise<Spans> => {
   ];
 };
 
-/** Of the children of a branch one was chosen; the others, where an engine reports them, were skipped. */
+/** Spans of a branch node. One child was chosen; the others, where the engine reports them, were skipped. */
 const branchSpans = async (at: At): Promise<Spans> => {
   const children = await childrenOf(at);
   const chosen = children.find(({ closure }) => closure?.phase !== NodePhase.SKIPPED) ?? children[0];
@@ -138,7 +141,7 @@ const subWorkflowSpans = async (at: At, name: string, version: string): Promise<
   ];
 };
 
-/** What a node is made of depends on what it was registered as; of arrays, and of what nobody knows, nothing is told. */
+/** Child spans of a node, by the kind of its definition; none for arrays and unknown kinds. */
 const insideOf = async (at: At, target: Node['target'] | undefined): Promise<Spans> => {
   switch (target?.case) {
     case 'taskNode':
@@ -171,7 +174,7 @@ const nodeSpans = async (run: Run, level: Level, depth: number): Promise<Spans> 
     const id = specIdOf(node);
     if (id === START_NODE || id === END_NODE) continue;
     const span = await nodeSpan(run, node, level, depth);
-    // What led to a node is told inside its span, at any depth.
+    // The transition to a node is part of its span at any depth.
     span.spans.unshift(...operation('NODE_TRANSITION', upstreamEnd(level, id), node.closure?.createdAt));
     spans.push(span);
   }
@@ -191,7 +194,7 @@ const workflowSpans = async (run: Run, execution: Execution, depth: number): Pro
   ];
 };
 
-/** What an execution spent its time on; `depth` levels of it. */
+/** The time of an execution as a tree of spans, `depth` levels deep. */
 export const workflowSpan = async (run: Run, execution: Execution, depth: number): Promise<Span> => {
   const { createdAt, updatedAt } = execution.closure ?? {};
   const spans = depth === 0 ? [] : await workflowSpans(run, execution, depth);

@@ -8,11 +8,11 @@ import type { Collection } from '../runtime/read-store.js';
 const SCOPE = ['project', 'domain'];
 const ACTIVE = [...SCOPE, 'state'];
 
-/** What is copied of the definitions that an execution runs: they never change. */
+/** The definitions whose identifiers are copied into an execution; they never change. */
 const DEFINITIONS = ['launch_plan', 'workflow', 'task'] as const;
 const PARTS = ['project', 'domain', 'name', 'version'] as const;
 
-/** The field that has a part of the identifier of a definition. */
+/** The field for a part of a definition's identifier. */
 export const definitionField = (definition: (typeof DEFINITIONS)[number], part: (typeof PARTS)[number]): string =>
   `${definition}_${part}`;
 
@@ -26,7 +26,7 @@ const definitionColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ),
 );
 
-/** A tag is a part of its execution, and what is kept of it is as old as that. */
+/** Columns of tags. A tag is stored in its execution, so its ID and times are those of the execution. */
 const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ['admin_tag', 'execution_tag'].flatMap((tag): readonly (readonly [string, Column])[] => [
     [`${tag}.id`, { field: 'recorded', kind: 'number' }],
@@ -36,7 +36,7 @@ const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ]),
 );
 
-/** The fields that its first event gives to an execution, for good. */
+/** Fields that are set by the execution's first event and never change. */
 export const originFields: readonly string[] = [
   'recorded',
   'launch_entity',
@@ -47,7 +47,7 @@ export const originFields: readonly string[] = [
   'queueing_budget',
 ];
 
-/** The stored executions, and the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
+/** The stored executions, with the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
   version: 5,
@@ -102,7 +102,7 @@ export const executionCollection: Collection = {
   searched: [{ field: 'name', scope: SCOPE, sort: 'created_at' }],
 };
 
-/** What filters and sorts of executions may name. */
+/** The columns for filters and sorts of executions. */
 export const executionColumns: Columns = {
   entity: 'execution',
   code: 'e',

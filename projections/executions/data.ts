@@ -13,20 +13,24 @@ const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise
   eventAt(past, executionCodec, key as StreamName, revision);
 
 /**
- * What the execution runs with: the first event of its stream has it. The bytes of a map, which may be large: literals
- * are small messages, and tens of megabytes of them take seconds to decode.
+ * The inputs of an execution, from the event that created it; `undefined` when there are none or they cannot be read.
+ * Returned as the encoded bytes of a map, which may be large: literals are small messages, and decoding tens of
+ * megabytes of them takes seconds.
  */
 export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<Uint8Array | undefined> =>
   unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     let revision = 0n;
     let event = await eventOf(past, document, revision);
-    // Attempts that were kept from creating the execution come before the one that did.
+    // Voided attempts to create the execution precede the event that created it.
     while (event?.type === 'ExecutionVoided') event = await eventOf(past, document, (revision += 1n));
     if (event?.type !== 'ExecutionCreated' || event.data.inputs === undefined) return undefined;
     return bytesOf(event.data.inputs, past.payloads);
   });
 
-/** What the engine sent as outputs; unset when it sent a location, because engines' storage cannot be read from here. */
+/**
+ * The outputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
+ * here.
+ */
 export const outputsOf = async (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> => {
   const { outputs_at: revision } = document.fields;
   if (typeof revision !== 'number') return undefined;

@@ -13,19 +13,19 @@ import {
 import { clip } from '../query/clip.js';
 import type { Origin } from './origin.js';
 
-/** An execution as its events have told it. */
+/** An execution, folded from its events. */
 export type ExecutionDocument = {
-  /** The result in its closure is the one that the engine gave; a termination hides it, and never replaces it. */
+  /** The closure has the result that the engine reported; a termination hides that result but never replaces it. */
   readonly execution: Execution;
-  /** What its first event says of it for good. */
+  /** Fields set by the first event; they never change. */
   readonly origin: Origin;
-  /** The last termination that was asked for. */
+  /** The last requested termination. */
   abort: { readonly cause: string; readonly principal: string } | undefined;
-  /** The revision of the event that carried the outputs themselves. */
+  /** Revision of the event that contains the outputs themselves. */
   outputsAt: number | null;
 };
 
-/** The closure, which every execution has. */
+/** The closure, created when it is missing. */
 export const closureOf = (execution: Execution): ExecutionClosure =>
   (execution.closure ??= create(ExecutionClosureSchema));
 
@@ -33,7 +33,10 @@ type Result = ExecutionClosure['outputResult'];
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
-/** An engine that aborts on its own account says why in an error, which has no place beside abort metadata. */
+/**
+ * An engine that aborts an execution by itself reports the cause as an error, which the closure cannot hold together
+ * with abort metadata.
+ */
 const abortResult = ({ abort, execution }: ExecutionDocument): Extract<Result, { case: 'abortMetadata' }> => {
   const result = execution.closure?.outputResult;
   const cause = result?.case === 'error' ? result.value.message : '';
@@ -50,11 +53,11 @@ const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): 
   closure: { ...closureOf(execution), ...changed },
 });
 
-/** The execution as Get answers it; the document's own message when nothing of it is hidden. */
+/** The execution as Get returns it; the document's own message when nothing has to be hidden. */
 export const shown = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
-/** The execution as lists show it: errors cut, outputs left out. Inputs are not in the document at all. */
+/** The execution as lists return it: errors shortened, outputs omitted. Inputs are not in the document. */
 export const listed = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);
   if (result.case === 'outputData') return withClosure(execution, { outputResult: { case: undefined } });

@@ -27,7 +27,7 @@ const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Pha
 
 type Result = ExecutionClosure['outputResult'];
 
-/** What an event of one type makes of an execution. */
+/** Folds an event of one type into the document. */
 type Fold<Type extends ExecutionEvent['type']> = (
   document: ExecutionDocument,
   data: Extract<ExecutionEvent, { readonly type: Type }>['data'],
@@ -39,11 +39,11 @@ const systemMetadataOf = (spec: ExecutionSpec): SystemMetadata => {
   return (metadata.systemMetadata ??= create(SystemMetadataSchema));
 };
 
-/** A copy: later events change it, and the event may be folded again. */
+/** Copied, because later events change it and the same event may be folded again. */
 const specOf = ({ spec }: ExecutionCreated): ExecutionSpec =>
   spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 
-/** The first event: accepted, and waiting for an engine. */
+/** Creates the document from the first event: the execution is queued for an engine. */
 export const created = (data: ExecutionCreated, event: SeenEvent): ExecutionDocument => {
   const at = timestampOfMs(event.metadata.recordedAtMs);
   const spec = specOf(data);
@@ -72,10 +72,11 @@ const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | und
 };
 
 /**
- * A repeated phase adds a result where there was none; a new phase replaces it.
+ * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
+ * replaces it.
  *
- * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
- * location of ours to show in their place. Lists leave them out.
+ * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
+ * location of ours to show instead. Lists omit them.
  */
 const keepResult = (
   document: ExecutionDocument,
@@ -90,7 +91,7 @@ const keepResult = (
   document.outputsAt = result.case === 'outputData' ? Number(revision) : null;
 };
 
-/** An engine with a name of its own takes the execution over by saying that it is queued there. */
+/** True when a named engine takes over the execution by reporting it as queued there. */
 const isClaim = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
   (phase === Phase.UNDEFINED || phase === Phase.QUEUED) && producerId !== '' && producerId !== 'propeller';
 
@@ -108,7 +109,7 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, report, event) => {
   keepResult(document, message, report.samePhase, event.revision);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
   const said: number = message.phase;
-  // As it was recorded: what an engine aborts because it has outlived its limit is TIMED_OUT.
+  // The recorded phase counts: an execution that an engine aborts because it has exceeded its time limit is TIMED_OUT.
   if (!report.samePhase) end(closure, said === report.phase ? message.phase : Phase.TIMED_OUT, at);
   closure.updatedAt = latest(closure.updatedAt, at);
   if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
@@ -141,7 +142,10 @@ const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
   if (execution.spec) execution.spec.tags = [...tags];
 };
 
-/** What happens to an execution that is there, but for its nodes, tasks and signals, which are views of their own. */
+/**
+ * Events of an existing execution, except those of nodes, tasks and signals, which have views of their own, and those
+ * that do not change the view.
+ */
 export type FollowedEvent = Exclude<
   ExecutionEvent,
   {
@@ -163,13 +167,13 @@ const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreate
   ExecutionTagged: tagged,
 };
 
-/** What any later event makes of the execution. */
+/** Folds any event after the first. */
 export const changed = (
   document: ExecutionDocument,
   body: Exclude<FollowedEvent, { readonly type: 'ExecutionCreated' }>,
   event: SeenEvent,
 ): ExecutionDocument => {
-  // The row of a type takes exactly the data of that type; the compiler cannot follow.
+  // Each function takes exactly the data of its event type; the compiler cannot infer this.
   const fold = folds[body.type] as (document: ExecutionDocument, data: unknown, event: SeenEvent) => void;
   fold(document, body.data, event);
   return document;

@@ -12,7 +12,7 @@ import { executionStream, nodeExecutionKey } from '../query/run-identifiers.js';
 import { microsOf } from '../query/times.js';
 import { definitionField, originFields } from './columns.js';
 
-/** The fields that an execution has from its beginning to its end. */
+/** Fields that stay the same over the whole life of an execution. */
 export type Origin = Readonly<Record<string, FieldValue>>;
 
 const KEYS = {
@@ -29,13 +29,16 @@ const definition = (kind: keyof typeof KEYS, id: Identifier | undefined): Origin
   [definitionField(kind, 'version')]: id?.version ?? null,
 });
 
-/** How urgent it was resolved to be. Executions of releases before this one have no word on it. */
+/** The resolved quality of service. Executions created by earlier releases do not have it. */
 const urgency = ({ engine }: ExecutionCreated): Origin => ({
   quality_of_service: engine ? enumName(QualityOfService_Tier, engine.tier) : null,
   queueing_budget: microsOf(engine?.queueingBudget),
 });
 
-/** What the first event says, in fields: what runs, and where it comes from. The keys are those of other documents. */
+/**
+ * Fields from the first event: the definitions that run, and the source of the execution. Keys are those of the other
+ * entities' documents.
+ */
 export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Origin => {
   const { referenceExecution, parentNodeExecution: parent } = created.spec?.metadata ?? {};
   return {
@@ -50,6 +53,6 @@ export const originOf = (created: ExecutionCreated, { position }: SeenEvent): Or
   };
 };
 
-/** The same from a stored document. */
+/** Reads these fields from a stored document. */
 export const storedOrigin = (fields: StoredDocument['fields']): Origin =>
   Object.fromEntries(originFields.map((field) => [field, fields[field] ?? null]));

@@ -71,7 +71,7 @@ const list = async (
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** What is read of executions. */
+/** Routes of the reads of executions. */
 export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.getExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
   route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
@@ -80,14 +80,14 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
     const past = pastFor(reads.past, call);
     const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
     const data = create(WorkflowExecutionGetDataResponseSchema, {
-      // Nothing is signed, so these name nothing; clients expect the messages all the same.
+      // Empty, because no URLs are signed; clients expect the messages to be set.
       inputs: {},
       outputs: {},
       ...(fullOutputs && { fullOutputs }),
     });
     const { number } = WorkflowExecutionGetDataResponseSchema.field.fullInputs;
     if (fullInputs) data.$unknown = [encodedField(number, fullInputs)];
-    // As bytes, in which the inputs are a field like any other.
+    // Returned as bytes, so that the encoded inputs are included without being decoded.
     return toBinary(WorkflowExecutionGetDataResponseSchema, data);
   }),
 ];

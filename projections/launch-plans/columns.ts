@@ -12,7 +12,7 @@ import {
 
 const SCOPE = ['project', 'domain'];
 
-/** The registered launch plans; the active ones are looked for by name and all together. */
+/** The stored launch plans; active ones are queried by name and by project and domain. */
 export const launchPlanCollection: Collection = {
   name: 'launch-plans',
   version: 3,
@@ -40,7 +40,7 @@ export const launchPlanCollection: Collection = {
   values: { state: enumValues(LaunchPlanState) },
 };
 
-/** What filters and sorts of launch plans may name. */
+/** The columns for filters and sorts of launch plans. */
 export const launchPlanColumns: Columns = {
   entity: 'launch_plan',
   code: 'l',

@@ -22,12 +22,12 @@ import { launchPlanCollection } from './columns.js';
 /** A version of a launch plan. */
 export type LaunchPlanDocument = {
   readonly plan: LaunchPlan;
-  /** The position of its registration. */
+  /** Position of its registration. */
   readonly recorded: number;
   readonly digest: string;
 };
 
-/** The key of a version: all versions of a name share a stream. */
+/** Key of a version's document; all versions of a name share a stream. */
 export const launchPlanKey = (stream: StreamName, version: string): string => documentKey(stream, version);
 
 const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEvent): LaunchPlanDocument => {
@@ -47,7 +47,10 @@ const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEven
   return { plan, recorded: Number(position), digest: digestText(data.digest) };
 };
 
-/** Activation does not count as an update, for the version that becomes active nor for the one that ceases to be. */
+/**
+ * Sets the state. Activation does not change `updatedAt`, neither for the version that becomes active nor for the one
+ * that it replaces.
+ */
 const activated = (document: LaunchPlanDocument, isActive: boolean): LaunchPlanDocument => {
   const { closure } = document.plan;
   if (closure) closure.state = isActive ? LaunchPlanState.ACTIVE : LaunchPlanState.INACTIVE;
@@ -60,7 +63,7 @@ const deactivated = (document: LaunchPlanDocument, { metadata }: SeenEvent): Lau
   return activated(document, false);
 };
 
-/** `CRON`, `RATE` or `NONE`: as the filters of clients have it. */
+/** `CRON`, `RATE` or `NONE`, as clients filter by it. */
 const scheduleTypeOf = (spec: LaunchPlanSpec | undefined): string => {
   const expression = spec?.entityMetadata?.schedule?.ScheduleExpression;
   if (expression?.case === undefined) return 'NONE';
@@ -117,7 +120,7 @@ const fold: ReadModel<LaunchPlanDocument>['fold'] = (document, event, key) => {
   return activated(document, key === launchPlanKey(event.stream, data.id?.version ?? ''));
 };
 
-/** Launch plans, one document for each version; activation changes two of them. */
+/** Launch plans, one document for each version. An activation changes up to two of them. */
 export const launchPlans: ReadModel<LaunchPlanDocument> = {
   collection: launchPlanCollection,
   follows: ['LaunchPlanRegistered', 'LaunchPlanActivated', 'LaunchPlanDeactivated'],

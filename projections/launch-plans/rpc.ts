@@ -45,7 +45,10 @@ const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, c
 
 const PARTS = ['project', 'domain', 'name'] as const;
 
-/** The active version: one that the view does not know as active yet, or that of the view, unless it is active no more. */
+/**
+ * The active version: one activated by events that are not yet projected, else that of the view unless those events
+ * have deactivated it.
+ */
 const activeIn = (
   changed: readonly StoredDocument[],
   inView: Uint8Array | undefined,
@@ -87,7 +90,7 @@ const listActive = async (list: VersionList, request: ActiveLaunchPlanListReques
   return message(await listVersions(active, { project, domain }, { ...request, filters: '' }, call));
 };
 
-/** What is read of launch plans. */
+/** Routes of the reads of launch plans. */
 export const launchPlansRoutes = (reads: LaunchPlanReads): readonly Route[] => {
   const list = {
     ...reads,

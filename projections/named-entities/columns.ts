@@ -6,7 +6,7 @@ import type { Collection } from '../runtime/read-store.js';
 
 const SCOPE = ['resource_type', 'project', 'domain'];
 
-/** The names of what is registered. */
+/** The stored names of registered entities. */
 export const namedEntityCollection: Collection = {
   name: 'named-entities',
   version: 4,
@@ -17,9 +17,9 @@ export const namedEntityCollection: Collection = {
     name: 'text',
     description: 'text',
     state: 'integer',
-    /** 1 for a name that begins as those do that the control plane makes for its own use. */
+    /** 1 for a name with the prefix of those that the control plane generates for its own use, else 0. */
     generated: 'integer',
-    /** When something was first and last noted of the name. */
+    /** Times of the first and the last change to the name's metadata. */
     noted_at: 'integer',
     updated_at: 'integer',
   },
@@ -43,7 +43,7 @@ const named = {
   state: { field: 'state', kind: 'number', names: NamedEntityState },
 } as const satisfies Readonly<Record<string, Column>>;
 
-/** The same columns, and those that only the note of a name has, under the word that filters have for notes. */
+/** The columns of the name's metadata, under the entity name that filters use for it. */
 const noted = Object.fromEntries(
   Object.entries<Column>({
     ...named,
@@ -54,5 +54,5 @@ const noted = Object.fromEntries(
   }).map(([name, column]) => [`named_entity_metadata.${name}`, column]),
 );
 
-/** What filters and sorts of names may name. */
+/** The columns for filters and sorts of names. */
 export const namedEntityColumns: Columns = { entity: 'entities', code: 'nen', byName: { ...named, ...noted } };

@@ -15,7 +15,10 @@ import type { WorkflowEvent } from '../../services/workflow/events.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { namedEntityCollection } from './columns.js';
 
-/** A name of which a version is registered. Times are microseconds since 1970; none while nothing is noted. */
+/**
+ * A name of which at least one version is registered. Times are microseconds since 1970; `null` while the name has no
+ * metadata of its own.
+ */
 export type NamedEntityDocument = {
   readonly entity: NamedEntity;
   readonly notedAt: number | null;
@@ -73,7 +76,7 @@ const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, up
 
 const numberOr = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Names, one document for each; its key is the name of the stream of what is noted. */
+/** Names, one document each, keyed by the stream of the name's metadata. */
 export const namedEntities: ReadModel<NamedEntityDocument> = {
   collection: namedEntityCollection,
   follows: [...Object.keys(KIND_OF), 'NamedEntityUpdated'],

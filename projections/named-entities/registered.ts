@@ -12,7 +12,7 @@ export type RegisteredNamesOptions = {
   readonly freshness: Freshness;
 };
 
-/** A read of ours that must see a position. */
+/** An internal call whose reads must see a position. */
 const seeing = (minPosition: bigint): Call => ({
   principal: '',
   requestId: '',
@@ -22,8 +22,9 @@ const seeing = (minPosition: bigint): Call => ({
 });
 
 /**
- * Whether any version of a name is registered. There is a stream for each version, so that no one stream says; the
- * view does, and a no is given only once it has passed what was the head of the log when it was asked.
+ * Checks that at least one version of a name is registered. Each version may have its own stream, so the view has to be
+ * asked: `false` is returned only when the view has reached the position that was the head of the log at the time of
+ * the call.
  */
 export const registeredNames = ({
   log,
@@ -33,7 +34,7 @@ export const registeredNames = ({
   has: async (entity) => {
     const stream = namedEntityStream(entity);
     const isThere = async (): Promise<boolean> => (await store.get(namedEntityCollection, stream)) !== undefined;
-    if (await isThere()) return true; // what was registered stays
+    if (await isThere()) return true; // registrations are permanent
     await freshness.waitForPrefix(seeing(await log.head()), stream);
     return isThere();
   },

@@ -27,12 +27,13 @@ const CATEGORY_OF: Readonly<Record<Kind, string>> = {
   LAUNCH_PLAN: LAUNCH_PLAN_CATEGORY,
 };
 
-/** What the names of the streams of versions begin with. */
+/** Prefix of the names of the streams of versions. */
 const registrations = (kind: Kind, parts: readonly string[]): string => streamName(CATEGORY_OF[kind], [...parts, '']);
 
 /**
- * A name is there with the first of its versions, whose stream is not that of what is noted of it: where the views have
- * neither, each is asked. The stream of a long name does not say whose it is: then the views are waited for.
+ * Finds a name. It exists from its first registered version, whose stream is not that of the name's metadata: when the
+ * metadata's stream gives nothing, the stream of a version is read. The stream of a long name does not contain the
+ * name; then the read waits for the view.
  */
 const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): Promise<StoredDocument | undefined> => {
   const { kind, project, domain, name } = entity;
@@ -86,7 +87,7 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** What is read of names. */
+/** Routes of the reads of names. */
 export const namedEntitiesRoutes = (reads: NamedEntityReads): readonly Route[] => [
   route(AdminService.method.getNamedEntity, (request, call) => found(reads, request, call)),
   route(AdminService.method.listNamedEntities, (request, call) => list(reads, request, call)),

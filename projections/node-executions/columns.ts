@@ -9,7 +9,7 @@ export const nodeExecutionCollection: Collection = {
     recorded: 'integer',
     execution: 'text',
     parent: 'text',
-    /** The task execution that has made this node, as older engines say it. */
+    /** The task execution that created this node, as older engines report it. */
     parent_task: 'text',
     execution_project: 'text',
     execution_domain: 'text',
@@ -35,7 +35,7 @@ export const nodeExecutionCollection: Collection = {
   ],
 };
 
-/** What filters and sorts of node executions may name. */
+/** The columns for filters and sorts of node executions. */
 export const nodeExecutionColumns: Columns = {
   entity: 'node_execution',
   code: 'ne',
@@ -55,7 +55,10 @@ export const nodeExecutionColumns: Columns = {
     error_code: { field: 'error_code', kind: 'text' },
     cache_status: { field: 'cache_status', kind: 'text' },
     input_uri: { field: 'input_uri', kind: 'text' },
-    /** The phase in which the execution ended while this was open; `ne(closed_by,SUCCEEDED)` leaves out such rows. */
+    /**
+     * Phase in which the execution ended while this node was open; `ne(closed_by,SUCCEEDED)` excludes nodes open at a
+     * success.
+     */
     closed_by: { field: 'closed_by', kind: 'text' },
     id: { field: 'recorded', kind: 'number' },
     parent_id: { field: 'parent', kind: 'text' },

@@ -12,7 +12,7 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../query/past.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
-/** The engine's own message at the revision that a field of the document names. */
+/** The engine's message at the revision stored in a field of the document. */
 const messageAt = async (
   past: Past,
   { fields }: StoredDocument,
@@ -25,21 +25,24 @@ const messageAt = async (
   return fromBinary(NodeExecutionEventSchema, await bytesOf(event.data.message, past.payloads));
 };
 
-/** What the engine sent as inputs; unset when it sent a location, because engines' storage cannot be read from here. */
+/**
+ * The inputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
+ * here.
+ */
 export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
   unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     const input = (await messageAt(past, document, 'inputs_at'))?.inputValue;
     return input?.case === 'inputData' ? input.value : undefined;
   });
 
-/** What the engine sent as outputs; unset when it sent a location. */
+/** The outputs that the engine sent; unset when it sent a location. */
 export const outputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
   unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
     const result = (await messageAt(past, document, 'outputs_at'))?.outputResult;
     return result?.case === 'outputData' ? result.value : undefined;
   });
 
-/** The workflow that a dynamic node has made of itself. */
+/** The workflow that a dynamic node has generated. */
 export const dynamicWorkflowOf = async (
   past: Past,
   document: StoredDocument,

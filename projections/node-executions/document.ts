@@ -9,25 +9,25 @@ import { type ExecutionError, NodeExecution_Phase as Phase } from '../../proto/g
 import { clip } from '../query/clip.js';
 import { inferredEnd, SUCCEEDED } from '../query/inferred-end.js';
 
-/** A node execution as its events have told it. */
+/** A node execution, folded from its events. */
 export type NodeDocument = {
-  /** The result in its closure is the last that the engine gave, in whatever phase. */
+  /** The closure has the last result that the engine reported, in any phase. */
   readonly node: NodeExecution;
-  /** Empty for a node of the workflow itself; else the node or the task execution that it belongs to. */
+  /** Key of the node or task execution that it belongs to; empty for a node of the workflow itself. */
   readonly parent: string;
-  /** The task execution that has made this node; empty for most. */
+  /** Key of the task execution that created this node; empty for most nodes. */
   readonly parentTask: string;
-  /** The position of its first event. */
+  /** Position of its first event. */
   readonly recorded: number;
-  /** The phase in which the execution ended while this node was open; empty once the engine has said how it ended. */
+  /** Phase in which the execution ended while this node was open; empty once the engine has reported the node's end. */
   closedBy: string;
-  /** Revisions of the events that carried inputs, outputs and the dynamic workflow themselves. */
+  /** Revisions of the events that contain the inputs, the outputs and the dynamic workflow themselves. */
   inputsAt: number | null;
   outputsAt: number | null;
   dynamicAt: number | null;
 };
 
-/** The phases that nothing leaves. */
+/** Final phases. */
 export const TERMINAL: ReadonlySet<Phase> = new Set([
   Phase.SUCCEEDED,
   Phase.FAILED,
@@ -38,7 +38,7 @@ export const TERMINAL: ReadonlySet<Phase> = new Set([
 ]);
 const GOOD: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.SKIPPED, Phase.RECOVERED]);
 
-/** The closure, which every node execution has. */
+/** The closure, created when it is missing. */
 export const closureOf = (node: NodeExecution): NodeExecutionClosure =>
   (node.closure ??= create(NodeExecutionClosureSchema));
 
@@ -48,11 +48,14 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
-/** An execution that succeeded did not lack what was open at its end: no error says so. */
+/**
+ * Result of a node that was still open when its execution ended: an error, except after a success, which did not need
+ * the node.
+ */
 const inferredResult = (closedBy: string): Result =>
   closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
 
-/** A result is for readers once the node has ended, and an earlier failure is not how a good end came about. */
+/** The result shown to readers: only after the node has ended, and no earlier error once the node has ended well. */
 const shownResult = ({ node, closedBy }: NodeDocument): Result => {
   if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(node);
@@ -64,7 +67,7 @@ const withResult = (node: NodeExecution, outputResult: Result): NodeExecution =>
   closure: { ...closureOf(node), outputResult },
 });
 
-/** The node execution as Get answers it; the document's own message when nothing of it is hidden. */
+/** The node execution as Get returns it; the document's own message when nothing has to be hidden. */
 export const shown = (document: NodeDocument): NodeExecution => {
   const result = shownResult(document);
   const { outputResult: kept } = closureOf(document.node);
@@ -72,7 +75,7 @@ export const shown = (document: NodeDocument): NodeExecution => {
   return isKept ? document.node : withResult(document.node, result);
 };
 
-/** The node execution as lists show it: errors cut, outputs left out. */
+/** The node execution as lists return it: errors shortened, outputs omitted. */
 export const listed = (node: NodeExecution): NodeExecution => {
   const { outputResult: result } = closureOf(node);
   if (result.case === 'outputData') return withResult(node, NONE);

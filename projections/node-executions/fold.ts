@@ -22,7 +22,7 @@ import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 const metadataOf = (node: NodeExecution): NodeExecutionMetaData =>
   (node.metadata ??= create(NodeExecutionMetaDataSchema));
 
-/** Where a node stands in the tree: the parents that its first event names. A task counts where no node is named. */
+/** The parents that the node's first event names. A task counts as the parent when no node is named. */
 const parentsOf = (
   { parentNodeMetadata, parentTaskMetadata }: ToldNode,
   { stream }: SeenEvent,
@@ -35,7 +35,7 @@ const parentsOf = (
   };
 };
 
-/** Field by field: every node comes by here, and what is given to `create` is copied at many times the price. */
+/** Sets field by field: this runs for every node, and `create` copies its argument at many times the cost. */
 const openedNode = ({ first, occurredAt }: ToldNode): NodeExecution => {
   const { id, retryGroup, specNodeId } = first();
   const node = create(NodeExecutionSchema);
@@ -48,7 +48,7 @@ const openedNode = ({ first, occurredAt }: ToldNode): NodeExecution => {
   return node;
 };
 
-/** A node execution that no event has told of yet. */
+/** Creates the document at the first event of a node. */
 export const opened = (message: ToldNode, event: SeenEvent): NodeDocument => ({
   node: openedNode(message),
   ...parentsOf(message, event),
@@ -59,7 +59,7 @@ export const opened = (message: ToldNode, event: SeenEvent): NodeDocument => ({
   dynamicAt: null,
 });
 
-/** Flags are sent on some events only: once on, they stay on. */
+/** Engines send flags on some events only: once set, a flag stays set. */
 const keepFlags = ({ node }: NodeDocument, message: ToldNode): void => {
   const metadata = metadataOf(node);
   metadata.isParentNode ||= message.isParent;
@@ -68,21 +68,22 @@ const keepFlags = ({ node }: NodeDocument, message: ToldNode): void => {
   metadata.isEager ||= message.isEager;
 };
 
-/** The first inputs stand. */
+/** The first reported inputs are kept. */
 const keepInputs = (document: NodeDocument, { inputValue }: ToldNode, revision: number): void => {
   if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsAt ??= revision;
 };
 
-/** True when the event says the phase for the first time; an end that was only inferred has not been said. */
+/** True when the event reports the phase for the first time; an inferred end does not count as reported. */
 const isNews = ({ closedBy }: NodeDocument, { phase }: ToldNode, { samePhase }: EngineReport): boolean =>
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
 /**
- * A repeated phase adds a result where there was none; a new phase replaces it.
+ * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
+ * replaces it.
  *
- * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
- * location of ours to show in their place. Lists leave them out.
+ * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
+ * location of ours to show instead. Lists omit them.
  */
 const keepResult = (
   document: NodeDocument,
@@ -115,7 +116,10 @@ const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNo
   }
 };
 
-/** What the node stands for: a child execution, named once, or a task, whose cache state is told bit by bit. */
+/**
+ * Merges the target of the node: a child execution, reported once, or a task, whose cache state is reported piece by
+ * piece.
+ */
 const keepTarget = (document: NodeDocument, { targetMetadata }: ToldNode, revision: number): void => {
   const closure = closureOf(document.node);
   const { case: kind, value: known } = closure.targetMetadata;
@@ -137,7 +141,7 @@ const end = (closure: NodeExecutionClosure, phase: Phase, at: Instant): void => 
   if (duration !== undefined) closure.duration = duration;
 };
 
-/** What an engine's event about the node makes of it. */
+/** Folds an engine's event into the node. */
 export const reported = (
   document: NodeDocument,
   message: ToldNode,
@@ -162,7 +166,7 @@ export const reported = (
   return document;
 };
 
-/** What the end of the execution makes of a node that was open. */
+/** Closes a node that was open when its execution ended. */
 export const closed = (document: NodeDocument, closedBy: string, at: Instant): NodeDocument => {
   const closure = closureOf(document.node);
   if (TERMINAL.has(closure.phase)) return document;

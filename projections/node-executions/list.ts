@@ -20,15 +20,15 @@ import {
 } from '../query/run-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
-/** What lists of nodes stand on. */
+/** The sources of lists of nodes. */
 export type NodeLists = { readonly store: ReadStore; readonly entities: Entities; readonly freshness: Freshness };
 
-/** The task executions, as far as their nodes ask. */
+/** Lookup of task executions for lists of their nodes. */
 export interface ParentTasks {
   /**
-   * The key of the document of a task execution.
+   * Finds the key of a task execution's document.
    *
-   * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the identifier; NOT_FOUND.
+   * @throws {RpcError} INVALID_ARGUMENT naming the missing part of the identifier; NOT_FOUND.
    */
   keyOf(id: TaskExecutionIdentifier | undefined, call: Call): Promise<string>;
 }
@@ -36,8 +36,10 @@ export interface ParentTasks {
 const LIST = { elements: 1, token: 2 };
 
 /**
- * The children of the node that is asked for; the nodes of the workflow itself when none is. A node that was
- * acknowledged is there, whether the view has it or not.
+ * The key of the requested parent node; empty for the nodes of the workflow itself. An acknowledged node is found even
+ * when the view does not have it yet.
+ *
+ * @throws {RpcError} NOT_FOUND when the parent node does not exist.
  */
 const parentOf = async (
   reads: NodeLists,
@@ -61,7 +63,7 @@ const listedAs = (rpc: string, { store, entities }: NodeLists): Listed => ({
   order: { field: 'created_at', direction: 'ascending' },
 });
 
-/** A page of the nodes under one parent; an execution that is not there has none. */
+/** Lists a page of the nodes under one parent; empty for an execution that does not exist. */
 export const listNodes = async (
   reads: NodeLists,
   request: NodeExecutionListRequest,
@@ -84,7 +86,7 @@ export const listNodes = async (
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** A page of the nodes that a task execution has made. */
+/** Lists a page of the nodes that a task execution has created. */
 export const listNodesForTask = async (
   reads: NodeLists,
   tasks: ParentTasks,

@@ -34,7 +34,7 @@ const resultFields = ({ outputResult: result }: NodeExecutionClosure): Fields =>
 const cacheStatusOf = ({ targetMetadata: { case: kind, value } }: NodeExecutionClosure): FieldValue =>
   kind === 'taskNodeMetadata' ? enumName(CatalogCacheStatus, value.cacheStatus) : null;
 
-/** The stream stands before the first slash of a key. */
+/** The stream of a key: the text before the first slash. */
 const streamOf = (key: string): string => key.slice(0, key.indexOf('/'));
 
 const idFields = ({ id }: NodeExecution): Fields => {
@@ -109,7 +109,7 @@ const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocum
   return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
 };
 
-/** Node executions; the end of their execution is the end of all that are open. */
+/** Node executions, one document each. The end of an execution closes all its open nodes. */
 export const nodeExecutions: ReadModel<NodeDocument> = {
   collection: nodeExecutionCollection,
   follows: ['NodePhaseReported', 'WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'],

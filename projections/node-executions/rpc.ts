@@ -36,7 +36,7 @@ const found = async (
   return document;
 };
 
-/** Names that links to the data are made of. */
+/** Names from which clients build links to the data. */
 const urlsOf = ({ id, closure }: NodeExecution): FlyteURLs => {
   const { project = '', domain = '', name = '' } = id?.executionId ?? {};
   const base = `flyte://v1/${project}/${domain}/${name}/${id?.nodeId ?? ''}`;
@@ -68,7 +68,7 @@ const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<NodeE
     unlessUnreadable(past, { field: 'dynamic_workflow', of: document.key }, () => dynamicWorkflowOf(past, document)),
   ]);
   return create(NodeExecutionGetDataResponseSchema, {
-    // Nothing is signed, so these name nothing; clients expect the messages all the same.
+    // Empty, because no URLs are signed; clients expect the messages to be set.
     inputs: {},
     outputs: {},
     ...(fullInputs && { fullInputs }),
@@ -78,7 +78,7 @@ const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<NodeE
   });
 };
 
-/** What is read of node executions. */
+/** Routes of the reads of node executions. */
 export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[] => [
   route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
@@ -94,7 +94,7 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
   }),
 ];
 
-/** What is read of the nodes that tasks have made. */
+/** Route of the list of nodes that a task has created. */
 export const nodesForTaskRoutes = (reads: NodeExecutionReads, tasks: ParentTasks): readonly Route[] => [
   route(AdminService.method.listNodeExecutionsForTask, (request, call) =>
     listNodesForTask(reads, tasks, request, call),

@@ -3,7 +3,7 @@ import type { Columns } from '../query/columns.js';
 import { enumValues } from '../query/enum-name.js';
 import type { Collection } from '../runtime/read-store.js';
 
-/** The projects. */
+/** The stored projects. */
 export const projectCollection: Collection = {
   name: 'projects',
   version: 2,
@@ -20,7 +20,7 @@ export const projectCollection: Collection = {
   values: { state: enumValues(Project_ProjectState) },
 };
 
-/** What filters and sorts of projects may name. */
+/** The columns for filters and sorts of projects. */
 export const projectColumns: Columns = {
   entity: 'project',
   code: 'p',

@@ -10,11 +10,11 @@ export type ProjectDocument = {
   readonly project: Project;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The position of its registration. */
+  /** Position of its registration. */
   readonly recorded: number;
 };
 
-/** Projects; the key is the name of the stream. */
+/** Projects, one document each, keyed by the project's stream. */
 export const projects: ReadModel<ProjectDocument> = {
   collection: projectCollection,
   follows: ['ProjectRegistered', 'ProjectUpdated'],

@@ -23,7 +23,10 @@ export type ProjectReads = {
 
 const LIST = { elements: 1, token: 2 };
 
-/** Two encodings of a message, one after the other, are the encoding of both merged: so are projects and domains. */
+/**
+ * Adds the domains to an encoded project: the concatenation of two encodings of a message is the encoding of both
+ * merged.
+ */
 const joined = (project: Uint8Array, domains: Uint8Array): Uint8Array => {
   const both = new Uint8Array(project.length + domains.length);
   both.set(project);
@@ -62,7 +65,7 @@ const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call
   );
 };
 
-/** What is read of projects. */
+/** Routes of the reads of projects. */
 export const projectsRoutes = (reads: ProjectReads): readonly Route[] => [
   route(AdminService.method.getProject, ({ id }, call) => found(reads, id, call)),
   route(AdminService.method.listProjects, (request, call) => list(reads, request, call)),

@@ -1,7 +1,7 @@
 import type { Columns } from '../query/columns.js';
 import type { Collection } from '../runtime/read-store.js';
 
-/** The signals of executions. */
+/** The stored signals of executions. */
 export const signalCollection: Collection = {
   name: 'signals',
   version: 1,
@@ -13,7 +13,7 @@ export const signalCollection: Collection = {
     signal_id: 'text',
     created_at: 'integer',
     updated_at: 'integer',
-    /** The position of the creation: the order in which gates have asked. */
+    /** Position of the creation: the order in which gates asked for signals. */
     recorded: 'integer',
   },
   indexes: [
@@ -23,7 +23,7 @@ export const signalCollection: Collection = {
   ],
 };
 
-/** What filters and sorts of signals may name. */
+/** The columns for filters and sorts of signals. */
 export const signalColumns: Columns = {
   entity: 'signal',
   code: 's',

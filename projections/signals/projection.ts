@@ -16,7 +16,7 @@ export type SignalDocument = {
   readonly signal: Signal;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The position of its creation. */
+  /** Position of its creation. */
   readonly recorded: number;
 };
 
@@ -54,7 +54,7 @@ const store: ReadModel<SignalDocument>['store'] = (_, { execution, signal, creat
   };
 };
 
-/** Signals, one document for each, under its execution. */
+/** Signals, one document each, with a key under that of the execution. */
 export const signals: ReadModel<SignalDocument> = {
   collection: signalCollection,
   follows: ['SignalCreated', 'SignalSet'],

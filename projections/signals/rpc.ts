@@ -12,7 +12,10 @@ export type SignalReads = { readonly store: ReadStore; readonly freshness: Fresh
 
 const LIST = { elements: 1, token: 2 };
 
-/** A page of the signals of an execution, in the order in which gates have asked; one that is not there has none. */
+/**
+ * Lists a page of the signals of an execution, in the order in which gates asked for them; empty for an execution that
+ * does not exist.
+ */
 const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
   await freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
@@ -28,7 +31,7 @@ const list = async ({ store, freshness }: SignalReads, request: SignalListReques
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** What is read of signals. */
+/** Routes of the reads of signals. */
 export const signalsRoutes = (reads: SignalReads): readonly Route[] => [
   route(SignalService.method.listSignals, (request, call) => list(reads, request, call)),
 ];

@@ -33,7 +33,7 @@ export const taskExecutionCollection: Collection = {
   indexes: [['node', 'created_at']],
 };
 
-/** What filters and sorts of task executions may name. */
+/** The columns for filters and sorts of task executions. */
 export const taskExecutionColumns: Columns = {
   entity: 'task_execution',
   code: 'te',
@@ -56,7 +56,10 @@ export const taskExecutionColumns: Columns = {
     started_at: { field: 'started_at', kind: 'time' },
     duration: { field: 'duration', kind: 'duration' },
     input_uri: { field: 'input_uri', kind: 'text' },
-    /** The phase in which the execution ended while this was open; `ne(closed_by,SUCCEEDED)` leaves out such rows. */
+    /**
+     * Phase in which the execution ended while this attempt was open; `ne(closed_by,SUCCEEDED)` excludes attempts open
+     * at a success.
+     */
     closed_by: { field: 'closed_by', kind: 'text' },
     id: { field: 'recorded', kind: 'number' },
     deleted_at: { field: 'created_at', kind: 'opaque' },

@@ -10,25 +10,28 @@ import { inferredEnd, SUCCEEDED } from '../query/inferred-end.js';
 import { shownLogs } from './logs.js';
 import { shownMetadata } from './metadata.js';
 
-/** An attempt of a task as its events have told it. */
+/** An attempt of a task, folded from its events. */
 export type TaskDocument = {
-  /** With all log links, and the last result that the engine gave, in whatever phase. */
+  /** The message with all log links, and with the last result that the engine reported, in any phase. */
   readonly task: TaskExecution;
-  /** The position of its first event. */
+  /** Position of its first event. */
   readonly recorded: number;
-  /** The version last seen of the present phase. */
+  /** The latest reported version of the current phase. */
   phaseVersion: number;
-  /** The phase in which the execution ended while this was open; empty once the engine has said how it ended. */
+  /**
+   * Phase in which the execution ended while this attempt was open; empty once the engine has reported the attempt's
+   * end.
+   */
   closedBy: string;
-  /** Revisions of the events that carried inputs and outputs themselves. */
+  /** Revisions of the events that contain the inputs and the outputs themselves. */
   inputsAt: number | null;
   outputsAt: number | null;
 };
 
-/** The phases that nothing leaves. */
+/** Final phases. */
 export const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.ABORTED, Phase.FAILED]);
 
-/** The closure, which every task execution has. */
+/** The closure, created when it is missing. */
 export const closureOf = (task: TaskExecution): TaskExecutionClosure =>
   (task.closure ??= create(TaskExecutionClosureSchema));
 
@@ -38,11 +41,14 @@ const NONE: Result = { case: undefined };
 
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
-/** An execution that succeeded did not lack what was open at its end: no error says so. */
+/**
+ * Result of an attempt that was still open when its execution ended: an error, except after a success, which did not
+ * need the attempt.
+ */
 const inferredResult = (closedBy: string): Result =>
   closedBy === SUCCEEDED ? NONE : errorResult(inferredEnd(closedBy));
 
-/** A result is for readers once the attempt has ended or failed, and a failure is not how a success came about. */
+/** The result shown to readers: only after the attempt has ended or failed, and no error for a success. */
 const shownResult = ({ task, closedBy }: TaskDocument): Result => {
   if (closedBy) return inferredResult(closedBy);
   const { phase, outputResult: result } = closureOf(task);
@@ -52,7 +58,7 @@ const shownResult = ({ task, closedBy }: TaskDocument): Result => {
   return TERMINAL.has(phase) ? result : NONE;
 };
 
-/** The task execution as Get answers it; the document's own message when nothing of it is hidden. */
+/** The task execution as Get returns it; the document's own message when nothing has to be hidden. */
 export const shown = (document: TaskDocument): TaskExecution => {
   const { task } = document;
   const closure = closureOf(task);
@@ -63,7 +69,7 @@ export const shown = (document: TaskDocument): TaskExecution => {
   return isAll ? task : { ...task, closure: { ...closure, logs, outputResult, ...(metadata && { metadata }) } };
 };
 
-/** The task execution as lists show it: outputs left out. */
+/** The task execution as lists return it: outputs omitted. */
 export const listed = (task: TaskExecution): TaskExecution => {
   const closure = closureOf(task);
   return closure.outputResult.case === 'outputData' ? { ...task, closure: { ...closure, outputResult: NONE } } : task;

@@ -25,13 +25,19 @@ import { taskExecutionCollection } from './columns.js';
 type Reads = { readonly store: ReadStore; readonly freshness: Freshness };
 type Attempt = { readonly node: NodeId; readonly taskId: TaskId; readonly retryAttempt: number };
 
-/** The RPCs of tasks leave the resource type out at will, and name what is missing under `task_id`. */
+/**
+ * Checks a task's identifier. Callers of the task RPCs may omit the resource type, and errors name a missing part under
+ * `task_id`.
+ */
 const taskIdOf = (sent: Identifier): TaskId => {
   const id = versionOf('TASK', withResourceType('TASK', sent));
   return { project: id.project, domain: id.domain, name: id.name, version: id.version };
 };
 
-/** The one task of a node at an attempt, for identifiers that do not name it. */
+/**
+ * The only task of a node at an attempt, for identifiers that do not name the task; `undefined` when there is none or
+ * more than one.
+ */
 const onlyTask = async (
   store: ReadStore,
   unseen: Unseen,
@@ -62,9 +68,9 @@ const attemptText = ({ node, taskId: { project, domain, name, version }, retryAt
 };
 
 /**
- * The document of a task execution, as its writers have acknowledged it.
+ * Finds the document of a task execution, including acknowledged events that are not yet projected.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming what is missing of the identifier; NOT_FOUND.
+ * @throws {RpcError} INVALID_ARGUMENT naming the missing part of the identifier; NOT_FOUND.
  */
 export const foundTask = async (
   reads: Reads,

@@ -17,7 +17,7 @@ import { mergedLogs } from './logs.js';
 import { mergePatch } from './merge-patch.js';
 import { mergedMetadata } from './metadata.js';
 
-/** A task execution that no event has told of yet. */
+/** Creates the document at the first event of an attempt. */
 export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent, 'position'>): TaskDocument => {
   const { taskId, parentNodeExecutionId: nodeExecutionId, retryAttempt, occurredAt, taskType } = message;
   return {
@@ -37,17 +37,18 @@ export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent
   };
 };
 
-/** The first inputs stand. */
+/** The first reported inputs are kept. */
 const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsAt ??= revision;
 };
 
 /**
- * A repeated phase adds a result where there was none; a new phase replaces it.
+ * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
+ * replaces it.
  *
- * Outputs that came with the event are shown in the closure as they came: they are kept in the log, so there is no
- * location of ours to show in their place. Lists leave them out.
+ * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
+ * location of ours to show instead. Lists omit them.
  */
 const keepResult = (
   document: TaskDocument,
@@ -61,7 +62,7 @@ const keepResult = (
   document.outputsAt = result.case === 'outputData' ? revision : null;
 };
 
-/** Reasons are a list in newer engines and a single text, repeated from event to event, in older ones. */
+/** Newer engines send a list of reasons; older ones a single text, repeated from event to event. */
 const newReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent): readonly Reason[] => {
   if (message.reasons.length > 0) {
     return message.reasons.map(({ reason, occurredAt }) =>
@@ -102,7 +103,7 @@ const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutio
   document.closedBy = '';
 };
 
-/** What an engine's event about the attempt makes of it. */
+/** Folds an engine's event into the attempt. */
 export const reported = (
   document: TaskDocument,
   message: TaskExecutionEvent,
@@ -112,7 +113,7 @@ export const reported = (
   const closure = closureOf(document.task);
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
-  // An end that was only inferred has not been said.
+  // An inferred end does not count as reported.
   const news = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
   keepInputs(document, message, revision);
   keepResult(document, message, news, revision);
@@ -124,7 +125,7 @@ export const reported = (
   return document;
 };
 
-/** What the end of the execution makes of an attempt that was open. */
+/** Closes an attempt that was open when its execution ended. */
 export const closed = (document: TaskDocument, closedBy: string, at: Instant): TaskDocument => {
   const closure = closureOf(document.task);
   if (TERMINAL.has(closure.phase)) return document;

@@ -3,7 +3,10 @@ import { type TaskLog, TaskExecution_Phase as Phase } from '../../proto/gen/plat
 const ENDED: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.ABORTED, Phase.FAILED]);
 const PENDING: ReadonlySet<Phase> = new Set([Phase.QUEUED, Phase.INITIALIZING]);
 
-/** The reported links, then those known before that they do not replace: a link is known by its URI or its name. */
+/**
+ * Merges log links: the reported ones, then the known ones that they do not replace. A link is identified by its URI or
+ * its name.
+ */
 export const mergedLogs = (known: readonly TaskLog[], reported: readonly TaskLog[]): TaskLog[] => {
   const uris = new Set(reported.map(({ uri }) => uri));
   const names = new Set(reported.map(({ name }) => name).filter((name) => name !== ''));
@@ -15,6 +18,6 @@ const isShown = ({ ShowWhilePending, HideOnceFinished }: TaskLog, phase: Phase):
   return !PENDING.has(phase) || ShowWhilePending;
 };
 
-/** The links that a reader sees in a phase; the same list when that is all of them. */
+/** The links that are shown in a phase; the same list when all of them are shown. */
 export const shownLogs = (logs: TaskLog[], phase: Phase): TaskLog[] =>
   logs.every((log) => isShown(log, phase)) ? logs : logs.filter((log) => isShown(log, phase));

@@ -25,7 +25,7 @@ const mergedResource = (known: ExternalResourceInfo, reported: ExternalResourceI
   ...(reported.logContext && { logContext: reported.logContext }),
 });
 
-/** Resources are told apart by index and attempt; what an event does not mention stays. */
+/** Merges external resources, identified by index and attempt; those that the event does not mention stay. */
 const mergedResources = (
   known: readonly ExternalResourceInfo[],
   reported: readonly ExternalResourceInfo[],
@@ -39,14 +39,14 @@ const mergedResources = (
   return [...resources.values()].sort(inOrder);
 };
 
-/** A task has had what it was once given, also when a later event no longer says so. */
+/** Merges resource pools: a pool once allocated stays listed, even when later events omit it. */
 const mergedPools = (known: readonly ResourcePoolInfo[], reported: readonly ResourcePoolInfo[]): ResourcePoolInfo[] => {
   const keyOf = ({ namespace, allocationToken }: ResourcePoolInfo): string =>
     JSON.stringify([namespace, allocationToken]);
   return [...new Map([...known, ...reported].map((each) => [keyOf(each), each])).values()];
 };
 
-/** What is known of how a task runs, with what an event says about it. */
+/** Merges the known metadata of a task's run with that of an event. */
 export const mergedMetadata = (
   known: TaskExecutionMetadata | undefined,
   reported: TaskExecutionMetadata,
@@ -63,7 +63,7 @@ export const mergedMetadata = (
   };
 };
 
-/** The metadata with the log links that a reader sees in the task's phase; the same when that is all of them. */
+/** The metadata with the log links that are shown in a phase; the same object when all of them are shown. */
 export const shownMetadata = (
   metadata: TaskExecutionMetadata | undefined,
   phase: Phase,

@@ -30,7 +30,7 @@ export type TaskExecutionReads = {
 
 const LIST = { elements: 1, token: 2 };
 
-/** Names that links to the data are made of. */
+/** Names from which clients build links to the data. */
 const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
   const { nodeId = '', executionId } = id?.nodeExecutionId ?? {};
   const { project = '', domain = '', name = '' } = executionId ?? {};
@@ -42,7 +42,7 @@ const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<TaskE
   const task = fromBinary(TaskExecutionSchema, document.answer);
   const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
   return create(TaskExecutionGetDataResponseSchema, {
-    // Nothing is signed, so these name nothing; clients expect the messages all the same.
+    // Empty, because no URLs are signed; clients expect the messages to be set.
     inputs: {},
     outputs: {},
     ...(fullInputs && { fullInputs }),
@@ -52,7 +52,7 @@ const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<TaskE
   });
 };
 
-/** A page of the attempts of one node; a node that is not there has none. */
+/** Lists a page of the attempts of one node; empty for a node that does not exist. */
 const list = async (
   { store, entities, freshness }: TaskExecutionReads,
   request: TaskExecutionListRequest,
@@ -73,7 +73,7 @@ const list = async (
   return listMessage(LIST, page.elements, page.token);
 };
 
-/** What is read of task executions. */
+/** Routes of the reads of task executions. */
 export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[] => [
   route(AdminService.method.getTaskExecution, async ({ id }, call) => (await foundTask(reads, id, call)).answer),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),

@@ -8,7 +8,7 @@ import {
   versionSearched,
 } from '../query/version-columns.js';
 
-/** The registered tasks. */
+/** The stored tasks. */
 export const taskCollection: Collection = {
   name: 'tasks',
   version: 3,
@@ -18,7 +18,7 @@ export const taskCollection: Collection = {
   searched: versionSearched,
 };
 
-/** What filters and sorts of tasks may name. */
+/** The columns for filters and sorts of tasks. */
 export const taskColumns: Columns = {
   entity: 'task',
   code: 't',

@@ -10,7 +10,7 @@ import { digestText } from '../query/digest-text.js';
 import { versionAnswer } from '../query/version-answer.js';
 import { taskCollection } from './columns.js';
 
-/** A registered task never changes: its document is what is stored. */
+/** A registered task never changes, so its document is kept in stored form. */
 export type TaskDocument = Omit<StoredDocument, 'key' | 'position'>;
 
 const registered = (event: SeenEvent): TaskDocument => {
@@ -40,7 +40,7 @@ const registered = (event: SeenEvent): TaskDocument => {
   };
 };
 
-/** Registered tasks, one document for each version; its key is the name of its stream. */
+/** Registered tasks, one document for each version, keyed by the version's stream. */
 export const tasks: ReadModel<TaskDocument> = {
   collection: taskCollection,
   follows: ['TaskRegistered'],

@@ -23,7 +23,7 @@ const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: C
   return document.answer;
 };
 
-/** What is read of tasks. */
+/** Routes of the reads of tasks. */
 export const tasksRoutes = (reads: TaskReads): readonly Route[] => {
   const list = { ...reads, category: TASK_CATEGORY, collection: taskCollection, columns: taskColumns };
   return [

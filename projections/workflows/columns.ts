@@ -8,7 +8,7 @@ import {
   versionSearched,
 } from '../query/version-columns.js';
 
-/** The registered workflows. */
+/** The stored workflows. */
 export const workflowCollection: Collection = {
   name: 'workflows',
   version: 3,
@@ -18,7 +18,7 @@ export const workflowCollection: Collection = {
   searched: versionSearched,
 };
 
-/** What filters and sorts of workflows may name. */
+/** The columns for filters and sorts of workflows. */
 export const workflowColumns: Columns = {
   entity: 'workflow',
   code: 'w',

@@ -13,10 +13,10 @@ import { microsOf, timestampOfMs } from '../query/times.js';
 import { versionAnswer } from '../query/version-answer.js';
 import { workflowCollection } from './columns.js';
 
-/** A registered workflow never changes: its document is what is stored. */
+/** A registered workflow never changes, so its document is kept in stored form. */
 export type WorkflowDocument = Omit<StoredDocument, 'key' | 'position'>;
 
-/** Lists show what a launch form needs, and leave the closure out. */
+/** The element of lists: the fields that a launch form needs, without the compiled closure. */
 const elementOf = (data: WorkflowRegistered, id: Identifier, createdAt: Timestamp): Uint8Array => {
   const { interface: typed, description } = data;
   return toBinary(
@@ -56,7 +56,7 @@ const registered = (event: SeenEvent): WorkflowDocument => {
   };
 };
 
-/** Registered workflows, one document for each version; its key is the name of its stream. */
+/** Registered workflows, one document for each version, keyed by the version's stream. */
 export const workflows: ReadModel<WorkflowDocument> = {
   collection: workflowCollection,
   follows: ['WorkflowRegistered'],

@@ -23,7 +23,7 @@ const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, cal
   return document.answer;
 };
 
-/** What is read of workflows. */
+/** Routes of the reads of workflows. */
 export const workflowsRoutes = (reads: WorkflowReads): readonly Route[] => {
   const list = { ...reads, category: WORKFLOW_CATEGORY, collection: workflowCollection, columns: workflowColumns };
   return [
