@@ -117,8 +117,8 @@ const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNo
 };
 
 /**
- * Merges the target of the node: a child execution, reported once, or a task, whose cache state is reported piece by
- * piece.
+ * Merges the target of the node: a child execution, reported once, or a task, whose cache state is spread over several
+ * events.
  */
 const keepTarget = (document: NodeDocument, { targetMetadata }: ToldNode, revision: number): void => {
   const closure = closureOf(document.node);

@@ -41,8 +41,8 @@ export interface Freshness {
   recorded(stream: StreamName): Promise<Unseen | undefined>;
 
   /**
-   * For a Get of documents that several streams feed: a stream with this name prefix that this process has appended to;
-   * `undefined` when there is none.
+   * For a Get of documents that several streams feed: a stream with this name prefix of which this process has
+   * acknowledged an event; `undefined` when there is none.
    */
   acknowledgedUnder(prefix: string): StreamName | undefined;
 

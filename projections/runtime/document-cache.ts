@@ -11,7 +11,7 @@ export type Held = {
   position: bigint;
   /** Position of the event folded last; below `position` when the event came late, from a stream that was parked. */
   last: bigint;
-  /** What the store is known to hold under the key. */
+  /** The version that the store is known to hold under the key. */
   before: Before;
   /** Size of the stored form. */
   bytes: number;

@@ -40,6 +40,7 @@ export type Progress = {
   readonly parked: number;
 };
 
+/** Options of a run. */
 export type PartitionRunOptions = EventSources & {
   readonly log: EventLog;
   readonly readStore: ReadStore;

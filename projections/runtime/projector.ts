@@ -6,6 +6,7 @@ import { emptyPart, narrowed, type Part, PART_LIMITS, type PartLimits } from './
 import type { ParkedStream } from './read-store.js';
 import { type ViewWriter, viewWriter, type ViewWriterOptions } from './view-writer.js';
 
+/** Options of a projector. */
 export type ProjectorOptions = EventSources &
   ViewWriterOptions & {
     /** `park`: a stream with an event that fails is parked. `stop`: the event fails the projector. */

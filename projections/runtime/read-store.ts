@@ -124,14 +124,17 @@ export type Examined = {
 /** Position up to which a reader has processed a log. */
 export type Checkpoint = { readonly logId: string; readonly position: bigint };
 
-/** What the writer believes to be stored under a key: nothing, or a document with this position and these fields. */
+/**
+ * The version that the writer believes to be stored under a key: nothing, or a document with this position and these
+ * fields.
+ */
 export type Before = 'nothing' | Pick<StoredDocument, 'position' | 'fields'>;
 
 /** A document to be written. */
 export type Put = {
   readonly collection: Collection;
   readonly document: StoredDocument;
-  /** Saves the store a read. When the store holds something else, what it holds counts. */
+  /** Saves the store a read. It is only a hint: when the store holds another version, the stored version counts. */
   readonly before?: Before | undefined;
   /**
    * Set when an event below the document's position, of a stream that was parked, has been folded: the document

@@ -18,6 +18,7 @@ export type RebuildProgress = {
 /** Called with the progress of a rebuild. */
 export type OnRebuildProgress = (progress: RebuildProgress) => void;
 
+/** Options for building one share of the views. */
 export type ShareOptions = EventSources & {
   readonly log: EventLog;
   /** Store that receives the views; its collections have been prepared. */

@@ -14,6 +14,7 @@ export interface FreshViews {
   discard(): Promise<void>;
 }
 
+/** Options of a rebuild. */
 export type RebuildOptions = EventSources & {
   readonly log: EventLog;
   readonly fresh: FreshViews;

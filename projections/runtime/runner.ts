@@ -11,6 +11,7 @@ import {
 import { BEYOND, type Partition, PARTITIONS, reachedBy } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
 
+/** Options of a runner. */
 export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
   /** Partitions assigned at the start; all by default. */
   readonly partitions?: readonly Partition[];

@@ -3,6 +3,7 @@ import { reachedBy } from './partitions.js';
 import type { ReadStore } from './read-store.js';
 import { progressViews, type Timer, type Views } from './views.js';
 
+/** Options for tracking views that other processes write. */
 export type StoredViewsOptions = {
   readonly readStore: Pick<ReadStore, 'checkpoints'>;
   readonly models: EventSources['models'];

@@ -25,6 +25,7 @@ export interface UnseenEvents {
   fold(wanted: Wanted): Promise<readonly StoredDocument[]>;
 }
 
+/** Options for folding events that are not yet projected. */
 export type UnseenOptions = EventSources & {
   readonly log: Pick<EventLog, 'logId' | 'readStream'>;
   /** The stored views; only read. */

@@ -99,7 +99,7 @@ export const verifier = (options: VerifyOptions): Verifier => {
 export type SharedVerifier = {
   /** To be called with every entry that is projected, in order. */
   readonly see: (entry: Entry) => void;
-  /** @throws {Error} naming the document that differs, and in what. */
+  /** @throws {Error} naming the document that differs, and how. */
   readonly verify: (store: ReadStore) => Promise<void>;
 };
 

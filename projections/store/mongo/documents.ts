@@ -21,7 +21,7 @@ export type Lengths = { readonly element: number; readonly answer?: number; read
 export type Row = {
   readonly _id: string;
   readonly position: bigint;
-  /** How often the document was rewritten at this position. */
+  /** Number of rewrites of the document at this position. */
   readonly rewrites?: number;
   readonly f: Readonly<Record<string, Cell>>;
   /** Hashes of the parts of each searched text, by the text's index in the collection's `searched`. */

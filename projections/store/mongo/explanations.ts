@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import type { Collection, Query } from '../../runtime/read-store.js';
 import { type Asking, asked, type Question } from './pages.js';
 
-/** What the server examined for one query to it. */
+/** Index entries and documents that the server examined for one query, and the stages of its plan. */
 export type Explained = { readonly keys: number; readonly documents: number; readonly stages: readonly string[] };
 
 const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null;

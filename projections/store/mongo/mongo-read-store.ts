@@ -35,7 +35,7 @@ export type MongoReadStoreOptions = {
 
 /** A read store in a MongoDB. */
 export type MongoReadStore = ReadStore & {
-  /** Creates the indexes that a growing build does without. */
+  /** Creates the indexes, which a build that is being rebuilt does without until then. */
   finish(): Promise<void>;
   /** Explains how the server answers a query, one explanation per query to the server. */
   explain(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<readonly Explained[]>;

@@ -5,7 +5,7 @@ import type { Plan } from '../query-plan.js';
 import { columnOf, indexOf, tableOf } from './tables.js';
 import { leavesOutEmpty } from '../tightened-query.js';
 
-/** How a query runs: its plan, and whether examined rows are counted. */
+/** A query's plan, and whether the rows that it examines are counted. */
 export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
 
 /** Condition for the values after the cursor's value, for queries of distinct values. */

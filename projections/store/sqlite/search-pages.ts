@@ -19,7 +19,10 @@ type Bound = { readonly is: string; readonly value: FieldValue };
 const MORE_PLACES = 16;
 const MAX_PLACES = 1_024;
 
-/** Entries read ahead of the page's start to estimate which part is rarer. */
+/**
+ * Entries that are read from the start of the page on, to estimate which part, or the search or the index, is the
+ * rarer.
+ */
 const AHEAD = 4;
 
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);

@@ -16,7 +16,10 @@ import { columnOf, tableOf } from './tables.js';
 type Database = InstanceType<typeof DatabaseSync>;
 type Fields = StoredDocument['fields'];
 
-/** A table of the indexed parts of a searched text, ordered by whole numbers (`isNumbered`) or by text. */
+/**
+ * A table of the indexed parts (substrings of three characters) of a searched text, ordered by whole numbers
+ * (`isNumbered`) or by text.
+ */
 export type SearchTable = {
   readonly name: string;
   readonly searched: Searched;

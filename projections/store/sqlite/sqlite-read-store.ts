@@ -51,7 +51,9 @@ export type SqliteReadStore = ReadStore & {
    * @returns the cursor of the last element when more follow.
    */
   findEach(collection: Collection, query: Query, take: (element: Uint8Array) => void): Promise<Cursor | undefined>;
-  /** Creates the indexes that a growing file does without. */
+  /**
+   * Creates the indexes and search tables, which a file that is being rebuilt (`isGrowing`) does without until then.
+   */
   finish(): Promise<void>;
 };
 
@@ -135,7 +137,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
   const db = opened(options);
   let prepared: readonly Collection[] = [];
   const isGrowing = options.isGrowing === true;
-  // A growing file gets its search tables at the end.
+  // A file that is being rebuilt gets its search tables at the end.
   const keepSearched = isGrowing ? undefined : searchKeeper(db);
   const documents = new Map<string, DocumentStatements>();
   const statementsOf = (collection: Collection): DocumentStatements => {
