@@ -91,7 +91,9 @@ const keepResult = (
   document.outputsAt = result.case === 'outputData' ? Number(revision) : null;
 };
 
-/** True when a named engine takes over the execution by reporting it as queued there. */
+/**
+ * True when an engine other than the default, `propeller`, takes over the execution by reporting it as queued there.
+ */
 const isClaim = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
   (phase === Phase.UNDEFINED || phase === Phase.QUEUED) && producerId !== '' && producerId !== 'propeller';
 

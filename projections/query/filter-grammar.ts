@@ -3,7 +3,7 @@ import { invalid } from '../../services/kernel/rpc.js';
 /** One filter of a `filters` text, as it was written: `gte(started_at,2024-01-01T00:00:00Z)`. */
 export type FilterPiece = { readonly function: string; readonly field: string; readonly values: readonly string[] };
 
-/** Longest accepted `filters` text, in characters. */
+/** Maximum length of a `filters` text, in characters. */
 const MAX_FILTERS = 32_768;
 const MAX_PIECES = 64;
 const MAX_VALUES = 1_000;

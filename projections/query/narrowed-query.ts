@@ -8,7 +8,8 @@ export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
 type Finder = Pick<ReadStore, 'findDistinct'>;
 
 /**
- * Most values that a condition is expanded into; each is looked up in an index, and the results are merged in order.
+ * Maximum number of values that a condition is expanded into; each is looked up in an index, and the results are merged
+ * in order.
  */
 const MAX_VALUES = 16;
 

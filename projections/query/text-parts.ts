@@ -12,7 +12,7 @@ const MAX_ASKED_TEXT = 60;
 /** Longer texts, in characters, are not indexed by their parts: every search has to look at them. */
 const MAX_TEXT = 1_000;
 
-/** Most parts that a search asks for; so many distinguish a text well enough. */
+/** Maximum number of parts that a search looks for; this many distinguish a text well enough. */
 const MAX_ASKED = 8;
 
 /** Characters as stores see them: an unpaired surrogate is not a character. */

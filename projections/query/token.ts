@@ -10,7 +10,7 @@ const OFFSET = /^\d{1,15}$/u;
 const OPAQUE = /^p[A-Za-z0-9_-]+$/u;
 
 /**
- * Longest accepted token, in characters. Names, causes and codes have no length limit of their own, and a token
+ * Maximum length of a token, in characters. Names, causes and codes have no length limit of their own, and a token
  * contains the value that a page ended with.
  */
 const MAX_TOKEN = 2 ** 21;

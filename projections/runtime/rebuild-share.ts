@@ -25,7 +25,7 @@ export type ShareOptions = EventSources & {
   readonly store: ReadStore;
   /** The partitions of the share: every event belongs to exactly one partition. */
   readonly partitions: readonly Partition[];
-  /** Most streams that are verified, spread evenly over those of the share. */
+  /** Maximum number of streams that are verified, spread evenly over those of the share. */
   readonly verifiedStreams: number;
 };
 

@@ -19,7 +19,7 @@ export type RebuildOptions = EventSources & {
   readonly log: EventLog;
   readonly fresh: FreshViews;
   readonly onProgress: OnRebuildProgress;
-  /** Most streams that are verified, spread evenly over the log; 20,000 by default. */
+  /** Maximum number of streams that are verified, spread evenly over the log; 20,000 by default. */
   readonly verifiedStreams?: number;
   /** Partitions that are built on the calling thread; all by default. */
   readonly partitions?: readonly Partition[];

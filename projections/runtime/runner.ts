@@ -37,7 +37,10 @@ export interface RunningProjections {
   retryParked(): Promise<readonly ParkedStream[]>;
   /** Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. */
   assign(partitions: readonly Partition[]): Promise<void>;
-  /** Rejects when the log or the store fails; resolves when it was closed. */
+  /**
+   * Resolves when it was closed. Rejects when the log or the store fails, or when another process has replaced the
+   * stored views by those of another log.
+   */
   readonly ended: Promise<void>;
   /** Finishes the current page, then ends. The log and the store stay open. */
   close(): Promise<void>;
@@ -105,9 +108,9 @@ const assertOurs = async (options: RunnerOptions): Promise<void> => {
 /**
  * Keeps partitions of the views up to date with the log: catches up from their checkpoints, then follows live. Streams
  * that an earlier release parked are retried first. When another process has moved a checkpoint, projecting starts
- * again from the stored checkpoints.
+ * again from the stored checkpoints. Views of another log are deleted and rebuilt.
  *
- * @throws {Fault} when the log or the store cannot be read, or the checkpoint is of another log.
+ * @throws {Fault} when the log or the store cannot be read.
  */
 export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
   const { log } = options;

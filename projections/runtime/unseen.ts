@@ -36,7 +36,7 @@ export type UnseenOptions = EventSources & {
   readonly limitMs: number;
 };
 
-/** Most changed documents that one fold holds in memory. */
+/** Maximum number of changed documents that one fold holds in memory. */
 const MAX_DOCUMENTS = 10_000;
 
 /**
@@ -90,7 +90,7 @@ const foldPage = async (
   }
 };
 
-/** Reports a poison event as unavailable: the projector will park the stream. */
+/** Reports a poison event as unavailable: the projector will park the stream, and commands on it are refused too. */
 const unlessPoison = (error: unknown): never => {
   throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
 };

@@ -25,7 +25,7 @@ export type MongoReadStoreOptions = {
   readonly readOf?: string;
   /** Time limit of a query, in milliseconds; 2,000 by default. */
   readonly queryLimitMs?: number;
-  /** Most connections in use at a time. */
+  /** Maximum number of connections in use at a time. */
   readonly connections?: number;
   /** Called after the writes of a batch and before its commit; for tests that stop the process there. */
   readonly beforeCommit?: () => void;

@@ -18,7 +18,7 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** Most queries that wait for the thread; the thread limits how long each may wait. */
+/** Maximum number of queries that wait for the thread; the thread limits how long each may wait. */
 const MAX_WAITING = 1_000;
 
 const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
