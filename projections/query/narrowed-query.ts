@@ -82,7 +82,7 @@ const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=',
 const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>
   SPREAD.has(condition.is) && condition.field !== orderBy.field;
 
-/** The whole number next to the bound that satisfies the range. */
+/** The whole number closest to the bound that satisfies the range. */
 const extremeOf = (is: Condition['is'], bound: number): number => {
   if (is === '>') return Math.floor(bound) + 1;
   return is === '<' ? Math.ceil(bound) - 1 : bound;

@@ -5,7 +5,7 @@ import { type ClientSession, type MongoClient, MongoError, MongoServerError } fr
 const MAX_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 2_000;
 
-/** A transaction that can be repeated safely: a repetition finds that the first attempt was committed. */
+/** A transaction that can be repeated safely: a repetition detects whether an earlier attempt was committed. */
 export type Transaction = {
   /** Does the work in the session; returns false when nothing is left to do, and the transaction is then aborted. */
   readonly run: (session: ClientSession) => Promise<boolean>;
