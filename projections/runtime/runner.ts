@@ -15,7 +15,7 @@ import type { Checkpoint, ParkedStream } from './read-store.js';
 export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
   /** Partitions assigned at the start; all by default. */
   readonly partitions?: readonly Partition[];
-  /** Called when the stored views are of another log, or are gone, and are rebuilt from the beginning. */
+  /** Called when the views are rebuilt: they are of another log, ahead of a local log, or gone. */
   readonly onStartOver?: (why: string) => void;
   /** Called at the start when the log ends before a checkpoint: the views wait until the log has caught up. */
   readonly onWait?: (why: string) => void;
@@ -49,19 +49,28 @@ export interface RunningProjections {
 const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> =>
   (await reachedBy(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
 
-const whyStartOver = async (options: RunnerOptions): Promise<string | undefined> =>
-  (await startsOf(options)).some(({ logId }) => logId !== options.log.logId)
-    ? 'the views are of another log'
-    : undefined;
+/** The head of the log, and the highest checkpoint that is above it. */
+const ahead = async (
+  options: RunnerOptions,
+): Promise<{ readonly head: bigint; readonly reached: bigint } | undefined> => {
+  const [head, starts] = [await options.log.head(), await startsOf(options)];
+  const above = starts.map(({ position }) => position).filter((position) => position > head);
+  return above.length === 0 ? undefined : { head, reached: above.reduce((one, other) => (one > other ? one : other)) };
+};
+
+const whyStartOver = async (options: RunnerOptions): Promise<string | undefined> => {
+  const { log } = options;
+  if ((await startsOf(options)).some(({ logId }) => logId !== log.logId)) return 'the views are of another log';
+  return log.isLocal && (await ahead(options)) ? 'the views are ahead of the log' : undefined;
+};
 
 /**
  * Warns when the log ends before a checkpoint of its own: it is read from a node that lags behind, and the views keep
  * what they have projected.
  */
 const sayWhenAhead = async (options: RunnerOptions): Promise<void> => {
-  const [head, starts] = [await options.log.head(), await startsOf(options)];
-  const ahead = starts.find(({ position }) => position > head);
-  if (ahead) options.onWait?.(endsBefore(head, ahead.position));
+  const found = await ahead(options);
+  if (found) options.onWait?.(endsBefore(found.head, found.reached));
 };
 
 const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>

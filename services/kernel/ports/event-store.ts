@@ -69,6 +69,12 @@ export interface EventLog {
   readonly logId: string;
 
   /**
+   * Set where the log is read from its own file, so that its head is never that of a node that lags behind: positions
+   * above the head are of a log that was lost.
+   */
+  readonly isLocal?: true;
+
+  /**
    * Reads the events of one stream in pages, in the given direction. Yields no page for a stream that does not exist.
    */
   readStream(stream: StreamName, options?: ReadStreamOptions): AsyncIterable<readonly RecordedEvent[]>;

@@ -57,6 +57,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
 
   return {
     logId,
+    isLocal: true,
     readStream: (stream, options) => streamPages(rows, stream, options),
     readLog: (options) => logPages(rows, head.position(), { ...options, after: startOf(options) }),
     readLogBackwards: (options) => pagesBefore(rows, head.position(), options),

@@ -55,7 +55,9 @@ const openStore = (): ReadStore => sqliteReadStore({ directory, mode: 'read-writ
 const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
-type More = Pick<Parameters<typeof runProjections>[0], 'breathe' | 'onUnavailable' | 'onWait' | 'partitions'> & {
+type More = Partial<
+  Pick<Parameters<typeof runProjections>[0], 'breathe' | 'log' | 'onUnavailable' | 'onWait' | 'partitions'>
+> & {
   readonly models?: readonly ReadModel<unknown>[];
 };
 
@@ -199,7 +201,8 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('keep what they have, and wait, while the log ends before what they have seen of it', async () => {
+  /** Views that have seen position 3 of the log, which has one event. */
+  const viewsAhead = async (): Promise<ReadStore> => {
     const store = openStore();
     await store.prepare([tallies.collection]);
     const to = { logId: log.logId, position: 3n };
@@ -207,9 +210,27 @@ describe('running projections', () => {
     const documents = [{ collection: tallies.collection, document: seen }];
     await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     await append({ stream: 'before' });
+    return store;
+  };
+
+  it('start over when they are ahead of a log that is read from its own file', async () => {
+    const store = await viewsAhead();
+    const startedOver: string[] = [];
+    const { running, reached } = await run(store, (each) => startedOver.push(each));
+    expect(await reached(1n)).toBe(true);
+    expect(startedOver).toEqual(['the views are ahead of the log']);
+    expect([await sumOf(store, 's'), await sumOf(store, 'before')]).toEqual([undefined, 1]);
+    await running.close();
+    await store.close();
+  });
+
+  it('keep what they have, and wait, while a log of nodes ends before what they have seen of it', async () => {
+    const store = await viewsAhead();
+    const { isLocal: _, ...ofNodes } = log;
     const startedOver: string[] = [];
     const waits: string[] = [];
     const { running, reached } = await run(store, (each) => startedOver.push(each), {
+      log: ofNodes,
       onWait: (why) => waits.push(why),
     });
     expect(waits).toEqual([endsBefore(1n, 3n)]);
