@@ -10,9 +10,13 @@ import { isForeign } from './log-identity.js';
 import type { Connection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 
-/** Whether a reader with a filter wants an event. */
+/** The server's own events begin so, such as `$streamDeleted`, also in streams of ours. */
+const OF_SERVER = '$';
+
+/** True for the events that a reader with this filter is to see; never for those of the server itself. */
 export const isWanted = (filter: EventFilter | undefined, { stream, type }: RecordedEvent): boolean =>
   !isForeign(stream) &&
+  !type.startsWith(OF_SERVER) &&
   (filter?.categories?.includes(categoryOf(stream)) ?? true) &&
   (filter?.types?.includes(type) ?? true);
 

@@ -14,7 +14,7 @@ const apart = Object.keys(leftOut({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 
 /** What starts servers on the stores that the variables name. */
 const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
-const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startParts)\(/u;
+const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startParts|startEventstoreCluster)\(/u;
 
 describe('what the end-to-end tests leave out on other stores', () => {
   it('is nothing by default', () => {
