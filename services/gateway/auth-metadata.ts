@@ -9,9 +9,9 @@ import { IdentityService, UserInfoResponseSchema } from '../../proto/gen/platfor
 import { type Route, route } from '../kernel/rpc.js';
 
 /**
- * What the services of authentication answer while there is none: OK, and nothing in it.
+ * Routes of the authentication services while there is no authentication: they answer OK with an empty message.
  *
- * Clients ask here after UNAUTHENTICATED, and show an error of these calls in place of the one they met.
+ * Clients call them after UNAUTHENTICATED, and would show an error of these calls in place of the original one.
  */
 export const withoutAuthentication: readonly Route[] = [
   route(AuthMetadataService.method.getOAuth2Metadata, () => Promise.resolve(create(OAuth2MetadataResponseSchema))),

@@ -7,9 +7,9 @@ const undecodable = (type: DescMessage, fault: string): RpcError =>
   new RpcError('INVALID_ARGUMENT', `cannot decode ${type.name}: ${fault}`);
 
 /**
- * Makes sure that bytes are a message of a type, for handlers that take them undecoded and record them whole.
+ * Checks that bytes decode as a message type, for handlers that record the encoded request unchanged.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field and the place.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
  */
 export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
   const fault = wireFault(type, bytes);
@@ -19,7 +19,7 @@ export const assertDecodable = (type: DescMessage, bytes: Uint8Array): void => {
 /**
  * Decodes a request.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field and the place.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field and the byte offset.
  */
 export const decode = <Type extends DescMessage>(type: Type, bytes: Uint8Array): MessageShape<Type> => {
   try {

@@ -13,23 +13,23 @@ import type { PositionTokens } from './position-token.js';
 import type { Check } from './readiness.js';
 import { type RouteTable, unimplemented } from './routes.js';
 
-/** What browsers may do for pages of other origins. */
+/** Settings for browser pages of other origins (CORS). */
 export type Cors = {
-  /** `https://console.example.com`, or `*` for all, who then bring no credentials; empty is none. */
+  /** `https://console.example.com`, or `*` for every origin, then without credentials; empty allows none. */
   readonly origins: readonly string[];
-  /** Headers that requests may have besides those that the interface knows. */
+  /** Request headers to allow in addition to those that the interface defines. */
   readonly headers: readonly string[];
 };
 
-/** What a server shows and asks for, each in PEM. */
+/** The certificate and key of a server, and the authority of its clients, each in PEM. */
 export type Tls = {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Callers must have a certificate of this authority, where it is given. */
+  /** When given, clients must present a certificate of this authority. */
   readonly clientCa?: Buffer;
 };
 
-/** The same as the platform takes it. */
+/** Converts TLS settings to the options of `node:tls`. */
 export const tlsOptions = ({ cert, key, clientCa }: Tls): TlsOptions => ({
   cert,
   key,
@@ -37,71 +37,72 @@ export const tlsOptions = ({ cert, key, clientCa }: Tls): TlsOptions => ({
   ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
 });
 
-/** A body in JSON, and what it is to be read as. */
+/** A JSON body, and the RPC whose request it is. */
 export type JsonRequest = {
-  /** `AdminService.CreateTask`. */
+  /** For example `AdminService.CreateTask`. */
   readonly rpc: string;
   readonly body: Uint8Array;
-  /** Names that the message does not have are refused. */
+  /** Refuses field names that the message type does not have. */
   readonly isStrict: boolean;
 };
 
-/** What a transport needs to serve the interface. */
+/** The settings and services that a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
   /** The address or name to listen on. */
   readonly host: string;
-  /** 0 takes a free port. */
+  /** With 0, the operating system chooses a free port. */
   readonly port: number;
-  /** The largest request message that is accepted. */
+  /** The largest request message that is accepted, in bytes. */
   readonly maxMessageBytes: number;
-  /** The connections that are served at a time; more are closed as they come. */
+  /** The maximum of open connections; further ones are closed at once. */
   readonly maxConnections: number;
-  /** Within this a connection has begun to speak, in milliseconds; 10 s where it is not given. */
+  /** A connection that has not begun to speak after this time, in milliseconds, is closed; 10 s by default. */
   readonly handshakeMs?: number;
-  /** Connections are plain where it is not given. */
+  /** Without it, connections are not encrypted. */
   readonly tls?: Tls | undefined;
-  /** Where answers wait for their callers; whoever made it closes it. */
+  /** The memory budget for answers that callers have not read yet. The owner closes it, not the transport. */
   readonly answers: Room;
-  /** Where requests are held while they are received and worked on; whoever made it closes it. */
+  /** The memory budget for requests that are received or processed. The owner closes it, not the transport. */
   readonly requests: Room;
   readonly positions: PositionTokens;
   readonly logger: GatewayLog;
-  /** How the parts of the process are; asked by health checks. All is well where it is not given. */
+  /** Reports the health of each component, for health checks; without it, the process reports healthy. */
   readonly checks?: () => readonly Check[];
-  /** What `/metrics` answers, where it is served. */
+  /** Renders the answer of `/metrics`, where it is served. */
   readonly metrics?: (() => Promise<{ readonly mediaType: string; readonly body: string }>) | undefined;
-  /** Serves the links that this server gives out, where it does. */
+  /** Serves the upload and download links that this server issues, if it issues any. */
   readonly files?: LinkedFiles | undefined;
-  /** The way of every call through the interceptors. */
+  /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
   /**
-   * Reads large bodies away from the thread that serves; all are read there where it is not given.
+   * Parses large JSON bodies on another thread; without it, the serving thread parses all of them.
    *
-   * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many wait.
+   * @returns the encoded message.
+   * @throws {RpcError} INVALID_ARGUMENT naming the place in the body; RESOURCE_EXHAUSTED when too many are queued.
    */
   readonly readJson?: (request: JsonRequest) => Promise<Uint8Array>;
-  /** What the description of the interface says of this release. */
+  /** The version of this release, for the OpenAPI document. */
   readonly version?: string;
-  /** Which pages of other origins may call over REST; none where it is not given. */
+  /** Allows browser pages of other origins to call over REST; none by default. */
   readonly cors?: Cors;
 };
 
-/** What {@link Hosting.handshakeMs} is where it is not given. */
+/** The default of {@link Hosting.handshakeMs}. */
 export const HANDSHAKE_MS = 10_000;
 
 /** A transport that is listening. */
 export interface Listening {
   readonly port: number;
-  /** Takes no new calls, waits at most `drainMs` for those on their way, then cuts them off. */
+  /** Takes no new calls, waits at most `drainMs` for the calls in flight, then cuts them off. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
 /**
- * A request as its route takes it: decoded, or known to be a message. One that is too large to be looked at between
- * other calls is left as it is.
+ * Prepares a request for its route: decoded, or validated bytes. A request above the size limit of its route stays
+ * unchecked bytes, because checking it would delay other calls; the handler checks it.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes do not decode as the request type of the RPC.
  */
 export const decodeRequest = (route: Route, bytes: Uint8Array): ReceivedRequest => {
   const { input } = route.method;
@@ -112,9 +113,9 @@ export const decodeRequest = (route: Route, bytes: Uint8Array): ReceivedRequest 
 };
 
 /**
- * Answers a unary call that has gone through all interceptors.
+ * Runs the handler of a unary call, after all interceptors.
  *
- * @throws {RpcError} UNIMPLEMENTED when nothing answers its RPC.
+ * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler.
  */
 export const answerUnary = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const { endpoint, request } = call;
@@ -126,11 +127,11 @@ export const answerUnary = (call: DispatchedCall): Promise<Answer<DescMessage>> 
 };
 
 /**
- * What an answer takes while it is put together, as a multiple of the bytes that it is made from: those bytes, the
- * message, and the frame or text that is sent.
+ * Memory that an answer takes while it is composed, as a multiple of its source bytes. It covers those bytes, the
+ * decoded message, and the gRPC frame (`bytes`) or JSON text (`text`) that is sent.
  */
 export const COMPOSING = { bytes: 3, text: 8 } as const;
 
-/** An answer as bytes, whichever form the handler gave it in. */
+/** Encodes an answer, unless the handler has returned encoded bytes already. */
 export const encodeAnswer = (type: DescMessage, answer: Answer<DescMessage>): Uint8Array =>
   answer instanceof Uint8Array ? answer : toBinary(type, answer);

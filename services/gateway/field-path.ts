@@ -1,9 +1,10 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 
 /**
- * Resolves a field path of a message type: dotted, each part in the spelling of the interface or of JSON.
+ * Resolves a dotted field path of a message type. Each name may have its proto or its JSON spelling.
  *
- * @returns `undefined` when a part is no field, or not one that has fields of its own.
+ * @returns the fields, outermost first; `undefined` when a name is not a field, or has more names after it but is not a
+ * message field.
  */
 export const fieldPath = (message: DescMessage, path: string): readonly DescField[] | undefined => {
   const fields: DescField[] = [];

@@ -3,21 +3,21 @@ import { RpcError } from '../kernel/rpc.js';
 // https://www.zlib.net/zlib_tech.html, "maximum compression factor"
 const MOST_DEFLATED = 1_032;
 
-/** What compressed bytes can come to at most, where more than `maxBytes` are refused. */
+/** The largest size that compressed bytes can inflate to, capped at `maxBytes`, above which they are refused. */
 export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MOST_DEFLATED, maxBytes);
 
-/** The longest that a request may take to arrive, in milliseconds. */
+/** The longest time that a request may take to arrive, in milliseconds. */
 const RECEIVING_MS = 300_000;
 
-/** Looks at the clock while a request arrives. */
+/** Times the arrival of one request. */
 export interface Arriving {
-  /** More of it has come. */
+  /** Restarts the idle timer; call it when more bytes have arrived. */
   readonly came: () => void;
-  /** All of it has come, or nobody waits for it. */
+  /** Stops both timers; call it when the request is complete or abandoned. */
   readonly end: () => void;
 }
 
-/** Gives up on a request of which nothing more comes for `patienceMs`, or whose end does not. */
+/** Calls `giveUp` once when no bytes have arrived for `patienceMs`, or the request is not complete after 5 minutes. */
 export const watchArriving = (patienceMs: number, giveUp: (why: RpcError) => void): Arriving => {
   const end = (): void => {
     clearTimeout(silence);

@@ -1,13 +1,13 @@
 import { Fault } from '../kernel/fault.js';
 import { RpcError } from '../kernel/rpc.js';
 
-/** Where the gateway writes what callers are not told. A pino logger is one. */
+/** The log for details that are not sent to callers. A pino logger satisfies it. */
 export interface GatewayLog {
   error(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** Logs a fault or a bug with its stack; what is the caller's own mistake is not logged. */
+/** Logs a fault or a bug with its stack. An {@link RpcError} is not logged: it goes to the caller. */
 export const logFailure = (log: GatewayLog, thrown: unknown, request: { requestId: string; rpc: string }): void => {
   if (thrown instanceof RpcError) return;
   if (thrown instanceof Fault) log.warn({ ...request, fault: thrown.code, err: thrown }, 'a call met a fault');

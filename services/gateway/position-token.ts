@@ -2,14 +2,14 @@ import { RpcError } from '../kernel/rpc.js';
 
 const MAX_POSITION = 2n ** 64n - 1n;
 
-/** Names places in one log to callers, who hand them back as they are. */
+/** Formats log positions as opaque tokens for callers, and parses the tokens that they send back. */
 export interface PositionTokens {
   format(position: bigint): string;
-  /** @throws {RpcError} INVALID_ARGUMENT when it is not a token, or a token of another log. */
+  /** @throws {RpcError} INVALID_ARGUMENT when the text is not a token, or is a token of another log. */
   parse(token: string): bigint;
 }
 
-/** The tokens of one log: its id is part of each, so that a place in another log is never taken for one in this. */
+/** Makes the tokens of one log. Each contains the log id, so that a position of another log is refused. */
 export const positionTokens = (logId: string): PositionTokens => {
   const prefix = `${logId}.`;
   const refuse = (why: string) => new RpcError('INVALID_ARGUMENT', `invalid value for flightlog-min-position: ${why}`);

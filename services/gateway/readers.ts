@@ -1,40 +1,40 @@
 import type { Socket } from 'node:net';
 
-/** The far end of a connection: what it has to read, and how it gets on. */
+/** The reading end of a connection: the answers that it has to read, and its progress. */
 export type Reader = {
   readonly socket: Socket;
-  /** What is held for it, in bytes. */
+  /** Memory that is held for the calls of the connection, in bytes. */
   heldBytes: number;
-  /** Of that, the answers that are on their way. */
+  /** The share of `heldBytes` that is answers in flight. */
   sendingBytes: number;
-  /** What had left at `readAt`, in bytes since the connection began. */
+  /** Bytes that the operating system had taken at `readAt`, counted from the start of the connection. */
   read: number;
-  /** When it was last seen reading, in milliseconds of the process. */
+  /** The last time that the connection was seen reading, in milliseconds by `performance.now()`. */
   readAt: number;
 };
 
-/** Closes connections whose answers are not read. */
+/** Closes connections that do not read their answers (slow consumers). */
 export interface ReaderWatch {
-  /** The reader at the end of a connection. */
+  /** Returns the reader of a connection, always the same one. */
   of(socket: Socket): Reader;
   sends(reader: Reader, bytes: number): void;
   sent(reader: Reader, bytes: number): void;
   close(): void;
 }
 
-// Answers to pings are written as well, so a few bytes are no sign of reading.
+// Ping responses are counted as well, so a few bytes do not prove that the client reads.
 const SIGN_OF_READING_BYTES = 64 * 1024;
 const CHECKS_IN_PATIENCE = 8;
 
 const newReader = (socket: Socket): Reader => ({ socket, heldBytes: 0, sendingBytes: 0, read: 0, readAt: 0 });
 
-/** What the operating system has taken: `bytesWritten` counts what still queues in the process too. */
+/** Bytes that the operating system has taken. `bytesWritten` alone also counts bytes still queued in the process. */
 const takenBytes = (socket: Socket): number => {
   const { _handle: handle } = socket as Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null };
   return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0);
 };
 
-/** Watches who has answers to read, and closes the connection of who takes none of them for `patienceMs`. */
+/** Closes a connection that has answers to read and has read none of them for `patienceMs`. */
 export const watchReaders = (patienceMs: number): ReaderWatch => {
   const readers = new WeakMap<Socket, Reader>();
   const slow = new Set<Reader>();

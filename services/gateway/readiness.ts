@@ -1,20 +1,20 @@
-/** How a part of the process is; what is degraded is said, and does not keep calls away. */
+/** Health of a component. A `degraded` component is reported, but the process stays ready. */
 export type CheckState = 'well' | 'degraded' | 'down';
 
-/** What a health check says of one part of the process, or of what it works with. */
+/** The health check result of one component of the process, or of a system that it depends on. */
 export type Check = {
   readonly name: string;
   readonly state: CheckState;
-  /** In words for people, where it is not well. */
+  /** Explains a state other than `well`, for people. */
   readonly why?: string;
-  /** How far behind the log it is, in milliseconds. */
+  /** Lag behind the log, in milliseconds. */
   readonly lagMs?: number;
 };
 
-/** Whether calls should come: nothing is down. */
+/** True when no component is down, so that the process can take calls. */
 export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state !== 'down');
 
-/** What `/readyz` answers: `ready`, and each check under its name. */
+/** Builds the answer of `/readyz`: `ready`, and each check under its name. */
 export const readiness = (checks: readonly Check[]): Readonly<Record<string, unknown>> => ({
   ready: isReady(checks),
   checks: Object.fromEntries(checks.map(({ name, ...said }) => [name, said])),

@@ -4,7 +4,7 @@ import { type DescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/proto
 
 type FileProto = MessageShape<typeof FileDescriptorProtoSchema>;
 
-/** One proto file as callers are told of it. */
+/** One proto file as the reflection service sends it. */
 export type ReflectedFile = {
   readonly name: string;
   readonly dependencies: readonly string[];
@@ -12,7 +12,7 @@ export type ReflectedFile = {
   readonly bytes: Uint8Array;
 };
 
-/** What a server serves, under every package name that it answers to. */
+/** The descriptors of everything that a server serves, under every package name that it answers to. */
 export interface ReflectedFiles {
   /** Full names of the services, sorted. */
   readonly services: readonly string[];
@@ -25,7 +25,7 @@ export interface ReflectedFiles {
   extensionsOf(message: string): readonly number[] | undefined;
 }
 
-/** A package that is served under another name as well. */
+/** A second name under which a package is served. */
 export type Alias = { readonly of: string; readonly as: string };
 
 type Rename = (name: string) => string;
@@ -44,12 +44,12 @@ const renaming = ({ of, as }: Alias): { type: Rename; file: Rename } => {
 
 const renameMessage = (message: DescriptorProto, type: Rename): void => {
   for (const field of message.field) {
-    if (field.typeName !== '') field.typeName = type(field.typeName); // who builds messages from it takes an empty name for one
+    if (field.typeName !== '') field.typeName = type(field.typeName); // an empty name, with a dot added, would be taken for a type
   }
   for (const inner of message.nestedType) renameMessage(inner, type);
 };
 
-/** Without the imports that generated code has left out, because nothing in the file needs them. */
+/** Removes the imports that the generated code has left out because nothing in the file uses them. */
 const pruned = ({ proto, dependencies }: DescFile): FileProto => {
   const needed = new Set(dependencies.map((file) => file.proto.name));
   if (proto.dependency.every((name) => needed.has(name))) return proto;
@@ -107,7 +107,7 @@ const extensionsIn = (file: DescFile, told: ReflectedFile): Extension[] =>
     type.kind === 'extension' ? [{ of: type.extendee.typeName, number: type.number, file: told }] : [],
   );
 
-/** Gathers the files of services and all that they stand on, each once more for each alias of its package. */
+/** Collects the files of services with all their imports, and a renamed copy of each for each alias of its package. */
 export const reflectedFiles = (services: readonly DescService[], aliases: readonly Alias[]): ReflectedFiles => {
   const files = new Map<string, ReflectedFile>();
   const symbols = new Map<string, ReflectedFile>();

@@ -3,45 +3,46 @@ import type { Socket } from 'node:net';
 import { RpcError } from '../kernel/rpc.js';
 import { type Reader, type ReaderWatch, watchReaders } from './readers.js';
 
-/** How much memory may be held for calls: for answers until they are read, or for requests until they are answered. */
+/** Limits of a memory budget: for answers until they are read, or for requests until they are answered. */
 export type RoomLimits = {
   readonly perConnectionBytes: number;
   /** Over all connections. */
   readonly totalBytes: number;
-  /** A call waits for room no longer than this. */
+  /** The longest time that a call waits for memory, in milliseconds. */
   readonly waitMs: number;
-  /** Who has answers to read and reads none of them for so long, or is to send and sends nothing, is given up. */
+  /** A connection that reads no answers, or a request that stops arriving, is ended after this time in milliseconds. */
   readonly patienceMs: number;
 };
 
-/** What one call takes of the room. */
+/** The share of one call in a memory budget. */
 export interface CallRoom {
   /**
-   * Waits until there is room for what is about to be received or put together. A call that holds room already gets
-   * more at once, because it can only end by getting it.
+   * Reserves memory for what is about to be received or composed, and waits while the budget is full. A call that
+   * holds memory already gets more regardless of the limits, because it can only finish by getting it.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED when there is none in time; CANCELLED when the call ends first.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when the budget stays full for `waitMs` or too many calls wait; CANCELLED
+   * when the call ends first.
    */
   make(bytes: number): Promise<void>;
   /**
-   * Exchanges what the call holds for the answer that it came to, which is on its way now.
+   * Replaces all that the call holds by the size of its answer, which is in flight from now on. Never waits.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED when there is no room for it.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when the answer does not fit; CANCELLED after `leave()`.
    */
   fill(bytes: number): void;
-  /** Gives everything back: the answer was read, or nobody waits for it. */
+  /** Releases everything: the answer was read, or the call has ended without it. */
   readonly leave: () => void;
 }
 
-/** A bounded part of the memory. */
+/** A memory budget that calls of all connections share. */
 export interface Room {
   readonly limits: RoomLimits;
-  /** Opens the account of a call that came by a connection. Only who leaves in the end may make or fill. */
+  /** Opens the account of a call on a connection. Callers must call `leave()`; using the account afterwards throws. */
   open(socket: Socket): CallRoom;
   readonly close: () => void;
 }
 
-/** What all calls hold together, and who waits to get in. */
+/** The memory that all calls hold together, and the calls that wait for some. */
 type Ledger = {
   readonly limits: RoomLimits;
   readonly exhausted: Exhausted;
@@ -50,12 +51,12 @@ type Ledger = {
   totalBytes: number;
 };
 
-/** What one call holds. */
+/** The memory that one call holds. */
 type Account = { readonly ledger: Ledger; readonly reader: Reader; heldBytes: number; sendingBytes: number };
 
 type Waiting = { readonly account: Account; readonly bytes: number; readonly enter: () => void };
 
-/** What who finds no room is told. */
+/** Makes the error for a call that gets no memory. */
 type Exhausted = (where: 'here' | 'on this connection') => RpcError;
 
 const MAX_WAITING = 1_000;
@@ -68,7 +69,7 @@ const tooMuch =
 
 const gone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
-// Whoever is alone gets in, however large: else one that is above the limit would wait for ever.
+// A call is admitted when nothing else is held, whatever its size: one above the limit would otherwise never be.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
   reader.heldBytes > 0 && reader.heldBytes + bytes > ledger.limits.perConnectionBytes;
 
@@ -84,7 +85,10 @@ const hold = (account: Account, bytes: number): void => {
   account.ledger.totalBytes += bytes;
 };
 
-/** In the order of arrival; who waits for their own connection alone holds nobody up, and who holds some goes on. */
+/**
+ * Admits waiting calls in order of arrival. A call that waits only for the limit of its own connection does not block
+ * calls of others, and a call that holds memory already is never blocked.
+ */
 const admit = (ledger: Ledger): void => {
   let isBlocked = false;
   for (const { account, bytes, enter } of ledger.waiting) {
@@ -148,7 +152,7 @@ const leave = (account: Account): void => {
   hold(account, -account.heldBytes);
   account.sendingBytes = 0;
   if (sendingBytes > 0) ledger.watch.sent(reader, sendingBytes);
-  // Later, because the calls of a connection that has gone end one by one: none is let in by the one before.
+  // Deferred: the calls of a closed connection end one after the other, and none may be admitted by the one before it.
   setImmediate(admit, ledger);
 };
 
@@ -166,7 +170,7 @@ const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
           if (end.signal.aborted) throw gone();
         },
         fill: (bytes) => {
-          if (end.signal.aborted) throw gone(); // nobody is left who would give it back
+          if (end.signal.aborted) throw gone(); // `leave()` was called, so it would never be released
           fill(account, bytes);
         },
         leave: () => {
@@ -179,14 +183,14 @@ const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
   };
 };
 
-/** The room of one process for answers that nobody has read, for all its transports. */
+/** Opens the memory budget of a process for answers that callers have not read, shared by all transports. */
 export const answerRoom = (limits: RoomLimits): Room =>
   openRoom(
     limits,
     tooMuch((where) => `too many answers wait to be read ${where}: read them, or ask for less at a time`),
   );
 
-/** The room of one process for requests that are received or worked on, for all its transports. */
+/** Opens the memory budget of a process for requests that are received or processed, shared by all transports. */
 export const requestRoom = (limits: RoomLimits): Room =>
   openRoom(
     limits,

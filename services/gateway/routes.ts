@@ -13,7 +13,7 @@ import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js'
 import { OPEN, type Requirement, requirementOf } from './dispatch/requirement.js';
 import { type AnyRoute, type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 
-/** Every service of the interface. */
+/** All services of the interface. */
 export const services: readonly DescService[] = [
   AdminService,
   DataProxyService,
@@ -25,25 +25,25 @@ export const services: readonly DescService[] = [
   AgentMetadataService,
 ];
 
-/** One RPC of the interface, and what answers it where that is built. */
+/** One RPC of the interface with its handler, if it has one. */
 export type Endpoint = {
   readonly method: DescMethod;
-  /** `AdminService.GetTask`: what logs and texts call it. */
+  /** The name in logs and messages, for example `AdminService.GetTask`. */
   readonly name: string;
   readonly route: Route | undefined;
-  /** What answers an RPC that is a stream. */
+  /** The handler of a streaming RPC. */
   readonly stream?: StreamRoute;
-  /** What it requires of its callers, and where its requests say what they are about. */
+  /** The permission that callers need, and the request fields that name the resource. */
   readonly requires: Requirement;
 };
 
-/** Every RPC of every service, once. */
+/** All RPCs of all services, each once. */
 export type RouteTable = readonly Endpoint[];
 
-/** `AdminService.GetTask`. */
+/** The name of an RPC in logs and messages, for example `AdminService.GetTask`. */
 export const rpcName = (method: DescMethod): string => `${method.parent.name}.${method.name}`;
 
-/** Joins an RPC with what answers it. */
+/** Makes the endpoint of an RPC from its route; by default it requires no permission. */
 export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN): Endpoint => {
   const named = { method, name: rpcName(method), requires };
   return route?.takes === 'stream' ? { ...named, route: undefined, stream: route } : { ...named, route };
@@ -52,8 +52,8 @@ export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requ
 /**
  * Joins the routes of all slices with all services of the interface.
  *
- * @throws {Error} when two routes answer one RPC, a route answers one that the interface does not have, or nobody has
- * said what an RPC requires of its callers.
+ * @throws {Error} when an RPC has two routes, a route is for an RPC that the interface does not have, or an RPC has no
+ * requirement.
  */
 export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
   const unused = new Map<DescMethod, AnyRoute>();
@@ -72,9 +72,9 @@ export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
   return table;
 };
 
-/** Whether something answers an RPC. */
+/** True when an RPC has a handler, unary or streaming. */
 export const isBuilt = ({ route, stream }: Endpoint): boolean => route !== undefined || stream !== undefined;
 
-/** What an RPC without a route answers. */
+/** The error that an RPC without a handler answers. */
 export const unimplemented = ({ name }: Endpoint): RpcError =>
   new RpcError('UNIMPLEMENTED', `${name} is not built yet`);

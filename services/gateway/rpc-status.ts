@@ -8,7 +8,7 @@ import { type Failure, statuses } from './status.js';
 /** The package of the interface's own descriptors. */
 export const OWN_PACKAGE = 'platformidl';
 
-/** The packages that a caller may use for the same services and messages. */
+/** The package names that callers may use for the same services and messages. */
 export const PACKAGES = [OWN_PACKAGE, 'flyteidl'] as const;
 
 const pack = (detail: StatusDetail, callersPackage: string): Any => {
@@ -17,7 +17,7 @@ const pack = (detail: StatusDetail, callersPackage: string): Any => {
   return create(AnySchema, { typeUrl: `type.googleapis.com/${typeName}`, value });
 };
 
-/** A failure as `google.rpc.Status`, its details named as the caller's package names them. */
+/** Converts a failure to `google.rpc.Status`, with the type names of its details in the caller's package. */
 export const rpcStatus = (failure: Failure, callersPackage: string): Status =>
   create(StatusSchema, {
     code: statuses[failure.code].number,
@@ -25,6 +25,6 @@ export const rpcStatus = (failure: Failure, callersPackage: string): Status =>
     details: failure.details.map((detail) => pack(detail, callersPackage)),
   });
 
-/** The same, encoded. */
+/** Encodes the result of {@link rpcStatus}. */
 export const rpcStatusBytes = (failure: Failure, callersPackage: string): Uint8Array =>
   toBinary(StatusSchema, rpcStatus(failure, callersPackage));

@@ -3,7 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { Fault, type FaultCode, StreamParked } from '../kernel/fault.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../kernel/rpc.js';
 
-/** Each status that is ever answered: its number over gRPC, and what it is over HTTP. */
+/** Every status that the gateway answers, with its gRPC number and its HTTP status. */
 export const statuses: Readonly<Record<StatusCode, { readonly number: number; readonly http: number }>> = {
   CANCELLED: { number: 1, http: 499 },
   INVALID_ARGUMENT: { number: 3, http: 400 },
@@ -20,12 +20,12 @@ export const statuses: Readonly<Record<StatusCode, { readonly number: number; re
   UNAUTHENTICATED: { number: 16, http: 401 },
 };
 
-/** What a caller is told: never a stack, never a path of this machine. */
+/** An error as the caller receives it: never a stack, never a path of this machine. */
 export type Failure = {
   readonly code: StatusCode;
   readonly message: string;
   readonly details: readonly StatusDetail[];
-  /** After how many milliseconds to try again, where that is known. */
+  /** Milliseconds to wait before a retry, where that is known. */
   readonly retryAfterMs?: number;
 };
 
@@ -39,10 +39,10 @@ const STORE_UNAVAILABLE: Omit<Failure, 'details'> = {
 };
 
 /**
- * What a fault of the machinery becomes.
+ * The status and text of each adapter fault.
  *
- * The text of an append that is too large has the words by which engines tell a message that can never pass from a
- * server that is busy (they send the second again, for ever).
+ * The text of `append-too-large` contains the words by which engines recognize a message that can never pass. Without
+ * them they take it for a busy server, and retry forever.
  */
 export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
   'revision-conflict': { code: 'ABORTED', message: 'the entity changed while the request was decided: send it again' },
@@ -70,10 +70,10 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
   'data-directory-unusable': STORE_UNAVAILABLE,
 };
 
-/** The longest text of a status, in bytes of UTF-8. */
+/** The longest status message, in bytes of UTF-8. */
 const MAX_MESSAGE_BYTES = 32_000;
 
-/** Cuts a text to a number of UTF-8 bytes, between characters; what is not well-formed is replaced. */
+/** Truncates a text to `maxBytes` of UTF-8 at a character boundary; lone surrogates are replaced by U+FFFD. */
 export const cutText = (text: string, maxBytes: number): string => {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return bytes.toString();
@@ -82,21 +82,22 @@ export const cutText = (text: string, maxBytes: number): string => {
   return bytes.toString('utf8', 0, end);
 };
 
-/** The names of what reads and changes nothing; GetOrCreateSignal is no such one. */
+/** Matches the names of RPCs that only read; GetOrCreateSignal writes. */
 const READ = /^(?:Get(?!OrCreate)|List)/u;
 
 const isRead = (method: DescMethod | undefined): boolean => method !== undefined && READ.test(method.name);
 
-/** A read has nothing to record, so its answer does not say that nothing was. */
+/** Reads get another text for an unavailable store: "nothing was recorded" would make no sense for them. */
 const faultAnswer = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
   const answer = faultAnswers[code];
   return isRead(method) && answer === STORE_UNAVAILABLE ? { ...answer, message: 'a store is unavailable' } : answer;
 };
 
 /**
- * What a thrown value becomes for the caller. Anything unforeseen is a bug of ours, and says nothing about itself.
+ * Converts a thrown value to the error that the caller receives. Anything but an {@link RpcError} or a fault is a bug,
+ * and becomes INTERNAL without details.
  *
- * @param method what was called, where that is known.
+ * @param method the RPC that was called, where that is known.
  */
 export const failureOf = (thrown: unknown, method?: DescMethod): Failure => {
   if (thrown instanceof RpcError) {

@@ -1,4 +1,4 @@
 import type { Interceptor } from './dispatch.js';
 
-/** The place where writes and refusals are recorded for auditors. Nothing is recorded yet beside the log itself. */
+/** Records writes and refusals for auditors. Not built yet: the event log is the only record. */
 export const audit: Interceptor = (_call, next) => next();

@@ -1,4 +1,4 @@
 import type { Interceptor } from './dispatch.js';
 
-/** The place where a call is held to what its RPC requires of the principal. Everybody may do everything yet. */
+/** Checks that the principal has the permission that the RPC requires. Not built yet: every call is allowed. */
 export const authorize: Interceptor = (_call, next) => next();

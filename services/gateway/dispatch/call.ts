@@ -8,55 +8,55 @@ import type { Call } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
 import type { Endpoint } from '../routes.js';
 
-/** How a call came. */
+/** The transport that received a call. */
 export type Transport = 'grpc' | 'rest';
 
-/** A request as its handler takes it: decoded, or the bytes of the message. */
+/** A request in the form that its handler takes: the decoded message, or its encoded bytes. */
 export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
 
-/** How long the caller waits for the end of a call, and what it is told after that. */
+/** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
 export type Deadline = { readonly ms: number; readonly message: string };
 
-/** What a transport knows of a call when it begins. */
+/** A call as its transport hands it over: only the headers have been read. */
 export type Arrival = {
   readonly endpoint: Endpoint;
   readonly transport: Transport;
-  /** In milliseconds of the process. */
+  /** In milliseconds, by `performance.now()`. */
   readonly startedAt: number;
   readonly deadline: Deadline | undefined;
   readonly header: (name: string) => string | undefined;
   readonly isCancelled: () => boolean;
   readonly whenOver?: ((hear: () => void) => void) | undefined;
-  /** Receives the one request of a unary call and decodes it as its route asks; nothing for a stream. */
+  /** Receives the request of a unary call and decodes it as its route asks; gives `undefined` for a stream. */
   readonly receive: () => Promise<ReceivedRequest | undefined>;
-  /** Waits until there is memory for an answer that is put together from so many bytes. */
+  /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly makeRoom: (bytes: number) => Promise<void>;
-  /** Exchanges that for the answer that is sent, in bytes. */
+  /** Replaces that reservation by the size of the answer that is sent, in bytes. */
   readonly holdAnswer: (bytes: number) => void;
 };
 
-/** A call on its way through the interceptors. Fields that may be written are written by the one that is named. */
+/** A call while it goes through the interceptors. A mutable field is written only by the interceptor that it names. */
 export type DispatchedCall = Arrival &
   Call & {
-    /** By `authenticate`: the caller; empty where there is no authentication. */
+    /** The caller, set by `authenticate`; empty without authentication. */
     principal: string;
-    /** By `readPosition`. */
+    /** The log position that the caller has seen, set by `readPosition`. */
     minPosition: bigint | undefined;
-    /** By `receive`. */
+    /** Set by `receive`; `undefined` for a stream. */
     request: ReceivedRequest | undefined;
-    /** By `receive`, in bytes, where they are known without encoding the request again. */
+    /** The size of the request in bytes, where it is known without encoding the request again. Not set yet. */
     requestBytes: number | undefined;
-    /** By `idempotency`. */
+    /** Set by `idempotency` when the caller sent a key. */
     idempotency: Idempotency | undefined;
-    /** By its handler: the position that the answer stands on. */
+    /** The log position that the answer reflects, set by the handler. */
     position: bigint | undefined;
-    /** By its handler: the fields that could not be read, and why. */
+    /** The fields of the answer that could not be read, each with the code of its fault; filled by the handler. */
     readonly unreadFields: Map<string, FaultCode>;
   };
 
 const ALPHABET_BASE = 36;
 const COUNTER_DIGITS = 8;
-// Random once for each process and counted from there: unique, and cheap enough for the hot path.
+// A random prefix for each process and a counter: unique, and cheap enough for the hot path.
 const processPart = BigInt(`0x${randomBytes(12).toString('hex')}`)
   .toString(ALPHABET_BASE)
   .padStart(12, '0')
@@ -70,7 +70,7 @@ const newRequestId = (): string =>
 const requestIdOf = (given: string | undefined): string =>
   given === undefined || given === '' ? newRequestId() : given;
 
-/** Begins a call. Field by field, because every event comes by here, and objects that are spread cost several times that. */
+/** Begins a call. Copies the fields one by one because this is the hot path, and a spread costs several times more. */
 export const openCall = (arrival: Arrival): DispatchedCall => {
   const call: DispatchedCall = {
     endpoint: arrival.endpoint,
@@ -102,7 +102,7 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
   return call;
 };
 
-/** What an answer says of itself besides the message, by the name of the trailer or header. */
+/** The trailers (gRPC) or headers (REST) that describe an answer: its log position and its unread fields, if any. */
 export const noteOf = (
   { position, unreadFields }: Pick<DispatchedCall, 'position' | 'unreadFields'>,
   positions: PositionTokens,

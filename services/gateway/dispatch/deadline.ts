@@ -6,10 +6,10 @@ const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * How long a caller waits for the end of a call, in milliseconds, from `grpc-timeout` (`5S`, `200m`); `undefined` when
- * without end.
+ * Parses the `grpc-timeout` header (`5S`, `200m`).
  *
- * @throws {RpcError} INVALID_ARGUMENT when what is said is no time.
+ * @returns milliseconds, at most the longest timer of Node; `undefined` when the header is absent.
+ * @throws {RpcError} INVALID_ARGUMENT when the value is not a timeout.
  */
 export const timeoutOf = (said: string | undefined): number | undefined => {
   if (said === undefined) return undefined;
@@ -19,10 +19,9 @@ export const timeoutOf = (said: string | undefined): number | undefined => {
 };
 
 /**
- * Waits for an answer as long as the caller does. What is asked goes on where it cannot be stopped, and its answer is
- * not sent.
+ * Fails a call at its deadline. The handler is not stopped; its answer is dropped.
  *
- * @throws {RpcError} DEADLINE_EXCEEDED once the time is over.
+ * @throws {RpcError} DEADLINE_EXCEEDED when the deadline passes first.
  */
 export const deadline: Interceptor = (call, next) => {
   if (call.deadline === undefined) return next();

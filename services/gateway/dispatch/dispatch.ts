@@ -1,11 +1,11 @@
 import type { DispatchedCall } from './call.js';
 
-/** What is sent to the caller, or has been: of a stream all of it. */
+/** The size of what is sent to the caller, in bytes (JSON text: in characters); for a stream, of all its messages. */
 export type Sent = { readonly length: number };
 
 /**
- * One concern of every call, around what comes after it: the next interceptor, and in the end the handler. It passes
- * the answer of `next` on, or throws what the caller is refused with.
+ * Handles one concern of every call, wrapped around the next interceptor and finally the handler. It returns the answer
+ * of `next`, or throws the error that the caller receives.
  */
 export type Interceptor = <Answer extends Sent>(call: DispatchedCall, next: () => Promise<Answer>) => Promise<Answer>;
 
@@ -15,7 +15,7 @@ export type Dispatch = <Answer extends Sent>(
   handle: (call: DispatchedCall) => Promise<Answer>,
 ) => Promise<Answer>;
 
-/** The one way of every call, whatever transport it came by: through the interceptors, the first one outermost. */
+/** Makes the dispatch that calls of every transport go through; the first interceptor is the outermost. */
 export const dispatcher = (interceptors: readonly Interceptor[]): Dispatch => {
   return (call, handle) => {
     const from = (index: number): ReturnType<typeof handle> => {

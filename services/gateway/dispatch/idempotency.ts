@@ -6,13 +6,14 @@ import type { ReceivedRequest } from './call.js';
 import type { Interceptor } from './dispatch.js';
 
 /**
- * Answers {@link contentOf} of a request, given as the bytes of its message, from another thread.
+ * Computes {@link contentOf} of an encoded request on another thread.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message of the RPC's; RESOURCE_EXHAUSTED when too many wait.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes do not decode as the request type of the RPC; RESOURCE_EXHAUSTED
+ * when too many requests are queued.
  */
 export type HashLarge = (method: DescMethod, request: Uint8Array) => Promise<string>;
 
-/** Above this, in bytes, the content of a request is hashed elsewhere: it takes tens of milliseconds. */
+/** Requests larger than this, in bytes, are hashed on another thread: hashing takes tens of milliseconds. */
 const LARGE_CONTENT = 32 * 1024;
 
 const assertKey = (key: string): void => {
@@ -34,10 +35,10 @@ const hashOf = async (
 };
 
 /**
- * Finds what the caller's key of a request stands for: its RPC, and what it says. The command is decided with it, and
- * the stream remembers it.
+ * Binds the caller's idempotency key to the RPC and the content of the request. The command carries the binding, and
+ * the stream records it.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the key is empty or too long; as {@link HashLarge}.
+ * @throws {RpcError} INVALID_ARGUMENT when the key is empty or too long; the errors of {@link HashLarge}.
  */
 export const idempotency =
   (hashLarge: HashLarge | undefined): Interceptor =>

@@ -11,21 +11,21 @@ import { awaitPosition, type Follower, readPosition } from './min-position.js';
 import { receive } from './receive.js';
 import { reportFaults } from './report-faults.js';
 
-/** What the interceptors of a process stand on. */
+/** The services that the interceptors of a process use. */
 export type InterceptorServices = {
   readonly logger: GatewayLog;
   readonly positions: PositionTokens;
-  /** What commands wait for; nothing where it is not given. */
+  /** The log followers that a command with a minimum position waits for; none by default. */
   readonly known?: readonly Follower[] | undefined;
-  /** Hashes large requests that have an idempotency key away from the thread that serves. */
+  /** Hashes large requests with an idempotency key on another thread. */
   readonly hashLarge?: HashLarge | undefined;
-  /** What watches every call from outside all others: metrics, the request log. */
+  /** Outermost interceptors, which see every call: metrics, the request log. */
   readonly observers?: readonly Interceptor[];
 };
 
 /**
- * All interceptors of a call in their order. Those before `receive` know the call by its headers alone, those after it
- * know the request.
+ * Lists all interceptors of a call, the outermost first. Those before `receive` see only the headers of the call; those
+ * after it also see the request.
  */
 export const interceptorsOf = (services: InterceptorServices): readonly Interceptor[] => [
   ...(services.observers ?? []),

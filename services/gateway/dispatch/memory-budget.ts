@@ -1,10 +1,10 @@
 import type { Interceptor } from './dispatch.js';
 
-/** Answers up to this size are not counted, in bytes: what a call is in memory is more. */
+/** Answers up to this size, in bytes, are not counted: the call itself takes more memory. */
 const UNCOUNTED_BYTES = 1_024;
 
 /**
- * Counts an answer against the memory budget for answers that have not been read.
+ * Counts an answer against the memory budget for answers that callers have not read yet.
  *
  * @throws {RpcError} RESOURCE_EXHAUSTED when there is no memory for it.
  */

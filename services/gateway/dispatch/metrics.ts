@@ -10,14 +10,14 @@ export interface RequestMetrics {
     readonly transport: string;
     readonly code: string;
     readonly tookMs: number;
-    /** It was turned away because the process is overloaded. */
+    /** The process refused the call because it is overloaded. */
     readonly isShed: boolean;
   }): void;
 }
 
 const isShed = (thrown: unknown): boolean => thrown instanceof RpcError && thrown.retryAfterMs !== undefined;
 
-/** Counts every call, by its RPC, transport and status, and how long it took. */
+/** Records the RPC, transport, status and duration of every call. */
 export const metrics =
   (requests: RequestMetrics): Interceptor =>
   async (call, next) => {

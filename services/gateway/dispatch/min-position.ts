@@ -3,7 +3,7 @@ import type { PositionTokens } from '../position-token.js';
 import type { Interceptor } from './dispatch.js';
 
 /**
- * Reads which position the caller has seen.
+ * Reads the log position that the caller has seen, for read-your-writes.
  *
  * @throws {RpcError} INVALID_ARGUMENT when `flightlog-min-position` is not a position of this log.
  */
@@ -15,12 +15,12 @@ export const readPosition =
     return next();
   };
 
-/** How long a command waits for the position that its caller asks for. */
+/** The longest time that a command waits for the position that its caller asks for, in milliseconds. */
 const MIN_POSITION_WAIT_MS = 2_000;
 
-/** What follows the log here and commands are decided on: the reference, and what keeps the live streams current. */
+/** A log reader of this process that commands depend on: the reference data, or the updates of live streams. */
 export interface Follower {
-  /** Waits until it has come to a position; says whether it has. */
+  /** Waits until the reader has reached a position; resolves to `false` when it has not within `timeoutMs`. */
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
 }
 
@@ -31,10 +31,10 @@ const allReached = async (known: readonly Follower[], position: bigint): Promise
 };
 
 /**
- * Holds a command until all that it is decided on has come to the position that its caller names: whatever the caller
- * was told of, by whichever process, is known then. A read waits for its views by itself.
+ * Delays a command until every follower has reached the position that the caller has seen. The command is then decided
+ * on everything that any process has shown this caller. A read waits for its read models itself.
  *
- * @throws {RpcError} UNAVAILABLE when it has not come that far in time; nothing is recorded then.
+ * @throws {RpcError} UNAVAILABLE when a follower has not reached the position within two seconds; nothing is recorded.
  */
 export const awaitPosition =
   (known: readonly Follower[]): Interceptor =>

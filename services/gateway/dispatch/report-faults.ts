@@ -1,7 +1,7 @@
 import { type GatewayLog, logFailure } from '../log.js';
 import type { Interceptor } from './dispatch.js';
 
-/** Logs what failed in the machinery, and bugs with their stack; callers are told neither. */
+/** Logs faults of adapters, and bugs, with their stacks; the details are not sent to callers. */
 export const reportFaults =
   (log: GatewayLog): Interceptor =>
   async (call, next) => {

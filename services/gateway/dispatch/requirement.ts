@@ -11,24 +11,24 @@ import { DataProxyService } from '../../../proto/gen/platformidl/service/datapro
 import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 
-/** What a caller may be allowed to do. */
+/** A permission that a caller may hold. */
 export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
 
-/** Where a request says what it is about: the paths of its fields, dotted, as the interface spells them. */
+/** The request fields that name the resource: dotted paths in the spelling of the proto files. */
 export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
 
-/** What an RPC requires of its caller, and about what. */
+/** The permission that an RPC requires of its caller, and the resource that it is required for. */
 export type Requirement = {
-  /** `none`: whoever reaches the server may call it. */
+  /** With `none`, every client that reaches the server may call the RPC. */
   readonly permission: Permission | 'none';
   readonly target: Target;
 };
 
-/** No project in particular. */
+/** The target of a request that names no project. */
 const NOWHERE: Target = {};
 const PROJECT_AND_DOMAIN: Target = { project: 'project', domain: 'domain' };
 
-/** What has project, domain and name in one field. */
+/** The target of a request that has project, domain and name in one message field. */
 const at = (path: string): Target => ({ project: `${path}.project`, domain: `${path}.domain`, name: `${path}.name` });
 
 const ID = at('id');
@@ -141,13 +141,13 @@ const requirements = new Map<DescMethod, Requirement>(
   ),
 );
 
-/** Of what is no part of the interface: health checks, reflection. */
+/** The requirement of RPCs outside the interface: health checks, reflection. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE };
 
 /**
- * What an RPC of the interface requires.
+ * Looks up the requirement of an RPC of the interface.
  *
- * @throws {Error} when nobody has said it: such an RPC is not served.
+ * @throws {Error} when the table has no row for it. The process then does not start, so that no RPC is open by mistake.
  */
 export const requirementOf = (method: DescMethod): Requirement => {
   const found = requirements.get(method);

@@ -5,10 +5,10 @@ import { fieldPath } from '../field-path.js';
 import type { ReceivedRequest } from './call.js';
 import type { Target } from './requirement.js';
 
-/** What a request is about; empty where it does not say, or cannot be read. */
+/** The resource that a request names; a field is empty where the request does not name it or cannot be decoded. */
 export type FoundTarget = { readonly project: string; readonly domain: string; readonly name: string };
 
-/** Finds what a request is about. */
+/** Reads the resource that a request names. */
 export type ReadTarget = (request: ReceivedRequest) => FoundTarget;
 
 type Path = readonly DescField[];
@@ -19,7 +19,7 @@ const inMessage = (request: object, path: Path): string => {
   return typeof value === 'string' ? value : '';
 };
 
-/** As decoding merges them: the last value counts, wherever the messages around it stand. */
+/** Merges repeated occurrences as protobuf decoding does: the last value counts, over all copies of its parents. */
 const inBytes = (reader: BinaryReader, end: number, path: Path, found = ''): string => {
   let last = found;
   while (reader.pos < end) {
@@ -37,7 +37,7 @@ const valueAt = (request: ReceivedRequest, path: Path): string => {
   try {
     return inBytes(new BinaryReader(request), request.length, path);
   } catch {
-    return ''; // a large request that its handler has not looked at yet
+    return ''; // large requests are not validated before their handler runs
   }
 };
 
@@ -49,7 +49,8 @@ const resolve = (input: DescMessage, path: string | undefined): Path => {
 };
 
 /**
- * Finds what requests of a type are about, in the message or, on the hot path, in its bytes.
+ * Makes a reader of the resource that requests of a type name. It takes the decoded message or, on the hot path, its
+ * bytes.
  *
  * @throws {Error} when the type does not have the fields.
  */

@@ -11,7 +11,7 @@ const ALONE = { endStream: true, sendDate: false };
 
 type Answerable = Pick<GrpcCall, 'stream'>;
 
-/** A message as it is sent, uncompressed. */
+/** Frames a message for sending, uncompressed. */
 export const frameOf = (message: Uint8Array): Buffer => {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
   framed[0] = 0;
@@ -21,21 +21,21 @@ export const frameOf = (message: Uint8Array): Buffer => {
 };
 
 /**
- * Tells who is still sending that nothing of it is read any more, when what was answered has been sent. What has come
- * and nobody has read would keep the stream otherwise, and it would count as one of those that the caller has open.
+ * Destroys a stream after its answer if the client is still sending. Data that is never read would otherwise keep the
+ * stream open, and it would count against the concurrent streams of the client.
  */
 const hangUp = (stream: ServerHttp2Stream): void => {
   if (!stream.readableEnded) setImmediate(() => stream.destroy());
 };
 
-/** Says that messages follow, unless it has been said. */
+/** Sends the headers that go before messages, unless they are sent already. */
 export const beginAnswer = ({ stream }: Answerable): void => {
   if (!stream.headersSent) stream.respond(HEADERS, BEFORE_MESSAGES);
 };
 
 const isOver = (call: Answerable): boolean => isGone(call) || call.stream.writableEnded;
 
-/** Ends a call, once; nothing when it has ended. */
+/** Ends a call with a trailer; does nothing when it has ended already. */
 export const endAnswer = (call: Answerable, trailer: Trailer): void => {
   const { stream } = call;
   if (isOver(call)) return;
@@ -51,7 +51,7 @@ export const endAnswer = (call: Answerable, trailer: Trailer): void => {
   }
 };
 
-/** Ends a call with its only message; nothing when it has ended. */
+/** Ends a call with its only message and a trailer; does nothing when it has ended already. */
 export const answerOnce = (call: Answerable, framed: Buffer, trailer: Trailer): void => {
   const { stream } = call;
   if (isOver(call)) return;
@@ -60,20 +60,20 @@ export const answerOnce = (call: Answerable, framed: Buffer, trailer: Trailer): 
   stream.end(framed);
 };
 
-/** Ends a call with what went wrong; nothing when it has ended. */
+/** Ends a call with an error status; does nothing when it has ended already. */
 export const refuse = (
   call: Pick<GrpcCall, 'stream' | 'callersPackage'>,
   failure: Failure,
   further: Trailer = {},
 ): void => endAnswer(call, { ...failureTrailer(failure, call.callersPackage), ...further });
 
-/** Answers a request that is none of gRPC's. */
+/** Answers a request that is not a gRPC call with an HTTP status only. */
 export const turnAway = (stream: ServerHttp2Stream, httpStatus: number): void => {
   stream.respond({ ':status': httpStatus }, ALONE);
   hangUp(stream);
 };
 
-/** The requests of a call, which is refused when they do not come in time. */
+/** Describes how to receive the messages of a call; the call is refused when they do not arrive in time. */
 export const incoming = (call: GrpcCall, limits: RequestLimits, isUnary: boolean): Incoming => ({
   call,
   limits,

@@ -6,15 +6,15 @@ import type { Deadline } from '../dispatch/call.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import { encodings, isEncoding, type MessageEncoding } from './encoding.js';
 
-/** A call over gRPC: its stream, and what came with its head. */
+/** A gRPC call: its HTTP/2 stream, and the values of its headers. */
 export type GrpcCall = {
   readonly stream: ServerHttp2Stream;
   readonly socket: Socket;
-  /** How its messages are compressed, those that are. */
+  /** The compression of those messages whose flag says that they are compressed. */
   readonly encoding: MessageEncoding;
-  /** How long the caller waits for the end of it, where that is said. */
+  /** From `grpc-timeout`; `undefined` when the caller sets none. */
   readonly deadline: Deadline | undefined;
-  /** The package that the caller knows the service under. */
+  /** The package name by which the caller addresses the service. */
   readonly callersPackage: string;
   readonly header: (name: string) => string | undefined;
 };
@@ -22,22 +22,22 @@ export type GrpcCall = {
 /** Serves a call to its end. */
 export type GrpcHandler = (call: GrpcCall) => void;
 
-/** Whether nobody waits for an answer any more. */
+/** True when the stream is closed, so that no answer can be sent. */
 export const isGone = ({ stream }: Pick<GrpcCall, 'stream'>): boolean => stream.destroyed || stream.closed;
 
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: texts are printable ASCII, and others are not passed on
+// Header values are printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 const TEXT = /^[\x20-\x7e]*$/;
 
-/** One header of a request, where it was sent and is a text. */
+/** Reads one header of a request; `undefined` when it is absent, repeated, or not printable ASCII. */
 export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' && TEXT.test(value) ? value : undefined;
 };
 
 /**
- * How the messages of a request are compressed.
+ * Reads the compression of the messages of a request from `grpc-encoding`; `identity` by default.
  *
- * @throws {RpcError} UNIMPLEMENTED when nobody here knows how.
+ * @throws {RpcError} UNIMPLEMENTED when the compression is not supported.
  */
 export const encodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
   const name = headers['grpc-encoding'] ?? 'identity';
@@ -49,9 +49,9 @@ export const encodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
 };
 
 /**
- * How long a caller waits for the end of a call; `undefined` when without end.
+ * Reads the deadline of a call from `grpc-timeout`; `undefined` when the caller sets none.
  *
- * @throws {RpcError} INVALID_ARGUMENT when what is said is no time.
+ * @throws {RpcError} INVALID_ARGUMENT when the value is not a timeout.
  */
 export const deadlineOf = (headers: IncomingHttpHeaders): Deadline | undefined => {
   const said = headers['grpc-timeout'];

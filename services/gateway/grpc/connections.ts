@@ -3,21 +3,21 @@ import { createServer as createTlsServer } from 'node:tls';
 
 import { type Tls, tlsOptions } from '../exchange.js';
 
-/** What connections are held to. */
+/** Limits and transport security of connections. */
 export type ConnectionLimits = {
-  /** More than these are closed as they come. */
+  /** The maximum of open connections; further ones are closed at once. */
   readonly connections: number;
-  /** Within this a connection has said that it speaks HTTP/2, or is closed. */
+  /** A connection that has not sent the HTTP/2 preface after this time, in milliseconds, is closed. */
   readonly handshakeMs: number;
   readonly tls?: Tls | undefined;
 };
 
-/** The connections of a gRPC server: bounded and timed. */
+/** The open connections of a gRPC server. */
 export interface Connections {
   readonly port: number;
-  /** Accepts no more, and waits until those there are have ended. */
+  /** Stops accepting connections, and resolves when all open ones have ended. */
   readonly close: () => Promise<void>;
-  /** Ends them all. */
+  /** Destroys all open connections. */
   readonly cut: () => void;
 }
 
@@ -45,7 +45,7 @@ const listen = (server: NetServer, host: string, port: number): Promise<number> 
     });
   });
 
-/** A server of connections that are ready to speak HTTP/2. */
+/** Makes a server that calls `accept` with connections ready for HTTP/2; with TLS, after ALPN has chosen `h2`. */
 const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Socket) => void): NetServer => {
   if (!tls) return createServer({ noDelay: true }, accept);
   const options = { ...tlsOptions(tls), ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs, noDelay: true };
@@ -57,7 +57,7 @@ const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Sock
 };
 
 /**
- * Accepts connections, and hands them over when they are ready to speak HTTP/2.
+ * Accepts connections, and calls `serve` with each that is ready for HTTP/2.
  *
  * @throws {Error} when the address cannot be listened on.
  */
@@ -68,7 +68,7 @@ export const acceptConnections = async (
 ): Promise<Connections> => {
   const sockets = new Set<Socket>();
   const server = serverFor(limits, (socket) => {
-    socket.on('error', () => undefined); // it closes then, and that is heard of
+    socket.on('error', () => undefined); // an error closes the socket, and 'close' is handled
     closeUnlessHandshaken(socket, limits.handshakeMs);
     serve(socket);
   });

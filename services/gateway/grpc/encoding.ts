@@ -11,16 +11,16 @@ const unpacking = {
   gzip: promisify(gunzip) as Unpack,
 } as const;
 
-/** A way to compress messages. */
+/** The name of a message compression, as in `grpc-encoding`. */
 export type MessageEncoding = keyof typeof unpacking;
 
-/** Every way that is understood. */
+/** All supported compressions, `identity` among them. */
 export const encodings = Object.keys(unpacking) as readonly MessageEncoding[];
 
-/** Whether messages may come so compressed. */
+/** True for the name of a supported compression. */
 export const isEncoding = (name: unknown): name is MessageEncoding => encodings.includes(name as MessageEncoding);
 
-/** A message is more than may be. */
+/** The error for a message above the size limit. */
 export const tooLarge = (what: string): RpcError =>
   new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${what})`);
 
@@ -28,9 +28,10 @@ const isTooLong = (thrown: unknown): boolean =>
   thrown instanceof RangeError && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE';
 
 /**
- * Unpacks a compressed message.
+ * Decompresses a message.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it is not compressed as was said; RESOURCE_EXHAUSTED when it is too much.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are not in the given compression, or it is `identity`;
+ * RESOURCE_EXHAUSTED when the result is larger than `maxBytes`.
  */
 export const unpack = async (packed: Buffer, encoding: MessageEncoding, maxBytes: number): Promise<Buffer> => {
   const unpackWith = unpacking[encoding];

@@ -12,23 +12,23 @@ import { route, RpcError } from '../../kernel/rpc.js';
 import { decode } from '../decode.js';
 import { type Endpoint, endpointOf } from '../routes.js';
 
-/** Between two looks at what those who watch are told of. */
+/** The interval at which the status is checked for watchers, in milliseconds. */
 const LOOK_MS = 500;
 
-// The empty name is the server; the other is what probes of existing installations ask for.
+// The empty name stands for the server; probes of existing installations use the other one.
 const NAMES = new Set(['', 'flyteadmin']);
 
-/** The health service: what answers it, and how it learns that the server is going. */
+/** The endpoints of the health service, and its shutdown. */
 export type HealthService = {
   readonly endpoints: readonly Endpoint[];
-  /** Tells all watchers that the server is going, and lets them go. */
+  /** Sends NOT_SERVING to all watchers and ends their calls; the server is shutting down. */
   readonly leave: () => void;
 };
 
 const answer = (status: Serving) => create(HealthCheckResponseSchema, { status });
 const encoded = (status: Serving): Uint8Array => toBinary(HealthCheckResponseSchema, answer(status));
 
-/** `grpc.health.v1.Health` of a server that is ready when `isReady` says so, until it leaves. */
+/** Makes `grpc.health.v1.Health`: SERVING while `isReady()` is true and the server is not shutting down. */
 export const healthService = (isReady: () => boolean): HealthService => {
   const { check, watch } = Health.method;
   const looks = new EventEmitter().setMaxListeners(0);

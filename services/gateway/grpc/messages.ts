@@ -6,26 +6,26 @@ import { tooLarge, unpack } from './encoding.js';
 import { type Arriving, inflatedBytes, watchArriving } from '../incoming.js';
 import type { CallRoom, Room } from '../room.js';
 
-/** What requests are held to. */
+/** The memory budget and the size limit of request messages. */
 export type RequestLimits = {
   readonly requests: Room;
   readonly maxMessageBytes: number;
 };
 
-/** A request on its way. */
+/** The request side of a call that is being received. */
 export type Incoming = {
   readonly call: GrpcCall;
   readonly limits: RequestLimits;
-  /** Only one message may come, and it is held until the call has ended. */
+  /** The request is one message; its memory is held until the call has ended. */
   readonly isUnary: boolean;
-  /** Answers what is wrong with the request while nobody waits for more of it. */
+  /** Ends the call with an error when a message stops arriving. */
   readonly refuse: (why: RpcError) => void;
 };
 
-/** A flag and a length stand before each message: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** The prefix of a message: flag and length. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 export const HEAD_BYTES = 5;
 
-/** A message that has begun. */
+/** A message that is partly received. */
 type Message = {
   readonly bytes: Buffer;
   readonly isPacked: boolean;
@@ -40,10 +40,10 @@ const forget = ({ room, arriving }: Message): void => {
 };
 
 /**
- * Begins a message whose head has come.
+ * Begins a message whose prefix is complete.
  *
- * One that does not come whole in one piece, or comes compressed, waits until there is room for all of it. One that has
- * come whole is in memory anyway.
+ * A message that is not whole in the present chunk, or is compressed, waits until the memory budget admits all of it.
+ * A whole uncompressed message is in memory anyway.
  */
 const begin = async ({ call, limits, refuse }: Incoming, head: Buffer, rest: number): Promise<Message> => {
   const size = head.readUInt32BE(1);
@@ -83,7 +83,7 @@ const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | und
 
 const noWholeMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
 
-/** What a call has sent that is no whole message. */
+/** The part of the next message that has been received. */
 type Receiving = { readonly head: Buffer; headBytes: number; message: Message | undefined };
 
 const takeHead = (receiving: Receiving, chunk: Buffer, at: number): number => {
@@ -93,7 +93,7 @@ const takeHead = (receiving: Receiving, chunk: Buffer, at: number): number => {
   return at + count;
 };
 
-/** The messages that end in a piece. */
+/** Yields the messages that are completed by a chunk. */
 const messagesIn = async function* (incoming: Incoming, receiving: Receiving, chunk: Buffer): AsyncIterable<Buffer> {
   for (let at = 0; at < chunk.length;) {
     if (receiving.message === undefined) {
@@ -112,10 +112,10 @@ const messagesIn = async function* (incoming: Incoming, receiving: Receiving, ch
 };
 
 /**
- * The messages of a request as they come, received no faster than they are taken.
+ * Yields the messages of a request, and reads from the stream no faster than they are consumed.
  *
- * @throws {RpcError} INVALID_ARGUMENT when one does not end or is not compressed as was said, RESOURCE_EXHAUSTED when
- * it is too large or finds no room, CANCELLED when the caller goes.
+ * @throws {RpcError} INVALID_ARGUMENT when a message is incomplete or not in the announced compression,
+ * RESOURCE_EXHAUSTED when it is too large or the memory budget is full, CANCELLED when the client disconnects.
  */
 export const messagesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
   const receiving: Receiving = { head: Buffer.alloc(HEAD_BYTES), headBytes: 0, message: undefined };
@@ -139,17 +139,18 @@ const onlyOf = async (messages: AsyncIterable<Buffer>): Promise<Buffer> => {
   return only;
 };
 
-/** The message of a piece that is one message and nothing else, in memory of its own. */
+/** Copies the message out of a chunk that is exactly one uncompressed message; `undefined` for any other chunk. */
 const wholeIn = (chunk: Buffer): Buffer | undefined =>
   chunk[0] === 0 && chunk.length >= HEAD_BYTES && chunk.readUInt32BE(1) === chunk.length - HEAD_BYTES
     ? Buffer.from(chunk.subarray(HEAD_BYTES))
     : undefined;
 
 /**
- * The one message of a request, when the caller has ended it; never when the caller goes before. Nearly all of them
- * come in one piece and are taken from it; the others are put together.
+ * Receives the only message of a request, and resolves when the client has ended the request. When the client
+ * disconnects before, the promise may stay pending. Nearly all messages arrive in one chunk and are copied from it; the
+ * others are assembled by {@link messagesOf}.
  *
- * @throws {RpcError} as {@link messagesOf}, and INVALID_ARGUMENT when it is not one message.
+ * @throws {RpcError} the errors of {@link messagesOf}, and INVALID_ARGUMENT when there is not exactly one message.
  */
 export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
   new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 const REFLECTION = 'grpc.reflection.v1';
 const OLD_REFLECTION = 'grpc.reflection.v1alpha';
 
-/** The paths of reflection, under the name that tools know and the one that older ones do. */
+/** The paths of the reflection service: the present version, and the one that older tools use. */
 export const REFLECTION_PATHS = [REFLECTION, OLD_REFLECTION].map(
   (name) => `/${name}.ServerReflection/ServerReflectionInfo`,
 );
@@ -28,7 +28,7 @@ const refusal = (code: 'NOT_FOUND' | 'INVALID_ARGUMENT', errorMessage: string): 
   value: { errorCode: statuses[code].number, errorMessage },
 });
 
-/** A file and all that it stands on, without those that this caller has. */
+/** Lists a file and all its imports, without the files already sent in this call. */
 const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<string>): readonly Uint8Array[] => {
   sent.add(file.name);
   const further = file.dependencies.flatMap((name) => {
@@ -81,7 +81,7 @@ const answers = async function* (
   }
 };
 
-/** `grpc.reflection.v1.ServerReflection`: tells tools of every service, under all the names that it answers to. */
+/** Makes `grpc.reflection.v1.ServerReflection`, which describes all services under all their package names. */
 export const reflection = (): Endpoint => {
   const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));
   const files = reflectedFiles(

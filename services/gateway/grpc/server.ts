@@ -18,7 +18,7 @@ import { OWN_PACKAGE, PACKAGES } from '../rpc-status.js';
 import type { Endpoint } from '../routes.js';
 import { failureOf } from '../status.js';
 
-/** What serves a path, and the package that who calls it knows. */
+/** The handler of a path, and the package name in the path. */
 type Served = { readonly handle: GrpcHandler; readonly callersPackage: string };
 
 const pathOf = (method: DescMethod, callersPackage: string): string =>
@@ -41,7 +41,7 @@ const servedBy = (hosting: Hosting, own: readonly Endpoint[]): ReadonlyMap<strin
 
 const GRPC = /^application\/grpc(?:$|[+;])/;
 
-/** The status over HTTP of a request that is none of gRPC's. */
+/** The HTTP status for a request that is not a gRPC call; `undefined` when it is one. */
 const notGrpc = (headers: IncomingHttpHeaders): number | undefined => {
   if (headers[':method'] !== 'POST') return 405;
   return GRPC.test(headers['content-type'] ?? '') ? undefined : 415;
@@ -50,7 +50,7 @@ const notGrpc = (headers: IncomingHttpHeaders): number | undefined => {
 const open =
   (served: ReadonlyMap<string, Served>): OnStream =>
   (stream, headers, socket) => {
-    stream.on('error', () => undefined); // it closes then, and that is heard of
+    stream.on('error', () => undefined); // an error closes the stream, and 'close' is handled
     const httpStatus = notGrpc(headers);
     if (httpStatus !== undefined) {
       turnAway(stream, httpStatus);
@@ -85,11 +85,11 @@ const shutDown = async (sessions: Sessions, connections: Connections, drainMs: n
 };
 
 /**
- * Serves every RPC of the interface over gRPC, under both package names from the same handlers, the health check and
+ * Serves every RPC of the interface over gRPC, under both package names by the same handlers, and the health check and
  * reflection: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
- * Requests reach the handlers undecoded, so that bytes that are no message are the caller's mistake and not ours. Pings
- * without calls are answered, however often they come.
+ * Requests reach the handlers undecoded, so that malformed bytes become INVALID_ARGUMENT and not INTERNAL. Pings on an
+ * idle connection are answered at any rate.
  *
  * @throws {Error} when the address cannot be listened on.
  */

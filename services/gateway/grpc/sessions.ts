@@ -6,25 +6,25 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 
-/** Hears of each stream that a caller opens. */
+/** Is called with each stream that a client opens. */
 export type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) => void;
 
 /** The HTTP/2 sessions of a server, one for each connection. */
 export interface Sessions {
   readonly serve: (socket: Socket) => void;
-  /** Tells all callers to open no more streams, and ends each session after its last. */
+  /** Tells all clients to open no more streams (GOAWAY), and closes each session after its last stream. */
   readonly leave: () => void;
 }
 
-// Metadata above this ends the connection, with all its calls, unless callers are told of it before.
+// Larger metadata would end the connection with all its calls, so the limit is announced to clients in SETTINGS.
 const MAX_HEADERS_BYTES = 65_535;
 
 const OPTIONS = {
   settings: { maxConcurrentStreams: 1_024, maxHeaderListSize: MAX_HEADERS_BYTES },
-  maxSessionMemory: Number.MAX_SAFE_INTEGER, // what is held for calls is bounded by the rooms
+  maxSessionMemory: Number.MAX_SAFE_INTEGER, // the memory budgets bound what calls hold
 };
 
-// Whoever does not answer a ping is gone. Nobody is cut off for pinging us.
+// A connection that does not answer a ping in time is closed. Clients may ping the server at any rate.
 const PING_EVERY_MS = 60_000;
 const PING_TIMEOUT_MS = 20_000;
 
@@ -38,7 +38,7 @@ const keepAlive = (session: ServerHttp2Session, socket: Socket): void => {
   session.once('close', () => clearInterval(timer));
 };
 
-/** Speaks HTTP/2 over the connections that it is given. */
+/** Runs one HTTP/2 session on each connection given to `serve`. */
 export const http2Sessions = (onStream: OnStream): Sessions => {
   const sessions = new Set<ServerHttp2Session>();
   let isLeaving = false;
@@ -46,7 +46,7 @@ export const http2Sessions = (onStream: OnStream): Sessions => {
     serve: (socket) => {
       const session = performServerHandshake(socket, OPTIONS);
       sessions.add(session);
-      session.on('error', ignore); // its streams close, and their calls hear of that
+      session.on('error', ignore); // an error closes its streams, which ends their calls
       session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
         onStream(stream, headers, socket),
       );

@@ -11,7 +11,7 @@ import { messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { failureOf } from '../status.js';
 
-/** The requests as they come, each known to be a message: one, or as many as the caller sends. */
+/** Yields the requests of a call after checking that each decodes; exactly one for a server-streaming RPC. */
 const requestsOf = async function* ({ method }: Endpoint, call: GrpcCall, hosting: Hosting): AsyncIterable<Uint8Array> {
   const isOne = method.methodKind === 'server_streaming';
   const arriving = incoming(call, hosting, isOne);
@@ -21,17 +21,17 @@ const requestsOf = async function* ({ method }: Endpoint, call: GrpcCall, hostin
   }
 };
 
-/** Writes no faster than the caller reads. */
+/** Writes one message, and waits while the client does not read. */
 const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): Promise<void> => {
   signal.throwIfAborted();
   beginAnswer(call);
   if (!call.stream.write(frameOf(answer))) await once(call.stream, 'drain', { signal });
 };
 
-/** A call over a stream of gRPC, and what says that nobody waits for its answers any more. */
+/** A streaming gRPC call, and the signal that the client is gone or the call has failed. */
 type Streaming = { readonly grpcCall: GrpcCall; readonly gone: AbortSignal; readonly hosting: Hosting };
 
-/** Sends the answers as they are given. */
+/** Runs the handler and sends each message that it yields. */
 const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Promise<Sent> => {
   const { endpoint } = call;
   if (!endpoint.stream) throw unimplemented(endpoint);
@@ -58,10 +58,10 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): Dispat
     isCancelled: () => gone.aborted,
     receive: () => Promise.resolve(undefined),
     makeRoom: () => Promise.resolve(),
-    holdAnswer: () => undefined, // each message waits until the caller reads
+    holdAnswer: () => undefined, // no budget: each message waits until the client reads
   });
 
-/** Answers one RPC that is a stream. */
+/** Makes the handler of a streaming RPC. */
 export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
   const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
     const streaming = { grpcCall, gone: gone.signal, hosting };
@@ -69,7 +69,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler
       await hosting.dispatch(open(endpoint, grpcCall, gone.signal), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
-      gone.abort(); // its time may be over while it still works
+      gone.abort(); // after a missed deadline the handler still runs
       refuse(grpcCall, failureOf(thrown, endpoint.method));
     }
   };

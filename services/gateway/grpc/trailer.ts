@@ -1,16 +1,16 @@
 import { rpcStatusBytes } from '../rpc-status.js';
 import { cutText, type Failure, statuses } from '../status.js';
 
-// What text and details may take as they are sent. Clients in the field refuse more than 8 kB of metadata in all, some
-// of them by chance from there on; the rest is for the other entries and what each costs.
+// Limit for text and details as encoded for sending. Clients in the field refuse more than 8 kB of metadata in all,
+// some of them at random above that; the remainder is for the other entries and the overhead of each.
 const MAX_STATUS_BYTES = 6_000;
 
-// A text that would be shorter than this says less than the details do; only then they go.
+// The details are dropped only when the text would have to be shorter than this: so short, it says less than they do.
 const MIN_TEXT_BYTES = 256;
 
 const ELLIPSIS = '…';
 
-/** A header of gRPC's own: bytes are sent as bytes, texts percent-encoded. */
+/** A message and encoded details that fit the trailer together. */
 type Fitted = { readonly message: string; readonly details: Uint8Array | undefined };
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -20,7 +20,7 @@ const base64Bytes = (bytes: Uint8Array | undefined): number => Math.ceil((bytes?
 const fits = ({ message, details }: Fitted): boolean =>
   encodeURI(message).length + base64Bytes(details) <= MAX_STATUS_BYTES;
 
-/** Shortens the text by and by, until everything fits or the text is as short as `least`. */
+/** Shortens the text in steps until the result fits; `undefined` when it does not fit with `least` bytes of text. */
 const shorten = (text: string, least: number, fitted: (message: string) => Fitted): Fitted | undefined => {
   const whole = cutText(text, MAX_STATUS_BYTES * 2);
   const first = fitted(whole);
@@ -33,7 +33,7 @@ const shorten = (text: string, least: number, fitted: (message: string) => Fitte
   return undefined;
 };
 
-/** Text and details as they fit a trailer: the text is in it twice where there are details, once inside them. */
+/** Shortens a failure until it fits the trailer. With details the text is sent twice: `Status` contains it as well. */
 const fitTrailer = (failure: Failure, callersPackage: string): Fitted => {
   const withDetails = (message: string): Fitted => ({
     message,
@@ -45,10 +45,10 @@ const fitTrailer = (failure: Failure, callersPackage: string): Fitted => {
   return whole ?? shorten(message, 1, alone) ?? alone('');
 };
 
-/** What ends a call, by the names that it is sent under. */
+/** The trailers of a call, by name. */
 export type Trailer = Readonly<Record<string, string>>;
 
-/** A failure as it is sent: status, text, and the details, all well under 8 kB. */
+/** Encodes a failure as trailers: status, text, details and retry delay, together well under 8 kB. */
 export const failureTrailer = (failure: Failure, callersPackage: string): Trailer => {
   const { message, details } = fitTrailer(failure, callersPackage);
   const { code, retryAfterMs } = failure;

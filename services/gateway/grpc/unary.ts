@@ -11,7 +11,7 @@ import { failureOf } from '../status.js';
 
 const notesOf = (call: DispatchedCall, { positions }: Hosting): Trailer => Object.fromEntries(noteOf(call, positions));
 
-/** The account of a call in the room for answers; made when it is needed, because most answers are small. */
+/** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
 const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
   let room: CallRoom | undefined;
   return () => {
@@ -51,7 +51,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
 const framedAnswer = async (call: DispatchedCall): Promise<Buffer> =>
   frameOf(encodeAnswer(call.endpoint.method.output, await answerUnary(call)));
 
-/** Answers one unary RPC. */
+/** Makes the handler of a unary RPC. */
 export const unaryHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
   const answer = async (grpcCall: GrpcCall): Promise<void> => {
     const call = open(endpoint, grpcCall, hosting);

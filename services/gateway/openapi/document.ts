@@ -51,20 +51,20 @@ const shapeOf = (template: string): string => template.replace(/\{[^}]*\}/g, '{}
 const namesIn = (template: string): string[] =>
   [...template.matchAll(/\{([^}=]*)[^}]*\}/g)].map(([, name = '']) => name);
 
-/** The last part of a field's path, with the message before it where two are the same: `task_project`. */
+/** Names a parameter by the last name of its field path, prefixed by its parent where ambiguous: `task_project`. */
 const parameterName = (path: string, all: readonly string[]): string => {
   const [last = '', parent = ''] = path.split('.').reverse();
   const isAlone = all.filter((other) => other.split('.').at(-1) === last).length === 1;
   return isAlone ? last : `${parent.replace(/_id$/, '')}_${last}`;
 };
 
-/** Short names, without dots, which many generators and testers of clients take for something else. */
+/** Writes a template with short parameter names: many client generators and test tools misread names with dots. */
 const spelled = (template: string): string => {
   const all = namesIn(template);
   return template.replace(/\{([^}=]*)[^}]*\}/g, (_, path: string) => `{${parameterName(path, all)}}`);
 };
 
-/** Paths that differ in the names of their parameters alone are one path here; the shortest names stand for all. */
+/** Merges paths that differ only in parameter names, as OpenAPI requires; the shortest template gives the names. */
 const templatesOf = (bindings: readonly Binding[]): ReadonlyMap<string, string> => {
   const templates = new Map<string, string>();
   for (const { template } of bindings) {
@@ -118,7 +118,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly Binding[]): Schema[] => {
   return [...tags, { name: 'Probes', description: 'What load balancers ask.' }];
 };
 
-/** An OpenAPI 3.1 document of all HTTP bindings, made of the descriptors and the comments of the proto files. */
+/** Builds the OpenAPI 3.1 document of all HTTP bindings from the descriptors and the comments of the proto files. */
 export const openApi = (routes: RouteTable, bindings: readonly Binding[], version: string): Schema => {
   const schemas = gatherSchemas();
   const error = schemas.ofMessage(StatusSchema);

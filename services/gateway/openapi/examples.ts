@@ -1,4 +1,4 @@
-/** Requests that work on the samples of the sandbox, by the RPC's name. */
+/** Example requests that work with the sample data of the sandbox, by RPC name. */
 export const requestExamples: Readonly<Record<string, unknown>> = {
   CreateExecution: {
     project: 'flytesnacks',
@@ -27,7 +27,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   UpdateLaunchPlan: { state: 'ACTIVE' },
 };
 
-/** Values of path parameters that exist in the sandbox, by the parameter's name. */
+/** Example values of path parameters that exist in the sandbox, by parameter name. */
 export const parameterExamples: Readonly<Record<string, string>> = {
   project: 'flytesnacks',
   execution_project: 'flytesnacks',

@@ -7,7 +7,7 @@ import type { Binding } from '../rest/bindings.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
-// Messages in messages whose fields a query can name; further in, the interface asks for nothing.
+// The nesting of query fields that the document lists; the interface needs no deeper ones.
 const MAX_QUERY_DEPTH = 3;
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
@@ -46,7 +46,7 @@ const queryParameters = (
     return parameter ? [parameter] : [];
   });
 
-/** The fields that a path has places for, in their order. */
+/** Lists the request fields in a path, in their order. */
 export const pathFields = ({ segments }: Binding): readonly (readonly DescField[])[] =>
   segments.filter((segment): segment is readonly DescField[] => typeof segment !== 'string');
 
@@ -68,7 +68,7 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
     };
   });
 
-/** The media types of a body: JSON, with an example where there is one, or protobuf bytes. */
+/** Lists the media types of a body: JSON, with an example where there is one, and protobuf bytes. */
 export const content = (schema: Schema, example?: unknown): Schema => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
   'application/octet-stream': { schema: BINARY },
@@ -94,9 +94,9 @@ const headersOf = ({ verb }: Binding): readonly Schema[] =>
   }));
 
 /**
- * One binding as an operation.
+ * Describes one binding as an OpenAPI operation.
  *
- * @param names what the parameters of the path are called there; paths that differ in these names alone are one.
+ * @param names the names of the path parameters in the document, in order; several bindings may share them.
  */
 export const operationOf = (
   binding: Binding,

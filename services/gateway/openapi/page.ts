@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** A file that a browser asks for. */
+/** A static file for browsers. */
 export type BrowserFile = { readonly mediaType: string; readonly read: () => Promise<Buffer> };
 
 const HTML = `<!doctype html>
@@ -19,7 +19,7 @@ const HTML = `<!doctype html>
 </html>
 `;
 
-// Without the list of all messages, of which there are hundreds.
+// `defaultModelsExpandDepth: -1` hides the list of all message types, of which there are hundreds.
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#interface',
@@ -39,7 +39,7 @@ const text = (mediaType: string, content: string): BrowserFile => ({
   read: () => Promise.resolve(Buffer.from(content)),
 });
 
-/** A file of Swagger UI, which the build puts beside this one. */
+/** A file of Swagger UI, which the build copies to `assets/`. */
 const asset = (mediaType: string, name: string): BrowserFile => ({
   mediaType: `${mediaType}; charset=utf-8`,
   read: () => readFile(new URL(`assets/${name}`, import.meta.url)),
@@ -47,7 +47,7 @@ const asset = (mediaType: string, name: string): BrowserFile => ({
 
 const html = text('text/html', HTML);
 
-/** Swagger UI on `/openapi.json`, by path. It asks no other server for anything. */
+/** The files of the Swagger UI page for `/openapi.json`, by path. The page loads nothing from other servers. */
 export const openApiPage: Readonly<Record<string, BrowserFile>> = {
   '/openapi': html,
   '/docs': html,

@@ -3,7 +3,7 @@ import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bu
 import { comments } from '../../../proto/gen/comments.js';
 import { OWN_PACKAGE } from '../rpc-status.js';
 
-/** A JSON Schema, as OpenAPI 3.1 has them: https://json-schema.org/draft/2020-12 */
+/** A JSON Schema or another object of an OpenAPI 3.1 document: https://json-schema.org/draft/2020-12 */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const WHOLE = { type: ['string', 'integer'], pattern: '^-?[0-9]+$' };
@@ -29,7 +29,7 @@ const SCALARS: Readonly<Record<ScalarType, Schema>> = {
   [ScalarType.BYTES]: { type: 'string', contentEncoding: 'base64' },
 };
 
-/** The messages whose JSON is not made of their fields: https://protobuf.dev/programming-guides/json/ */
+/** The types whose JSON form does not list their fields: https://protobuf.dev/programming-guides/json/ */
 const WELL_KNOWN: Readonly<Record<string, Schema>> = {
   Timestamp: { type: 'string', format: 'date-time' },
   Duration: { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$', examples: ['1.5s'] },
@@ -72,13 +72,13 @@ const enumSchema = (type: DescEnum): Schema => {
   );
 };
 
-/** The schemas of messages and enums, gathered as they are asked for. */
+/** Collects the schemas of the messages and enums that are asked for. */
 export interface Schemas {
-  /** A reference to the schema of a message, which is gathered with all that it holds. */
+  /** Returns a reference to the schema of a message, and collects it and the schemas that it uses. */
   ofMessage(message: DescMessage): Schema;
-  /** The schema of one value of a field, without what is said of it. */
+  /** Returns the schema of one value of a field, without the description of the field. */
   ofValue(field: DescField): Schema;
-  /** What was gathered, by name. */
+  /** Returns the collected schemas, by name, sorted. */
   readonly all: () => Readonly<Record<string, Schema>>;
 }
 
@@ -89,7 +89,7 @@ const oneofText = (field: DescField): string | undefined => {
     : `At most one of this and ${others.map(({ name }) => `\`${name}\``).join(', ')}.`;
 };
 
-/** Starts gathering. Fields have the names of the interface; requests may spell them in lowerCamelCase as well. */
+/** Starts an empty collection. Fields have their snake_case names; requests may use lowerCamelCase as well. */
 export const gatherSchemas = (): Schemas => {
   const gathered = new Map<string, Schema>();
 

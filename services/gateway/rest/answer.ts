@@ -19,7 +19,7 @@ import { failureOf, statuses } from '../status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** A header by its name, or as gRPC metadata that is sent along as a header. */
+/** Reads a header by its name, or with the prefix `grpc-metadata-`. */
 const header = (request: FastifyRequest, name: string): string | undefined => {
   const value = request.headers[name] ?? request.headers[`grpc-metadata-${name}`];
   return Array.isArray(value) ? value[0] : value;
@@ -34,7 +34,7 @@ type Reply = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
 const send = ({ request, reply }: Reply, dialect: Dialect, body: Uint8Array | string): void => {
   void reply.header('content-type', dialect.mediaType);
-  // As bytes, or the framework adds a charset to the media type that clients compare.
+  // As bytes: for text, Fastify adds a charset to the media type, which clients compare.
   sendBody(request, reply, typeof body === 'string' ? Buffer.from(body) : asBuffer(body));
 };
 
@@ -43,16 +43,16 @@ const sendNotes = (reply: FastifyReply, call: DispatchedCall | undefined, { posi
     void reply.headers({ [name]: value, [`grpc-metadata-${name}`]: value });
 };
 
-/** Says which parameters of the query changed nothing. */
+/** Names the query parameters that had no effect in a header. */
 const sendIgnored = (reply: FastifyReply, { query, match }: Addressed): void => {
   const ignored = ignoredIn(query, match);
   if (ignored.length > 0) void reply.header('flightlog-ignored', ignoredText(ignored));
 };
 
-/** A text as a header can carry it: one line of printable ASCII. */
+/** Converts a text to a valid header value: one line of printable ASCII, at most 1,000 characters. */
 const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 1_000);
 
-/** Answers a request that has failed: the status as HTTP has it, and `google.rpc.Status` in the caller's dialect. */
+/** Answers a failed request with the HTTP status and a `google.rpc.Status` in the caller's dialect. */
 export const sendFailure = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -67,14 +67,14 @@ export const sendFailure = (
   send({ request, reply }, write, write.writeFailure(failure));
 };
 
-/** A request over REST, and the RPC that it is for. */
+/** A REST request, its reply, and the RPC that it addresses. */
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly addressed: Addressed };
 
 const receive = async ({ request, addressed }: Exchange, hosting: Hosting): Promise<ReceivedRequest | undefined> => {
   const { binding } = addressed.match;
   const { endpoint } = binding;
   const { route, stream } = endpoint;
-  if (stream) return undefined; // its messages are read one by one
+  if (stream) return undefined; // the messages of a stream are read one by one
   if (!route) throw unimplemented(endpoint);
   const dialect = dialectsOf(request).read;
   const large = await largeRequest(request, addressed, { dialect, hosting });
@@ -103,13 +103,13 @@ const isStream = (
 ): call is DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } } =>
   call.endpoint.stream !== undefined;
 
-/** The body of an answer: a message, or for a stream its messages. */
+/** Builds the body of an answer: one message, or all messages of a stream. */
 const bodyFor = async (call: DispatchedCall, exchange: Exchange, hosting: Hosting): Promise<Uint8Array | string> => {
   if (isStream(call)) return streamBody(call, exchange, hosting);
   return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };
 
-/** The account of a call in the room for answers; made when it is needed, because most answers are small. */
+/** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
 const roomFor = (request: FastifyRequest, reply: FastifyReply, { answers }: Hosting): (() => CallRoom) => {
   let room: CallRoom | undefined;
   return () => {
@@ -150,7 +150,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
   });
 };
 
-/** Answers one request of the interface: finds its RPC, reads it, asks the route, writes what it answers. */
+/** Answers one REST request: finds its RPC, reads it, dispatches the call, and sends the answer or the failure. */
 export const answerRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -174,7 +174,7 @@ export const answerRequest = async (
   }
 };
 
-/** What a request that never became one is answered, by the code that web framework and platform give their errors. */
+/** Converts an error of Fastify or Node from before dispatch, by its code; other errors are returned unchanged. */
 export const requestFault = (error: unknown, maxBytes: number): unknown => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
@@ -182,14 +182,14 @@ export const requestFault = (error: unknown, maxBytes: number): unknown => {
       return new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${maxBytes} bytes)`);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new RpcError('INVALID_ARGUMENT', 'the body is not as long as Content-Length says');
-    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE': // of QUERY, a verb that nothing here has
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE': // raised for the verb QUERY, which no binding has
       return new RpcError('UNIMPLEMENTED', 'Method Not Allowed');
     case 'Z_DATA_ERROR':
     case 'Z_BUF_ERROR':
       return new RpcError('INVALID_ARGUMENT', 'cannot decompress the body');
     case 'FST_ERR_BAD_URL':
       return new RpcError('INVALID_ARGUMENT', 'malformed path');
-    case 'ECONNRESET': // in the middle of the body; nobody reads this
+    case 'ECONNRESET': // while receiving the body; the answer cannot be delivered
       return new RpcError('CANCELLED', 'the caller has gone');
     default:
       return error;

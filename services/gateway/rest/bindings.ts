@@ -5,30 +5,30 @@ import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
 import { fieldPath } from '../field-path.js';
 import type { Endpoint, RouteTable } from '../routes.js';
 
-/** A part of a path: a word, or the request field that stands there. */
+/** A path segment: a literal word, or the request field that it is a value of. */
 type Segment = string | readonly DescField[];
 
-/** One way to call an RPC over HTTP. */
+/** One HTTP verb and path by which an RPC can be called. */
 export type Binding = {
   readonly endpoint: Endpoint;
-  /** In capitals. */
+  /** In upper case. */
   readonly verb: string;
-  /** As the interface writes it: `/api/v1/tasks/{id.project}/…`. */
+  /** As in the proto files: `/api/v1/tasks/{id.project}/…`. */
   readonly template: string;
   readonly segments: readonly Segment[];
-  /** True when the body is the whole request; else the query says what the path does not. */
+  /** True when the body is the whole request; otherwise the query gives the fields that the path does not. */
   readonly hasBody: boolean;
 };
 
-/** A value that the path gives to a field of the request. */
+/** The value of a request field in the path. */
 export type PathValue = { readonly field: readonly DescField[]; readonly value: string };
 
-/** Which binding a request meets. */
+/** A binding that a path matches, with the values in the path. */
 export type Match = { readonly binding: Binding; readonly values: readonly PathValue[] };
 
-/** The bindings of an interface, by path. */
+/** Finds bindings by path. */
 export interface Bindings {
-  /** All bindings of the path, whatever their verb: the one that was declared last comes first. */
+  /** Finds all bindings of a path, for any verb, the last declared first; empty when there is none. */
   find(path: string): readonly Match[];
 }
 
@@ -50,7 +50,11 @@ const bindingsOf = (endpoint: Endpoint, rule: HttpRule): Binding[] => {
   return [binding, ...rule.additionalBindings.flatMap((further) => bindingsOf(endpoint, further))];
 };
 
-/** Reads all HTTP bindings of an interface out of its descriptors, in the order in which they are declared. */
+/**
+ * Reads all HTTP bindings from the descriptors, in the order of declaration.
+ *
+ * @throws {Error} when a binding is of a form that is not supported.
+ */
 export const readBindings = (routes: RouteTable): readonly Binding[] =>
   routes.flatMap((endpoint) =>
     hasOption(endpoint.method, http) ? bindingsOf(endpoint, getOption(endpoint.method, http)) : [],
@@ -66,7 +70,7 @@ const match = (binding: Binding, parts: readonly string[]): Match | undefined =>
   return { binding, values };
 };
 
-/** Makes a table of bindings that paths are looked up in. The path is decoded as a whole before it comes here. */
+/** Makes the lookup table of bindings. Callers percent-decode the path as a whole before a lookup. */
 export const bindingTable = (bindings: readonly Binding[]): Bindings => {
   const byLength = new Map<number, Binding[]>();
   for (const binding of [...bindings].reverse()) {

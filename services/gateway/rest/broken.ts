@@ -5,10 +5,13 @@ import { RpcError } from '../../kernel/rpc.js';
 import { answerDialect, requestDialect } from './dialects.js';
 import { failureOf } from '../status.js';
 
-/** The most that the headers of a request may have in all, in bytes. */
+/** The largest size of all headers of a request together, in bytes. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** For so long the rest of a broken request is read and thrown away, in milliseconds: who is cut off reads no answer. */
+/**
+ * The rest of a broken request is read and discarded for this time, in milliseconds: a client that is cut off while it
+ * sends does not read the answer.
+ */
 const LINGER_MS = 1_000;
 
 type Broken = { readonly http: number; readonly failure: RpcError };
@@ -46,11 +49,11 @@ const answerTo = ({ http, failure }: Broken): Buffer => {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 };
 
-/** Answers what never became a request, in the form of every other error, and closes the connection. */
+/** Makes the handler for malformed HTTP: it answers in the form of every other error and closes the connection. */
 export const answerBroken = (): ((error: Error, socket: Socket) => void) => {
   const answered = new WeakSet<Socket>();
   return (error, socket) => {
-    if (answered.has(socket)) return; // what is thrown away is no request either
+    if (answered.has(socket)) return; // the discarded bytes are malformed as well
     answered.add(socket);
     const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
     if (code === 'ECONNRESET' || !socket.writable) {

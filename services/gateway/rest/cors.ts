@@ -30,13 +30,13 @@ const EXPOSED = [
 
 const MAX_AGE_S = 600;
 
-/** Lets pages of other origins call, on every path. A page that is not named is told nothing, and its browser refuses. */
+/** Allows pages of the given origins to call every path. Others get no CORS headers, so their browsers refuse. */
 export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
   if (!allowed || allowed.origins.length === 0) return;
   const isOpen = allowed.origins.includes('*');
   void app.register(cors, {
     origin: isOpen ? '*' : [...allowed.origins],
-    credentials: !isOpen, // a browser refuses both together
+    credentials: !isOpen, // browsers refuse credentials together with `*`
     methods: METHODS,
     allowedHeaders: [...ACCEPTED, ...allowed.headers],
     exposedHeaders: EXPOSED,

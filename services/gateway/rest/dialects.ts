@@ -11,17 +11,17 @@ import type { Endpoint } from '../routes.js';
 import { OWN_PACKAGE, rpcStatus } from '../rpc-status.js';
 import type { Failure } from '../status.js';
 
-/** One way to write requests and answers over HTTP. */
+/** One encoding of requests and answers over HTTP. */
 export type Dialect = {
   readonly mediaType: string;
   readonly isText: boolean;
-  /** @throws {RpcError} INVALID_ARGUMENT naming the place that cannot be read. */
+  /** @throws {RpcError} INVALID_ARGUMENT naming the place that cannot be parsed. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
   readonly writeFailure: (failure: Failure) => Uint8Array | string;
 };
 
-// An answer holds what requests have brought, some levels further in.
+// Answers contain messages of requests, nested some levels deeper than the limit for requests allows.
 const ANSWER_DEPTH = 200;
 
 const textOf = (body: Buffer): string => {
@@ -40,13 +40,13 @@ const json = (strict: boolean, spelling: 'name' | 'jsonName'): Dialect => ({
   writeFailure: (failure) => writeJson(StatusSchema, rpcStatus(failure, OWN_PACKAGE), spelling),
 });
 
-/** Protobuf JSON in snake_case; a name that a request does not have is refused. */
+/** Protobuf JSON in snake_case; unknown names in a request are refused. */
 export const STRICT_JSON = json(true, 'name');
 
-/** Protobuf JSON in lowerCamelCase; a name that a request does not have is ignored. */
+/** Protobuf JSON in lowerCamelCase; unknown names in a request are ignored. */
 export const LENIENT_JSON = json(false, 'jsonName');
 
-/** The messages themselves, as bytes, under either of the names that clients have for them. */
+/** Protobuf bytes, under one of the two media types that clients use for them. */
 const binary = (mediaType: string): Dialect => ({
   mediaType,
   isText: false,
@@ -64,9 +64,9 @@ const byMediaType = new Map(
 
 const exact = (mediaType = ''): Dialect | undefined => byMediaType.get(mediaType);
 
-/** The dialect of a request body: by the media type alone, whatever its parameters. */
+/** Selects the dialect of a request body by its media type, without parameters; lenient JSON for unknown ones. */
 export const requestDialect = (contentType: string | undefined): Dialect =>
   exact(contentType?.split(';', 1)[0]?.trim().toLowerCase()) ?? LENIENT_JSON;
 
-/** The dialect of an answer: by the whole value of `Accept`, which is no list here; else that of the request. */
+/** Selects the dialect of an answer by the exact value of `Accept` (lists are not parsed); else that of the request. */
 export const answerDialect = (accept: string | undefined, request: Dialect): Dialect => exact(accept) ?? request;

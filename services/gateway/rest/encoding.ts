@@ -8,10 +8,10 @@ import { isLink } from './links.js';
 
 const PIECE_BYTES = 64 * 1024;
 
-// A smaller answer fits one packet as it is.
+// In bytes: a smaller answer fits one packet uncompressed.
 const MIN_COMPRESSED_BYTES = 1_400;
 
-/** In pieces, so that what a caller does not read is seen, and not copied once more for the socket. */
+/** Splits a body, so that the slow consumer check sees the unread rest, and the socket does not copy all of it. */
 const piecesOf = function* (bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 };
@@ -22,13 +22,13 @@ const takesGzip = (accepted: string | undefined): boolean =>
     return (name === 'gzip' || name === '*') && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 
-/** Says what else the answer depends on than its address, besides what has been said of that. */
+/** Adds the request headers that the answer depends on to `vary`. */
 const addVary = (reply: FastifyReply): void => {
   const said = reply.getHeader('vary');
   void reply.header('vary', [...(said === undefined ? [] : [said]), 'accept', 'accept-encoding'].join(', '));
 };
 
-/** Sends a body, compressed where the caller takes that and it is worth it. */
+/** Sends a body, with gzip when the client accepts it and the body is large enough. */
 export const sendBody = (request: FastifyRequest, reply: FastifyReply, bytes: Buffer): void => {
   addVary(reply);
   if (bytes.length >= MIN_COMPRESSED_BYTES && takesGzip(request.headers['accept-encoding'])) {
@@ -46,7 +46,7 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
   if (encoding !== 'gzip' && encoding !== 'x-gzip' && encoding !== 'deflate')
     throw new RpcError('INVALID_ARGUMENT', `invalid value for content-encoding: ${encoding} is not gzip or deflate`);
   const inflated: Inflating = encoding === 'deflate' ? createInflate() : createGunzip();
-  // What Content-Length counts; the limit of the body is for what comes out, and ends the reading there.
+  // Fastify compares this count with Content-Length; the body limit applies to the decompressed bytes.
   inflated.receivedEncodedLength = 0;
   payload.on('data', (chunk: Buffer) => {
     inflated.receivedEncodedLength = (inflated.receivedEncodedLength ?? 0) + chunk.length;
@@ -56,13 +56,13 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
   return inflated;
 };
 
-/** How a body is compressed; empty where it is not. A file is kept as it comes, however it is encoded. */
+/** Reads the compression of a body; empty where there is none, and for files of links, which are stored as sent. */
 export const encodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   return encoding === 'identity' || isLink(originalUrl) ? '' : encoding;
 };
 
-/** Reads bodies that come compressed. What they come to is bound as any other body is. */
+/** Decompresses request bodies. The body limit applies to the decompressed size. */
 export const takeCompressedBodies = (app: FastifyInstance): void => {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = encodingOf(request);

@@ -9,12 +9,12 @@ import { encodingOf } from './encoding.js';
 import { isLink } from './links.js';
 import type { CallRoom, Room } from '../room.js';
 
-/** Bodies up to this size are not counted, in bytes: they are in the buffers of the connection anyway. */
+/** Bodies up to this size, in bytes, are not counted: they are in the buffers of the connection anyway. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
 type Limits = Pick<Hosting, 'requests' | 'maxMessageBytes'>;
 
-/** What a body comes to at most; `undefined` when its length is not said. */
+/** The largest size of a body after decompression, in bytes; `undefined` for a chunked body. */
 const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined => {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (length === undefined) return chunked === undefined ? 0 : undefined;
@@ -28,13 +28,13 @@ const roomOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: Room): C
   return room;
 };
 
-/** Closes the connection of who does not go on: it reads nothing either. */
+/** Closes the connection when the body stops arriving. No answer is sent: such a client would not read it either. */
 const watchBody = (raw: IncomingMessage, patienceMs: number): void => {
   const arriving = watchArriving(patienceMs, () => raw.destroy());
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
 };
 
-/** A body of unknown length: as soon as it is no small one, it waits until there is room for the largest. */
+/** Passes on a body of unknown length. Above the uncounted size, it waits for the memory of the largest body. */
 const metered = (payload: Readable, openRoom: () => CallRoom, maxBytes: number): Readable => {
   let bytes = 0;
   let room: CallRoom | undefined;
@@ -56,7 +56,7 @@ const metered = (payload: Readable, openRoom: () => CallRoom, maxBytes: number):
   return payload.pipe(meter);
 };
 
-/** Bounds the memory that the bodies of requests take; a file is not held in memory. */
+/** Counts request bodies against the memory budget. Files behind links are not counted: they are never in memory. */
 export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }: Limits): void => {
   const { patienceMs } = requests.limits;
   app.addHook('preParsing', (request, reply, payload, done) => {
@@ -72,7 +72,7 @@ export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }:
     const openRoom = (): CallRoom => roomOf(request, reply, requests);
     const goOn = (): void => {
       done(null, bytes === undefined ? metered(payload as Readable, openRoom, maxMessageBytes) : payload);
-      watchBody(request.raw, patienceMs); // last, because who listens makes it flow
+      watchBody(request.raw, patienceMs); // last, because a 'data' listener starts the flow
     };
     if (bytes === undefined) {
       goOn();

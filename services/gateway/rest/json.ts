@@ -21,7 +21,7 @@ import { services } from '../routes.js';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
 
-/** Every message of the interface, for what is packed into an `Any`. */
+/** All messages of the interface, for the content of `Any` fields. */
 const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDependencies(file))));
 
 const refusal = (field: string, thrown: unknown): RpcError => {
@@ -41,8 +41,8 @@ const assertJson = (text: string): JsonValue => {
 /**
  * Reads a request from a JSON body; an empty body is an empty message.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the place: not JSON, a value that the field cannot have, a field given
- * twice, nested deeper than 100 messages, and, where `strict`, a name that the message does not have.
+ * @throws {RpcError} INVALID_ARGUMENT naming the place, when the text is not JSON, has a value that the field cannot
+ * have, a field twice, more than 100 nested messages, or, where `strict`, a name that the message does not have.
  */
 export const readJson = (type: DescMessage, text: string, strict: boolean): MessageShape<DescMessage> => {
   if (text.trim() === '') return create(type);
@@ -56,7 +56,7 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
 };
 
 /**
- * Sets the fields that path and query have given.
+ * Sets the fields that the path or the query gives.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -69,8 +69,10 @@ export const setFields = (type: DescMessage, message: MessageShape<DescMessage>,
 };
 
 /**
- * RegisterProject takes its project bare as well: a body whose top level has `id` is the project itself, because the
- * interface's documentation shows it so.
+ * Wraps the body of RegisterProject where it is the project itself, recognized by `id` at the top level; the
+ * documentation of the interface shows this form. Other bodies are returned unchanged.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when a body of RegisterProject is not JSON.
  */
 export const withoutShortcut = (method: { readonly input: DescMessage }, text: string): string => {
   if (method !== AdminService.method.registerProject || text.trim() === '') return text;
@@ -88,7 +90,7 @@ const childJson = (field: DescField, json: JsonValue, spelling: Spelling): JsonV
   return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, withNulls(message, value, spelling)]));
 };
 
-/** Adds a null for each message that is not set, as existing clients see it; members of a oneof stay away. */
+/** Adds a null for each message field that is not set, as existing clients expect; members of a oneof are left out. */
 const withNulls = (type: DescMessage, json: JsonValue, spelling: Spelling): JsonValue => {
   if (type.typeName.startsWith('google.protobuf.') || typeof json !== 'object' || json === null) return json;
   const from = json as JsonObject;
@@ -102,7 +104,7 @@ const withNulls = (type: DescMessage, json: JsonValue, spelling: Spelling): Json
   return to;
 };
 
-/** Nearly all messages have a JSON form, so they are not looked through for what has none. */
+/** Converts directly first: nearly all messages have a JSON form, so only the others are searched and corrected. */
 const jsonOf = (
   type: DescMessage,
   message: MessageShape<DescMessage>,
@@ -115,7 +117,7 @@ const jsonOf = (
   }
 };
 
-/** Writes a message as JSON with everything that is not set, in the spelling of the interface or of JSON. */
+/** Writes a message as JSON, unset fields included, in snake_case (`name`) or lowerCamelCase (`jsonName`). */
 export const writeJson = (type: DescMessage, message: MessageShape<DescMessage>, spelling: Spelling): string => {
   const json = jsonOf(type, message, { registry, alwaysEmitImplicit: true, useProtoFieldName: spelling === 'name' });
   return JSON.stringify(withNulls(type, json, spelling));

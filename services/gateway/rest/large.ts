@@ -4,17 +4,18 @@ import type { Hosting } from '../exchange.js';
 import { type Dialect, STRICT_JSON } from './dialects.js';
 import { type Addressed, bodyOf } from './request.js';
 
-/** A body above this is not read between other calls, in bytes. */
+/** JSON bodies larger than this, in bytes, are parsed on another thread, because parsing would delay other calls. */
 const LARGE_JSON = 256 * 1024;
 
-/** A body that is the whole request, and is not looked at before its handler does. */
+/** Returns the body when it is the whole request, so that no field comes from the path; otherwise `undefined`. */
 const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | undefined =>
   match.binding.hasBody && match.values.length === 0 ? bodyOf(request) : undefined;
 
 /**
- * The bytes of a request that is too large to be read here, where its RPC takes bytes; `undefined` for all others.
+ * Gets the encoded message of a request that is too large to parse on the serving thread, where its RPC takes bytes.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many wait.
+ * @returns `undefined` for all other requests.
+ * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many requests are queued.
  */
 export const largeRequest = async (
   request: FastifyRequest,

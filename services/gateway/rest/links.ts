@@ -5,14 +5,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RpcError } from '../../kernel/rpc.js';
 import type { LinkedFiles, LinkRefusal, PutClaims } from '../../kernel/ports/uploads.js';
 
-/** Where links are served within the server; callers never see it. */
+/** The internal Fastify route for links; callers use `/data/`. */
 const ROUTE = '/-links';
 const LINKS = '/data/';
 
-/** Whether a request is for a link, and not for an RPC. */
+/** True when a request is for a link, and not for an RPC. */
 export const isLink = (url: string | undefined): boolean => url?.startsWith(LINKS) === true;
 
-/** Requests for links are served apart from RPCs: their bodies are not held in memory. */
+/** Maps a URL to the Fastify route that serves it. Links have their own route, which does not buffer bodies. */
 export const routed = (url: string | undefined): string => (isLink(url) ? ROUTE : '/');
 
 const answers: Readonly<Record<LinkRefusal, () => RpcError>> = {
@@ -25,7 +25,7 @@ const answers: Readonly<Record<LinkRefusal, () => RpcError>> = {
   'upload-unknown': () => new RpcError('NOT_FOUND', 'object not found'),
 };
 
-/** What a browser may take for a page; it is shown without any rights, because a client has written it. */
+/** The files that browsers show as pages. Clients wrote them, so they are served in a sandbox without an origin. */
 const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html; charset=utf-8' };
 
 const linkOf = ({ originalUrl }: FastifyRequest): URL => new URL(`http://link${originalUrl}`);
@@ -61,7 +61,7 @@ const get = async (files: LinkedFiles, request: FastifyRequest, reply: FastifyRe
     .send(Readable.from(file.content));
 };
 
-/** Serves the links of a store that has no server of its own. */
+/** Serves the upload and download links of a store that has no HTTP server of its own. */
 export const serveLinks = (app: FastifyInstance, files: LinkedFiles): void => {
   const verbs: Readonly<Record<string, typeof put>> = { PUT: put, GET: get };
   void app.register((scope, _options, done) => {

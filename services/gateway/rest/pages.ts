@@ -7,10 +7,10 @@ import { isReady, readiness } from '../readiness.js';
 import type { Binding } from './bindings.js';
 import { sendBody } from './encoding.js';
 
-/** Answers a path that is no RPC, if it is one of those; says whether it was. */
+/** Answers the request if its path is one of the pages; returns `false` when it is not. */
 export type Pages = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
-// Swagger UI has its icons in data URLs and sets styles of single elements.
+// Swagger UI needs icons in data URLs and inline styles.
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
@@ -29,7 +29,7 @@ const ready = ({ checks = () => [] }: Hosting): Probed => {
   return { status: isReady(found) ? 200 : 503, body: readiness(found) };
 };
 
-/** The empty one is what load balancers of existing installations ask. */
+/** Load balancers of existing installations use `/healthcheck`, whose answer has no body. */
 const probes: Readonly<Record<string, (hosting: Hosting) => Probed>> = {
   '/healthcheck': () => ({ status: 200 }),
   '/healthz': () => ALIVE,
@@ -51,7 +51,7 @@ const sendMetrics = async (reply: FastifyReply, metrics: NonNullable<Hosting['me
   void reply.header('content-type', mediaType).send(body);
 };
 
-/** The paths that are no RPC: what load balancers and Prometheus ask, and the description of the interface. */
+/** Serves the paths that are not RPCs: health probes, `/metrics`, the OpenAPI document and its page. */
 export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => {
   const all = pagesOf(hosting, bindings);
   return (request, reply) => {

@@ -7,7 +7,7 @@ import { valueJson } from './values.js';
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
 
-/** The object that holds the last field of a path; made on the way where it is not there. */
+/** Returns the object that contains the last field of a path; creates missing objects on the way. */
 const holder = (root: JsonObject, path: readonly DescField[]): JsonObject => {
   let within = root;
   for (const { name } of path.slice(0, -1)) within = (within[name] ??= {}) as JsonObject;
@@ -43,7 +43,7 @@ const putQuery = (root: JsonObject, path: readonly DescField[], key: string | un
   }
 };
 
-/** The field that a parameter is for, with the key where it is an entry of a map. */
+/** Resolves the field of a parameter, with the key of a map entry (`field[key]`). */
 const parameterOf = (
   type: DescMessage,
   parameter: string,
@@ -55,8 +55,8 @@ const parameterOf = (
 const boundBy = (given: readonly PathValue[]): ReadonlySet<string> => new Set(given.map(({ field }) => nameOf(field)));
 
 /**
- * What the query says of a request, in the JSON mapping. Names that the request does not have are ignored, and so are
- * fields that the path has given; {@link ignoredIn} names them.
+ * Converts the query to the JSON mapping of the request. Unknown names and fields that the path gives are ignored;
+ * {@link ignoredIn} lists them.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -70,7 +70,7 @@ export const queryJson = (type: DescMessage, query: URLSearchParams, given: read
   return root;
 };
 
-/** The parameters of a query that change nothing: unknown ones, those that the path gives, all beside a body. */
+/** Lists the query parameters without effect: unknown ones, those that the path gives, and all when there is a body. */
 export const ignoredIn = (query: URLSearchParams, { binding, values }: Match): readonly string[] => {
   if (query.size === 0) return [];
   const { input } = binding.endpoint.method;
@@ -83,7 +83,7 @@ export const ignoredIn = (query: URLSearchParams, { binding, values }: Match): r
 
 const MAX_IGNORED_CHARACTERS = 1_000;
 
-/** Names as one header can carry them: what a URL would escape is escaped; names beyond the limit are counted. */
+/** Formats names for one header, percent-encoded; names beyond the length limit are only counted. */
 export const ignoredText = (names: readonly string[]): string => {
   const shown: string[] = [];
   let left = MAX_IGNORED_CHARACTERS;
@@ -97,7 +97,7 @@ export const ignoredText = (names: readonly string[]): string => {
 };
 
 /**
- * What the path says of a request, in the JSON mapping.
+ * Converts the values in the path to the JSON mapping of the request.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

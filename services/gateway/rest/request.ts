@@ -9,15 +9,15 @@ import { pathJson, queryJson } from './parameters.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** A request that has found its binding. */
+/** The binding and the query parameters of a request. */
 export type Addressed = {
   readonly match: Match;
   readonly query: URLSearchParams;
 };
 
-/** A path that no RPC has. */
+/** The error for a path without a binding. */
 const notFound = (): RpcError => new RpcError('NOT_FOUND', 'Not Found');
-/** A path that an RPC has, but not with this verb. */
+/** The error for a path that has bindings, but none with this verb. */
 const methodNotAllowed = (): RpcError => new RpcError('UNIMPLEMENTED', 'Method Not Allowed');
 
 const decodePath = (path: string): string => {
@@ -28,7 +28,7 @@ const decodePath = (path: string): string => {
   }
 };
 
-/** The parameters of a query or a form, which would be read with other characters than were sent where they are no text. */
+/** Parses a query or a form. Refuses invalid percent-encoding, which `URLSearchParams` would silently replace. */
 const parametersIn = (text: string): URLSearchParams => {
   try {
     decodeURIComponent(text);
@@ -38,14 +38,14 @@ const parametersIn = (text: string): URLSearchParams => {
   return new URLSearchParams(text);
 };
 
-/** The body, empty where there is none. */
+/** Returns the body; empty when there is none. */
 export const bodyOf = (request: FastifyRequest): Buffer =>
   Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 
 const isForm = (request: FastifyRequest): boolean =>
   request.method === 'POST' && request.headers['content-type'] === FORM;
 
-/** The verb that a form stands for: browsers and proxies send long queries as forms. */
+/** Determines the verb that a form is meant for: browsers and proxies send long queries of GET as forms by POST. */
 const verbOfForm = (request: FastifyRequest, matches: readonly Match[]): string => {
   const override = request.headers['x-http-method-override'];
   if (typeof override === 'string' && override !== '') return override.toUpperCase();
@@ -56,11 +56,11 @@ const verbOfForm = (request: FastifyRequest, matches: readonly Match[]): string 
 };
 
 /**
- * Finds the RPC that a request is for. The path is decoded before it is split, so a name that holds a slash meets no
+ * Finds the binding of a request. The path is decoded before it is split, so a name that contains a slash matches no
  * binding.
  *
- * @throws {RpcError} NOT_FOUND for an unknown path, UNIMPLEMENTED for a known one with another verb, INVALID_ARGUMENT for
- * a path that cannot be decoded and a form that could mean several verbs.
+ * @throws {RpcError} NOT_FOUND for an unknown path, UNIMPLEMENTED for a known path with another verb, INVALID_ARGUMENT
+ * for a path or query that cannot be decoded and a form that could be meant for several verbs.
  */
 export const address = (request: FastifyRequest, bindings: Bindings): Addressed => {
   const [path = '', ...rest] = request.originalUrl.split('?');
@@ -79,7 +79,7 @@ export const address = (request: FastifyRequest, bindings: Bindings): Addressed 
 const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
 
 /**
- * Puts a request together from its body or query and its path, which has the last word.
+ * Builds a request from its body or query, and its path; values of the path override the others.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -97,6 +97,6 @@ export const readRequest = (
   return message;
 };
 
-/** A request as the bytes that a handler of the hot path takes. */
+/** Encodes a request for handlers that take bytes, which are those of the hot path. */
 export const requestBytes = ({ endpoint }: Binding, message: MessageShape<DescMessage>): Uint8Array =>
   toBinary(endpoint.method.input, message);

@@ -19,17 +19,17 @@ import { bindingTable, readBindings } from './bindings.js';
 import { routed, serveLinks } from './links.js';
 import { pages } from './pages.js';
 
-// A connection that has not sent the whole of its request by then is closed.
+// In milliseconds: a connection that has not sent its whole request after this time is closed.
 const REQUEST_MS = 300_000;
 const CHECKS_IN_HANDSHAKE = 4;
-// As the media type of RFC 9110: what is not one is treated as if it were not there.
+// A media type by RFC 9110; a Content-Type that does not match is ignored.
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
 
 const DISCARDED_MESSAGES = 4;
 
 /**
- * Reads what the caller of a refused request is still sending, and throws it away: a connection that is closed under it
- * would break before it has read the answer. Only who sends much more than any message may have is cut off.
+ * Reads and discards the rest of a refused request: if the connection were closed while the client sends, it would not
+ * read the answer. A client that sends four times the largest message more is cut off.
  */
 const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
   void reply.removeHeader('connection');
@@ -50,7 +50,7 @@ const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
   });
 };
 
-/** While the server closes, who was answered is let go of: a connection that is kept would be waited for. */
+/** During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. */
 const letGoWhenClosing = (app: FastifyInstance): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (!app.server.listening) reply.header('connection', 'close');
@@ -71,7 +71,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     clientErrorHandler: answerBroken(),
-    // Bindings are matched by us: the contract decodes a path before it is split, and answers 501 for another verb.
+    // Not routed by Fastify: the contract decodes a path before it is split, and answers 501 for another verb.
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   } as FastifyHttpOptions<Server>);
   app.server.maxConnections = hosting.maxConnections;
@@ -107,8 +107,8 @@ const close = async (app: FastifyInstance, drainMs: number): Promise<void> => {
 };
 
 /**
- * Serves every RPC that has an HTTP binding over REST: JSON in both spellings, or the messages as bytes. The bindings
- * are read out of the descriptors at start.
+ * Serves every RPC that has an HTTP binding over REST, as JSON in both spellings or as protobuf bytes. The bindings are
+ * read from the descriptors at start.
  *
  * @throws {Error} when the address cannot be listened on.
  */

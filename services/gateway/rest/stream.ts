@@ -5,7 +5,7 @@ import type { DispatchedCall } from '../dispatch/call.js';
 import type { Dialect } from './dialects.js';
 import type { Endpoint } from '../routes.js';
 
-/** The messages of a body: one, or one a line. */
+/** Reads the messages of a body: one message, or one JSON object on each line. */
 export const messagesOf = (
   endpoint: Endpoint,
   body: Buffer,
@@ -19,13 +19,13 @@ export const messagesOf = (
   return lines.length > 1 && isWhole ? lines.map((line) => read(endpoint, Buffer.from(line))) : [read(endpoint, body)];
 };
 
-/** What a stream is over REST: all that is asked first, and then all that is answered, one JSON object a line. */
+/** A streaming RPC over REST: first all requests, then all answers, with one JSON object on each line. */
 type StreamExchange = {
   readonly endpoint: Endpoint & { readonly stream: StreamRoute };
   readonly messages: readonly MessageShape<DescMessage>[];
   readonly call: DispatchedCall;
   readonly dialects: { readonly read: Dialect; readonly write: Dialect };
-  /** The most that is answered, in bytes. */
+  /** The largest answer; compared with the number of its characters. */
   readonly maxBytes: number;
 };
 
@@ -37,9 +37,10 @@ const requestsOf = async function* (
 };
 
 /**
- * Answers an RPC that is a stream: `{"result":…}` on a line for each message, as callers of gateways know it.
+ * Answers a streaming RPC with one line `{"result":…}` for each message, as grpc-gateway does.
  *
- * @throws {RpcError} UNIMPLEMENTED where JSON is not wanted, RESOURCE_EXHAUSTED when there is more than `maxBytes`.
+ * @throws {RpcError} UNIMPLEMENTED when the answer is to be protobuf bytes, RESOURCE_EXHAUSTED when it is larger than
+ * `maxBytes`.
  */
 export const answerStream = async (exchange: StreamExchange, signal: AbortSignal): Promise<string> => {
   const { endpoint, messages, call, dialects, maxBytes } = exchange;

@@ -20,7 +20,7 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-/** `1h30m`, `-1.5s`: numbers with units, as existing clients write durations in a query. */
+/** Parses numbers with units, such as `1h30m` and `-1.5s`: existing clients write durations in a query this way. */
 const durationJson = (name: string, text: string): string => {
   const match = /^([-+]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text);
   if (!match) throw invalid(name, `${JSON.stringify(text)} is not a duration such as 1h30m or 1.5s`);
@@ -74,7 +74,7 @@ const parsedJson = (name: string, text: string): JsonValue => {
 
 const asIs = (_name: string, text: string): JsonValue => text;
 
-/** The messages that have a text of their own. */
+/** The message types whose JSON form is one value, which a parameter can give as text. */
 const WELL_KNOWN: Readonly<Record<string, (name: string, text: string) => JsonValue>> = {
   'google.protobuf.Timestamp': asIs,
   'google.protobuf.FieldMask': asIs,
@@ -92,7 +92,7 @@ const messageJson = (name: string, type: DescMessage, text: string): JsonValue =
 };
 
 /**
- * A value of a path or a query as the JSON mapping writes it for its field; of a list or map, one element.
+ * Converts the text of a path or query parameter to the JSON mapping of its field; for a list or map, of one element.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

@@ -15,14 +15,14 @@ import {
 } from './shape.js';
 import { isTimeInRange } from './time.js';
 
-/** Messages in messages that are accepted, the outermost one counted. */
+/** The deepest nesting of messages that is accepted; the outermost message counts as 1. */
 const MAX_DEPTH = 100;
 
-/** The walk over one message: where it is, and what it has found. */
+/** The state of the walk over one message: its offset and the fault it has found. */
 type Walk = {
   readonly bytes: Uint8Array;
   at: number;
-  /** What is wrong; empty while nothing is. */
+  /** Describes the fault; empty until one is found. */
   fault: string;
   /** The names of the fields around the fault, outermost first. */
   readonly path: string[];
@@ -43,7 +43,7 @@ const skipVarint = (walk: Walk, end: number): boolean => {
   return fail(walk, limit === end ? 'ends inside a number' : 'has a number longer than 10 bytes');
 };
 
-/** Reads a tag or a length. -1 when there is none of at most 32 bits. */
+/** Reads a tag or a length; -1 when it does not end in time or is larger than 32 bits. */
 const readUint32 = (walk: Walk, end: number): number => {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {
@@ -130,7 +130,7 @@ const checkLength = (walk: Walk, field: FieldShape, outerEnd: number, depth: num
       return checkMessage(walk, field.shape, end, depth + 1);
     case 'time':
       return checkTime(walk, field, end, depth + 1);
-    case 'entry': // the pair that a map is made of is no level of its own
+    case 'entry': // a map entry does not count as a level of nesting
       return checkMessage(walk, field.shape, end, depth);
     case 'packed':
       return checkPacked(walk, field.wireType, end);
@@ -167,13 +167,13 @@ const checkMessage = (walk: Walk, shape: Shape, end: number, depth: number): boo
 };
 
 /**
- * Says what keeps bytes from being a message of a type, without decoding them.
+ * Checks that bytes are a valid message of a type, without decoding them.
  *
- * Everything that a decoder may stumble over is found: a value that ends early, text that is not UTF-8, a wire type
- * that is not the field's, a message nested deeper than {@link MAX_DEPTH}; and a time or duration that there is none
- * of, which no answer in JSON could show. Unknown fields are no fault.
+ * Finds everything that makes a decoder fail: a value that ends early, text that is not UTF-8, a wire type that is not
+ * that of the field, a message nested deeper than {@link MAX_DEPTH}. Also finds times and durations out of range, which
+ * JSON cannot represent. Unknown fields are accepted.
  *
- * @returns `undefined` when nothing does; else which field, what, and at which byte.
+ * @returns `undefined` for a valid message; otherwise a text with the field, the fault and the byte offset.
  * @see https://protobuf.dev/programming-guides/encoding/
  */
 export const wireFault = (type: DescMessage, bytes: Uint8Array): string | undefined => {

@@ -1,15 +1,15 @@
 import { type DescField, type DescMessage, fromJson, type JsonReadOptions, type JsonValue } from '@bufbuild/protobuf';
 
-// Looking for the place decodes parts of the body again and again; a body larger than this is not searched.
+// The search decodes parts of the body repeatedly; a body with more characters than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
-// No decoder goes deeper than this: what is wrong lies above. Past it, only the stack would end the search.
+// No decoder goes deeper than this, so the fault is above it. Without a limit, only a stack overflow ends the search.
 const MAX_DEPTH = 100;
 
-// A path of more parts is cut in its middle.
+// A path with more names than this is shortened in its middle.
 const MAX_PARTS = 24;
 
-/** How to decode, and how many messages deep the search is. */
+/** The decoding options, and the nesting depth of the search. */
 type Search = { readonly options: Partial<JsonReadOptions>; readonly depth: number };
 
 const decodes = (type: DescMessage, json: JsonValue, { options }: Search): boolean => {
@@ -48,7 +48,7 @@ const inside = (type: DescMessage | undefined, json: JsonValue, { options, depth
 
 const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return '';
-  if (type.typeName.startsWith('google.protobuf.')) return ''; // their JSON is not made of their fields
+  if (type.typeName.startsWith('google.protobuf.')) return ''; // their JSON form does not list their fields
   const failing = Object.entries(json).find(([key, value]) => !decodes(type, { [key]: value }, search));
   if (!failing) return '';
   const [key, value] = failing;
@@ -57,9 +57,9 @@ const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
 };
 
 /**
- * The place in a JSON body that keeps it from being a message of a type: `spec.inputs.literals[x].scalar`.
+ * Finds the field of a JSON body that does not decode as its type, for example `spec.inputs.literals[x].scalar`.
  *
- * @returns the empty string when it is the body as a whole, or when the body is too large to be searched.
+ * @returns the path; empty when the body as a whole is at fault, or is too large to be searched.
  */
 export const jsonFaultPath = (type: DescMessage, text: string, options: Search['options']): string => {
   if (text.length > MAX_SEARCHED_LENGTH) return '';

@@ -10,7 +10,7 @@ import {
   ValueSchema,
 } from '@bufbuild/protobuf/wkt';
 
-// The ranges that the types themselves are given: https://protobuf.dev/reference/protobuf/google.protobuf/
+// The ranges that the types define, in seconds: https://protobuf.dev/reference/protobuf/google.protobuf/
 const YEAR_1 = -62_135_596_800n;
 const YEAR_9999 = 253_402_300_799n;
 const LONGEST = 315_576_000_000n;
@@ -32,7 +32,7 @@ const bringDurationIn = (span: Duration): void => {
   span.nanos = within(span.nanos, low, high);
 };
 
-/** As the JSON of a double has it: `"NaN"`, `"Infinity"`. */
+/** Replaces a number that JSON lacks by its protobuf JSON text (`"NaN"`, `"Infinity"`), and an unset value by null. */
 const spellOut = (value: Value): void => {
   const { kind } = value;
   if (kind.case === undefined) value.kind = { case: 'nullValue', value: NullValue.NULL_VALUE };
@@ -46,7 +46,7 @@ const bringIn = ({ desc, message }: ReflectMessage): void => {
   else if (desc.typeName === ValueSchema.typeName) spellOut(message as Value);
 };
 
-/** What is handed out may be a copy, so it is put back. */
+/** Corrects the messages in a field. `get` may return a copy of a message, so it is set again. */
 const inField = (message: ReflectMessage, field: DescField): void => {
   if (field.fieldKind === 'message') {
     const inner = message.get(field);
@@ -65,8 +65,9 @@ const inside = (message: ReflectMessage): void => {
 };
 
 /**
- * A copy of a message with what JSON has no form for brought to the nearest that it has: times out of range, numbers
- * that are none. What was recorded as bytes is shown, whatever it is; those who read bytes get it as it is.
+ * Copies a message, and replaces each value that JSON cannot represent by the nearest one that it can: times out of
+ * range, numbers such as NaN. Requests that were recorded as bytes can thus always be shown in JSON; callers over gRPC
+ * get them unchanged.
  */
 export const representable = <Type extends DescMessage>(
   type: Type,

@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 
 import { type InRange, rangeOf } from '../../kernel/time-range.js';
 
-/** How a value stands on the wire. */
+/** Wire types: https://protobuf.dev/programming-guides/encoding/#structure */
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const LENGTH = 2;
@@ -10,10 +10,10 @@ export const GROUP_START = 3;
 export const GROUP_END = 4;
 export const FIXED32 = 5;
 
-/** What stands between the length and the end of a length-delimited field; `number` has no such form, `packed` may. */
+/** The content of a length-delimited field. `number` is never length-delimited; `packed` may be or not. */
 type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';
 
-/** What the wire may hold under one field number. */
+/** The values that are valid under one field number. */
 export type FieldShape = {
   readonly name: string;
   /** The wire type of one value. */
@@ -21,11 +21,11 @@ export type FieldShape = {
   readonly inside: Inside;
   /** The fields of a message or map entry. */
   readonly shape: Shape;
-  /** Of a time or duration. */
+  /** The range check of a time or duration. */
   readonly inRange?: InRange;
 };
 
-/** The fields of a message by number; a number that is not there is unknown, and skipped. */
+/** The fields of a message by number; fields with other numbers are unknown and skipped. */
 export type Shape = Map<number, FieldShape>;
 
 const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
@@ -81,7 +81,7 @@ const fieldShape = (field: DescField): FieldShape => {
   return { name: field.name, wireType: LENGTH, inside: 'entry', shape: entry };
 };
 
-/** The shape of a message type, made once and kept. */
+/** Returns the shape of a message type, which is built once and cached. */
 export const shapeOf = (message: DescMessage): Shape => {
   const known = shapes.get(message);
   if (known) return known;

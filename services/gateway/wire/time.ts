@@ -3,11 +3,11 @@ import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 
 import type { InRange } from '../../kernel/time-range.js';
 
-/** The tags of `seconds` and `nanos`, which times and durations have alike. */
+/** The tags of `seconds` and `nanos`, which are the same in Timestamp and Duration. */
 const SECONDS = 0x08;
 const NANOS = 0x10;
 
-/** A place in bytes that are known to be a message, and the halves of the number that was read last. */
+/** An offset in the bytes of a valid message, and the low and high 32 bits of the last number read. */
 type Cursor = { at: number; low: number; high: number };
 
 const readNumber = (bytes: Uint8Array, cursor: Cursor): void => {
@@ -23,13 +23,16 @@ const readNumber = (bytes: Uint8Array, cursor: Cursor): void => {
   }
 };
 
-/** Fields that are not known are left to the decoder: no client sends any. */
+/** Slow path for messages with unknown fields, which no known client sends. */
 const decodedInRange = (bytes: Uint8Array, inRange: InRange): boolean => {
   const { seconds, nanos } = fromBinary(TimestampSchema, bytes);
   return inRange(Number(seconds), nanos);
 };
 
-/** Whether there is the time or duration that is in a part of bytes, which must be a message; of a repeated field the last counts. */
+/**
+ * Checks that the Timestamp or Duration encoded from `start` to `end` is in range. The bytes must be a valid message;
+ * of a repeated field the last counts.
+ */
 export const isTimeInRange = (bytes: Uint8Array, start: number, end: number, inRange: InRange): boolean => {
   const cursor: Cursor = { at: start, low: 0, high: 0 };
   let [seconds, nanos] = [0, 0];
