@@ -1,6 +1,6 @@
 import { linearBuckets } from 'prom-client';
 
-/** One metric of ours, as it is exposed and as the documentation lists it. */
+/** A metric of flightlog; the exposed metrics and the documentation are both made from it. */
 export type Definition = {
   readonly name: string;
   readonly help: string;
@@ -9,7 +9,7 @@ export type Definition = {
 
 export type HistogramDefinition = Definition & { readonly buckets: readonly number[] };
 
-/** From what an embedded log answers in on a fast disk to the longest that clients in the field wait. */
+/** In seconds: from the latency of the embedded log on a fast disk to the longest timeout of clients in the field. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const SYNC_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 const BATCH_SIZES = linearBuckets(0, 1, 11).map((power) => 2 ** power);

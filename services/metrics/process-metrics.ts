@@ -3,24 +3,24 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { counters, type Definition, gauges, histograms } from './catalog.js';
 import { tallyIn } from './tally.js';
 
-/** A request that has ended. */
+/** A completed request. */
 export type EndedRequest = {
   readonly rpc: string;
   readonly transport: string;
-  /** Its status, `OK` where it has succeeded. */
+  /** The gRPC status name; `OK` on success. */
   readonly code: string;
   readonly tookMs: number;
-  /** It was turned away because the process is overloaded. */
+  /** The process refused the request because it is overloaded. */
   readonly isShed: boolean;
 };
 
-/** A value, by the labels that it has. */
+/** A value with its labels. */
 export type Sample = { readonly labels?: Readonly<Record<string, string>>; readonly value: number };
 
-/** Reads a value when the metrics are asked for; nothing where there is none at the moment. */
+/** Reads the values of a gauge when the metrics are scraped; empty when there is none at the moment. */
 export type ReadSamples = () => readonly Sample[] | Promise<readonly Sample[]>;
 
-/** A gauge of the catalog that is read when the metrics are asked for. */
+/** The key of a gauge in the catalog that is read when the metrics are scraped. */
 export type GaugeName = Exclude<keyof typeof gauges, 'inFlight'>;
 
 /** The metrics of one process. */
@@ -29,17 +29,17 @@ export interface ProcessMetrics {
     began(transport: string): void;
     ended(request: EndedRequest): void;
   };
-  /** An append has become durable, or has failed. */
+  /** Records that an append has become durable or has failed. */
   appended(outcome: 'ok' | 'failed', tookMs: number): void;
-  /** The embedded log has committed so many appends together. */
+  /** Records a commit of the embedded log: the number of appends in it, and its duration. */
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
-  /** The event store has ended the live subscription, because events were left unread. */
+  /** Records that the event store has ended the live subscription, because events were left unread. */
   readonly subscriptionDropped: () => void;
-  /** Says where a gauge is read; each has one source in a process. */
+  /** Sets the source of a gauge; each gauge has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
-  /** All metrics in the text format of Prometheus. */
+  /** Renders all metrics in the text format of Prometheus. */
   text(): Promise<{ readonly mediaType: string; readonly body: string }>;
-  /** Every metric that there is, whether it has a value or not. */
+  /** Lists all metrics, also those without a value. */
   described(): Promise<readonly { readonly name: string; readonly type: string; readonly help: string }[]>;
 }
 
@@ -56,14 +56,14 @@ const gaugesIn = (registry: Registry, sources: ReadonlyMap<GaugeName, ReadSample
       collect: async () => {
         const samples = (await sources.get(key as GaugeName)?.()) ?? [];
         gauge.reset();
-        if (samples.length === 0 && labelNames.length === 0) gauge.remove(); // it would be 0 otherwise
+        if (samples.length === 0 && labelNames.length === 0) gauge.remove(); // otherwise it would be exposed as 0
         for (const { labels, value } of samples) gauge.set({ ...labels }, value);
       },
     });
   }
 };
 
-/** The hash of labels costs more than the rest of a count, so open requests are counted here and read when asked for. */
+/** Counts open requests in a map that is read on a scrape: hashing labels costs more than the rest of a count. */
 const inFlightIn = (registry: Registry): Map<string, number> => {
   const open = new Map<string, number>();
   const { labelNames, ...named } = gauges.inFlight;
@@ -81,7 +81,7 @@ const inFlightIn = (registry: Registry): Map<string, number> => {
 const counterIn = (registry: Registry, { labelNames, ...named }: Definition): Counter =>
   new Counter({ ...named, labelNames: [...labelNames], registers: [registry] });
 
-/** Opens the metrics of this process, with those of the platform: event loop delay, heap, garbage collection. */
+/** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -1,16 +1,16 @@
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 
-/** What callers may write. */
+/** Checks which streams clients may write and delete. */
 export type Access = {
-  /** Whether something is ever denied. */
+  /** True when some writes are denied. */
   readonly isRestricted: boolean;
   /**
-   * @throws {RpcError} PERMISSION_DENIED when nobody writes that stream by this protocol.
+   * @throws {RpcError} PERMISSION_DENIED when clients may not append to the stream by this protocol.
    */
   readonly assertWritable: (stream: string) => void;
   /**
-   * @throws {RpcError} PERMISSION_DENIED when streams are not deleted here.
+   * @throws {RpcError} PERMISSION_DENIED when this server does not delete streams.
    */
   readonly assertDeletable: (stream: string) => void;
 };
@@ -19,7 +19,7 @@ const denied = (why: string): never => {
   throw new RpcError('PERMISSION_DENIED', why);
 };
 
-/** Everything may be written and deleted: a log server and nothing else. */
+/** Allows every write and deletion, for a server that is only a log. */
 export const openAccess: Access = {
   isRestricted: false,
   assertWritable: () => undefined,
@@ -29,7 +29,7 @@ export const openAccess: Access = {
 const notDeleted = (stream: string): never =>
   denied(`${stream} cannot be deleted: this log keeps what it has recorded`);
 
-/** Nothing may be written. */
+/** Denies every write and deletion. */
 export const readAccess: Access = {
   isRestricted: true,
   assertWritable: (stream) =>
@@ -40,7 +40,7 @@ export const readAccess: Access = {
   assertDeletable: notDeleted,
 };
 
-/** Streams of one's own may be written; those that the control plane decides on may not, and nothing is deleted. */
+/** Allows appends to streams of clients, but not to those of the system or the control plane; denies deletions. */
 export const guestAccess = (ownCategories: ReadonlySet<string>): Access => ({
   isRestricted: true,
   assertWritable: (stream) => {

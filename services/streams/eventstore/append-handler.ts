@@ -49,7 +49,7 @@ const success = ({ revision, position }: Written): Buffer =>
     },
   });
 
-/** A conflict is an answer here, and no failure. */
+/** In this protocol a revision conflict is an answer and not an error status. */
 const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
   encodedAs(AppendRespSchema, {
     result: {
@@ -90,7 +90,7 @@ const append = async (writing: Writing, call: AppendCall): Promise<Buffer> => {
   }
 };
 
-/** Serves one append for each call. */
+/** Serves Append: one append for each call. */
 export const appendHandler =
   (writing: Writing, { overdue }: Shutdown, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
   (call, respond) =>
@@ -99,18 +99,18 @@ export const appendHandler =
       (thrown: unknown) => respond(failedCall(log, 'Append', thrown)),
     );
 
-/** Appends of one stream that may wait for their answers; beyond it the stream is not read. */
+/** The maximum of appends in flight on one batch stream; at the maximum, the stream is not read. */
 const MAX_IN_FLIGHT = 512;
 
 type BatchCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** Takes messages as they come, and answers as the appends are written; a failure of either ends the stream. */
+/** Reads messages and sends each answer when its append is written; a failure of either ends the stream. */
 const takeAll = async (writing: Writing, call: BatchCall, inFlight: Set<Promise<unknown>>): Promise<void> => {
   const take = batchAppends(writing);
   const send = async ({ answer }: Answering): Promise<void> => {
     call.write(await answer);
   };
-  // A writer may say that it is done before it has its answers: the end of what it sends must not end the call.
+  // A client may end its side before it has all answers, which must not end the call.
   for await (const bytes of call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     const answering = await take(decoded(BatchAppendReqSchema, bytes));
     if (answering === undefined) continue;
@@ -121,7 +121,7 @@ const takeAll = async (writing: Writing, call: BatchCall, inFlight: Set<Promise<
   }
 };
 
-/** Answers every append that was taken, also when a shutdown ends the stream. */
+/** Runs a batch stream. Answers every append that was launched, also when a shutdown ends the stream. */
 const answerAll = async (writing: Writing, call: BatchCall, { begun }: Shutdown): Promise<void> => {
   const inFlight = new Set<Promise<unknown>>();
   try {
@@ -131,7 +131,7 @@ const answerAll = async (writing: Writing, call: BatchCall, { begun }: Shutdown)
   }
 };
 
-/** Serves any number of appends on one stream. */
+/** Serves BatchAppend: any number of appends on one stream. */
 export const batchAppendHandler =
   (writing: Writing, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
   (call) =>

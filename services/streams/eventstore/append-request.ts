@@ -14,13 +14,13 @@ import { metadataFor } from './event-metadata.js';
 import { streamOf } from './stream-identifier.js';
 import { uuidBytes } from './uuid.js';
 
-/** Where a writer believes a stream to be. */
+/** The stream revision that a writer expects. */
 export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 
-/** Where to write, and under which condition. */
+/** The stream of a write, and the revision that it is conditional on. */
 export type Target = { readonly stream: StreamName; readonly expected: Expected };
 
-/** An append as it is asked for; of no events, it only checks where the stream is. */
+/** A requested append; without events it only checks the expected revision. */
 export type AppendRequest = Target & { readonly events: readonly NewEvent[] };
 
 const EXPECTED = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exists' } as const;
@@ -33,9 +33,9 @@ const expectedOf = (option: ExpectedCase): Expected => {
 };
 
 /**
- * Where an append or a deletion goes.
+ * Reads the target of an append or a deletion.
  *
- * @throws {RpcError} INVALID_ARGUMENT with the field that stands in the way.
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
  */
 export const targetOf = (
   options: AppendOptions | BatchOptions | DeleteOptions | TombstoneOptions | undefined,
@@ -55,9 +55,9 @@ const propertyOf = (metadata: Proposed['metadata'], key: string): string => {
 };
 
 /**
- * A proposed event as the log takes it.
+ * Converts a proposed event to an event for the log.
  *
- * @throws {RpcError} INVALID_ARGUMENT with the field that stands in the way.
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
  */
 export const proposedEvent = (
   { id, metadata, customMetadata, data }: Pick<Proposed, 'id' | 'metadata' | 'customMetadata' | 'data'>,
@@ -76,7 +76,11 @@ export const proposedEvent = (
   };
 };
 
-/** Events of an append that comes in parts, until they are more than any append may be. */
+/**
+ * Collects the events of an append that arrives in several messages.
+ *
+ * @throws {AppendTooLarge} by `events()`, when they are more than `MAX_APPEND_BYTES` in all.
+ */
 export const gathering = (): { add: (event: NewEvent) => void; events: () => readonly NewEvent[] } => {
   let events: NewEvent[] = [];
   let bytes = 0;
@@ -84,7 +88,7 @@ export const gathering = (): { add: (event: NewEvent) => void; events: () => rea
     add: (event) => {
       bytes += event.data.length + event.metadata.length + event.type.length + event.id.length;
       if (bytes <= MAX_APPEND_BYTES) events.push(event);
-      else events = []; // what was gathered is not held while the rest comes
+      else events = []; // releases the memory while the rest arrives
     },
     events: () => {
       if (bytes > MAX_APPEND_BYTES)

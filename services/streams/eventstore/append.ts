@@ -8,7 +8,7 @@ import { StreamTombstoned, WrongVersion } from './failure.js';
 import { lastRevision } from './read.js';
 import { metadataStreamOf, type RuleBook, STREAM_METADATA, TOMBSTONE } from './stream-rules.js';
 
-/** What writes stand on. */
+/** The services that writes use. */
 export type Writing = {
   readonly store: EventStore;
   readonly access: Access;
@@ -17,10 +17,10 @@ export type Writing = {
   readonly newId: () => Uint8Array;
 };
 
-/** The end of the stream after an append, and the position of its last event; of an empty append, the log's head. */
+/** The last revision of the stream after an append, and the position of its last event (empty append: of the log's). */
 export type Written = { readonly revision: bigint | undefined; readonly position: bigint };
 
-/** The last revision that a writer may count on: a stream that was deleted is as if it were not there. */
+/** Returns the last revision as clients see it: `undefined` for a deleted stream, too. */
 const visibleRevision = ({ rules }: Writing, stream: StreamName, last: bigint | undefined): bigint | undefined =>
   last !== undefined && rules.of(stream).truncateBefore > last ? undefined : last;
 
@@ -36,8 +36,10 @@ const wrongVersion = async (writing: Writing, target: Target): Promise<WrongVers
 };
 
 /**
- * What the log is to expect. Only two beliefs need a look at the stream: that it exists, and that it does not where it
- * was deleted before.
+ * Converts the expectation of a client to that of the store. Only two expectations need a read of the stream: that it
+ * exists, and that it does not exist after it was deleted.
+ *
+ * @throws {WrongVersion} when the stream that was read does not meet the expectation.
  */
 const expectedRevision = async (writing: Writing, target: Target): Promise<ExpectedRevision> => {
   const { stream, expected } = target;
@@ -56,7 +58,7 @@ const onlyCheck = async (writing: Writing, target: Target): Promise<Written> => 
   return { revision, position: await writing.store.head() };
 };
 
-/** An append on its way: it has its place among the others once this is there, and its outcome later. */
+/** An append in flight. Its order among the appends is settled when a caller has this; its outcome follows later. */
 export type Launched = { readonly outcome: Promise<Written> };
 
 const outcomeOf = async (writing: Writing, request: AppendRequest, appended: Promise<Appended>): Promise<Written> => {
@@ -71,11 +73,11 @@ const outcomeOf = async (writing: Writing, request: AppendRequest, appended: Pro
 };
 
 /**
- * Checks an append and hands it to the log. Appends launched one after another are written in that order.
+ * Checks an append and passes it to the store. Appends launched one after another are written in that order.
  *
- * @throws {RpcError} PERMISSION_DENIED when nobody may write there.
- * @throws {StreamTombstoned} when the stream was deleted for good.
- * @throws {WrongVersion} here or as the outcome, when the stream is not where it is believed to be.
+ * @throws {RpcError} PERMISSION_DENIED when clients may not append to the stream.
+ * @throws {StreamTombstoned} when the stream was deleted permanently.
+ * @throws {WrongVersion} here or as the outcome, when the stream is not at the expected revision.
  */
 export const launchAppend = async (writing: Writing, request: AppendRequest): Promise<Launched> => {
   const { stream, events } = request;
@@ -102,7 +104,7 @@ const assertDeletable = async (writing: Writing, target: Target): Promise<bigint
   return current;
 };
 
-/** Hides what a stream has; what is appended later is shown again, with revisions that go on. */
+/** Hides the present events of a stream. Events appended later are visible, and their revisions continue. */
 export const deleteStream = async (writing: Writing, target: Target): Promise<Written> => {
   const last = await assertDeletable(writing, target);
   const data = Buffer.from(JSON.stringify({ $tb: Number((last ?? -1n) + 1n) }));
@@ -115,7 +117,7 @@ export const deleteStream = async (writing: Writing, target: Target): Promise<Wr
   return outcome;
 };
 
-/** Ends a stream for good: it can neither be read nor written again. */
+/** Deletes a stream permanently: it can neither be read nor written again. */
 export const tombstoneStream = async (writing: Writing, target: Target): Promise<Written> => {
   await assertDeletable(writing, target);
   const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];

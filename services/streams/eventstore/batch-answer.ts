@@ -22,7 +22,7 @@ import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
 import { placeOf } from './recorded.js';
 import { empty } from './uuid.js';
 
-/** An append of a batch stream, as its answer names it. */
+/** The parts of a batch append request that its answer repeats. */
 export type Asked = { readonly correlationId: UUID | undefined; readonly options: Options };
 
 const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Any =>
@@ -31,7 +31,7 @@ const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShap
     value: toBinary(schema, create(schema, message)),
   });
 
-/** What was expected, in the three shapes that the answers have it. */
+/** Repeats the expected revision: `echo` for every answer, `wrong` for the details of a conflict. */
 const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
   const { case: name, value } = expected;
   if (name === undefined) return { echo: {}, wrong: {} };
@@ -60,7 +60,7 @@ const DETAILS: Partial<Record<status, (message: string) => Any>> = {
   [status.DEADLINE_EXCEEDED]: () => packed(TimeoutSchema, {}),
 };
 
-/** Why one append of a batch has failed; a client that finds no details in it breaks. */
+/** Describes the failure of one append of a batch. It always has details, because official clients fail without. */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
   const { code, details: message } = failureOf(thrown);
@@ -99,10 +99,10 @@ const answerTo = (
     ),
   );
 
-/** The answer to an append that was written, as bytes. */
+/** Encodes the answer to an append that was written. */
 export const successAnswer = (asked: Asked, written: Written): Buffer =>
   answerTo(asked, { case: 'success', value: successOf(written) });
 
-/** The answer to an append that was not; it always names the stream and has details, or clients break. */
+/** Encodes the answer to a failed append. It always has stream and details, because official clients fail without. */
 export const failureAnswer = (asked: Asked, thrown: unknown): Buffer =>
   answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });

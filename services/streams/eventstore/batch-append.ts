@@ -10,16 +10,16 @@ import { launchAppend, type Launched, type Writing } from './append.js';
 import { gathering, proposedEvent, targetOf } from './append-request.js';
 import { type Asked, failureAnswer, successAnswer } from './batch-answer.js';
 
-/** An append whose parts have not all come. */
+/** An append whose final message has not arrived. */
 type Open = Asked & { readonly gathered: ReturnType<typeof gathering>; error?: Error };
 
-/** The answer that is to come, to an append that is whole and has its place among the others. */
+/** The pending answer to a complete append, whose order among the appends is settled. */
 export type Answering = { readonly answer: Promise<Buffer> };
 
-/** The longest that a writer waits for an answer, in milliseconds. */
+/** The longest time until an append is answered, in milliseconds; a shorter deadline of the client takes precedence. */
 const MAX_WAIT_MS = 10_000;
 
-/** Appends that one stream may leave open; whoever opens more has lost count. */
+/** The maximum of incomplete appends on one batch stream; a client that opens more is taken to be faulty. */
 const MAX_OPEN = 100;
 
 const waitMs = ({ deadlineOption }: Options, nowMs: number): number => {
@@ -47,7 +47,7 @@ const keyOf = (id: UUID | undefined): string => {
   throw missing('correlation_id');
 };
 
-/** The appends of one batch stream: takes its messages one after another. */
+/** Opens a batch stream; the result takes its messages one by one and gives `undefined` until an append is complete. */
 export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Promise<Answering | undefined>) => {
   const open = new Map<string, Open>();
 

@@ -9,9 +9,9 @@ import {
 import { RpcError } from '../../kernel/rpc.js';
 
 /**
- * Decodes a request. Requests come undecoded, so that bytes that are no message are the caller's mistake.
+ * Decodes a request. Handlers decode requests themselves, so that malformed bytes become INVALID_ARGUMENT.
  *
- * @throws {RpcError} INVALID_ARGUMENT.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a message of the type.
  */
 export const decoded = <Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> => {
   try {

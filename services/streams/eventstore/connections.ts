@@ -1,39 +1,39 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** What TLS needs, in PEM. */
+/** Certificate, key and client authority for TLS, in PEM. */
 export type EventstoreTls = {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Clients must have a certificate of this authority, where it is given. */
+  /** When given, clients must present a certificate of this authority. */
   readonly clientCa?: Buffer;
 };
 
-/** Where connections are accepted. */
+/** The address to listen on. */
 export type Place = {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** With 0, the operating system chooses a free port. */
   readonly port: number;
-  /** Connections are plain where it is not given. */
+  /** Without it, connections are not encrypted. */
   readonly tls?: EventstoreTls | undefined;
 };
 
-/** What serves a connection, by the protocol that its client speaks. The bytes that told it are still to be read. */
+/** Handlers of connections by protocol. The bytes by which the protocol was detected are still unread. */
 export type Speakers = Readonly<Record<'http2' | 'http1', (socket: Socket) => void>>;
 
-/** The connections of the port. */
+/** The open connections of the port. */
 export interface EventstoreConnections {
   readonly port: number;
-  /** Accepts no more. */
+  /** Stops accepting connections. */
   readonly leave: () => void;
-  /** Ends them all. */
+  /** Destroys all open connections. */
   readonly cut: () => void;
 }
 
-/** Within this a connection has said what it speaks; one of HTTP/1.1 has also had its answer. */
+/** In milliseconds: the limit for detecting the protocol, and for HTTP/1.1 also for receiving the answer. */
 const CONNECTION_MS = 10_000;
 
-// How a client of HTTP/2 begins, and no request of HTTP/1.1: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
+// HTTP/2 clients begin with these bytes, HTTP/1.1 requests never: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
 const HTTP2_BEGINS = Buffer.from('PRI');
 
 const tellApart = (socket: Socket, { http2, http1 }: Speakers): void => {
@@ -41,7 +41,7 @@ const tellApart = (socket: Socket, { http2, http1 }: Speakers): void => {
   socket.once('close', () => clearTimeout(late));
   const look = (): void => {
     const bytes = socket.read(HTTP2_BEGINS.length) as Buffer | null;
-    if (bytes === null) return; // fewer have come
+    if (bytes === null) return; // fewer bytes have arrived
     socket.off('readable', look);
     socket.unshift(bytes);
     if (bytes.equals(HTTP2_BEGINS)) {
@@ -81,14 +81,14 @@ const listen = (server: Server, { host, port }: Place): Promise<number> =>
   });
 
 /**
- * Accepts connections, and hands each to what speaks its protocol: HTTP/2 and HTTP/1.1 share the port.
+ * Accepts connections, and passes each to the handler of its protocol: HTTP/2 and HTTP/1.1 share the port.
  *
  * @throws {Error} when the address cannot be listened on.
  */
 export const acceptConnections = async (place: Place, speakers: Speakers): Promise<EventstoreConnections> => {
   const sockets = new Set<Socket>();
   const server = serverFor(place.tls, (socket) => {
-    socket.on('error', () => undefined); // it closes then, and that is heard of
+    socket.on('error', () => undefined); // an error closes the socket, and 'close' is handled
     tellApart(socket, speakers);
   });
   server.on('connection', (socket: Socket) => {

@@ -1,14 +1,14 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 
-/** What the protocol has beside an event's data. */
+/** The properties of an event besides its data, as the protocol has them. */
 export type Beside = {
-  /** The writer's own metadata, whatever it is. */
+  /** The metadata of the writer, in any format. */
   readonly custom: Uint8Array;
   readonly isJson: boolean;
   readonly recordedAtMs: number;
 };
 
-/** Metadata that is not of ours, kept inside metadata that is. */
+/** Log metadata that contains metadata of a client: `$custom` is base64. */
 type Wrapped = { readonly recordedAtMs: number; readonly $custom: string; readonly $isJson: boolean };
 
 const parsed = (text: string): Partial<Record<string, unknown>> | undefined => {
@@ -36,8 +36,8 @@ const isOurs = (text: string): boolean => {
 };
 
 /**
- * The metadata of the log for an event that came by the protocol. That of a control plane is kept as it is, byte for
- * byte; anything else is wrapped, because the log's metadata is JSON with a time.
+ * Builds the log metadata of an event that was written by the protocol. Metadata of a control plane is kept byte for
+ * byte; all other is wrapped, because log metadata is JSON with a time.
  */
 export const metadataFor = ({ custom, isJson, recordedAtMs }: Beside): string => {
   const text = isJson ? undefined : textOf(custom);
@@ -46,7 +46,7 @@ export const metadataFor = ({ custom, isJson, recordedAtMs }: Beside): string =>
   return JSON.stringify({ ...wrapped, actor: '', commandId: '', schema: 0 });
 };
 
-/** The other way round. */
+/** Reverses {@link metadataFor}. */
 export const besideOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): Beside => {
   const value = parsed(metadata) ?? {};
   const { recordedAtMs, $custom, $isJson } = value;

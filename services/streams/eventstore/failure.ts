@@ -4,14 +4,14 @@ import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Expected, Target } from './append-request.js';
 
-/** What a call ends with: a status, and the trailers that official clients read. */
+/** The status of a failed call, and the trailers that official clients read. */
 export type Failure = {
   readonly code: status;
   readonly details: string;
   readonly trailers: Readonly<Record<string, string>>;
 };
 
-/** The stream was deleted for good. */
+/** The stream was deleted permanently. */
 export class StreamTombstoned extends Error {
   readonly stream: string;
 
@@ -22,7 +22,7 @@ export class StreamTombstoned extends Error {
   }
 }
 
-/** A stream is not where a caller expected it. */
+/** A stream is not at the revision that the caller expected. */
 export class WrongVersion extends Error {
   readonly stream: string;
   readonly expected: Expected;
@@ -38,10 +38,10 @@ export class WrongVersion extends Error {
   }
 }
 
-/** Expectations that are no revision, as the numbers that trailers have for them. */
+/** The numbers that stand in trailers for expectations other than a revision. */
 const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as const;
 
-/** Trailers are printable ASCII. */
+/** Percent-encodes all but printable ASCII, which is what trailers may contain. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
 
 const failure = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => ({
@@ -65,7 +65,7 @@ const ofFault = (fault: Fault): Failure => {
   return failure(status.INTERNAL, 'internal error');
 };
 
-/** The failure of a call. INTERNAL is a bug of ours or a damaged log: the caller hears nothing more of it. */
+/** Converts a thrown value to the failure of a call. A bug or a damaged log becomes INTERNAL without details. */
 export const failureOf = (thrown: unknown): Failure => {
   if (thrown instanceof RpcError) return ofRequest(thrown);
   if (thrown instanceof StreamTombstoned)
@@ -77,7 +77,7 @@ export const failureOf = (thrown: unknown): Failure => {
     return failure(status.FAILED_PRECONDITION, thrown.message, {
       exception: 'wrong-expected-version',
       'stream-name': thrown.stream,
-      // The official Node client ends its process where this is missing or no number.
+      // The official Node client ends its process when this is missing or not a number.
       'expected-version': String(
         typeof thrown.expected === 'bigint' ? thrown.expected : EXPECTED_NUMBERS[thrown.expected],
       ),
@@ -86,7 +86,7 @@ export const failureOf = (thrown: unknown): Failure => {
   return thrown instanceof Fault ? ofFault(thrown) : failure(status.INTERNAL, 'internal error');
 };
 
-/** The same as the library takes it. */
+/** Converts a failure to an error for `@grpc/grpc-js`. */
 export const serviceError = ({ code, details, trailers }: Failure): ServiceError => {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));

@@ -6,10 +6,10 @@ import type {
 import type { RecordedEvent } from '../../kernel/event.js';
 import { invalid } from '../../kernel/rpc.js';
 
-/** Which events of the whole log a reader wants, and how often it wants to know how far the log was read. */
+/** A filter on the whole log, and the checkpoint interval of a subscription with it. */
 export type Filter = {
   readonly matches: (event: RecordedEvent) => boolean;
-  /** A subscription sends a checkpoint after so many events that were looked at, matching or not. */
+  /** A subscription sends a checkpoint after each such number of events examined, matching or not. */
   readonly checkpointEvery: number;
 };
 
@@ -29,12 +29,12 @@ const compiled = (regex: string): Match => {
   }
 };
 
-/** How many parentheses a character opens or closes; those in classes and after a backslash are text. */
+/** The change of nesting depth by a token; parentheses in classes and after a backslash are other tokens. */
 const depthChange: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
 
 const TOKEN = /\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[^\\[]/gsu;
 
-/** Whether parentheses are balanced, and nowhere close more than they have opened. */
+/** True when the parentheses are balanced, and none closes before it is opened. */
 const isBalanced = (regex: string): boolean => {
   let depth = 0;
   for (const [token] of regex.matchAll(TOKEN)) {
@@ -44,10 +44,10 @@ const isBalanced = (regex: string): boolean => {
   return depth === 0;
 };
 
-/** `^(?!…)` and nothing but `.*` after it: what clients send to leave something out. */
+/** `^(?!…)`, with at most `.*` after it: clients send this form to exclude something. */
 const EXCLUSION = /^\^\(\?!(?<left>.*)\)(?:\.\*\$?)?$/su;
 
-/** RE2 knows no lookahead; an exclusion as a whole is the negation of what it leaves out. */
+/** Matches an exclusion by negating its inner pattern, since RE2 has no lookahead; `undefined` for other patterns. */
 const exclusion = (regex: string): Match | undefined => {
   const left = EXCLUSION.exec(regex)?.groups?.['left'];
   if (left === undefined || !isBalanced(left)) return undefined;
@@ -72,9 +72,10 @@ const matchOf = ({ regex, prefix }: Expression): Match => (regex === '' ? prefix
 const windowOf = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
 
 /**
- * Reads a filter. Only a subscription sends checkpoints: clients leave their interval at 0 in a read that ends.
+ * Reads a filter. The checkpoint interval is only required for subscriptions: in a counted read clients leave it at 0.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it is none, or cannot be run in bounded time.
+ * @throws {RpcError} INVALID_ARGUMENT when the filter is incomplete, too large, or a pattern that RE2 does not support;
+ * RE2 runs in bounded time.
  */
 export const filterOf = (options: FilterOptions, isSubscription: boolean): Filter => {
   const { filter, checkpointIntervalMultiplier } = options;

@@ -4,11 +4,11 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import type { StreamsLog } from './failed-call.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
-/** What is answered to a request of HTTP/1.1. */
+/** The answer to an HTTP/1.1 request. */
 type PlainAnswer = {
   readonly status: number;
   readonly contentType?: 'application/json' | 'text/plain';
-  /** Text in UTF-8; empty where there is nothing to say. */
+  /** UTF-8 text; may be empty. */
   readonly body: string;
 };
 
@@ -20,7 +20,7 @@ const json = (value: unknown): PlainAnswer => ({
 
 const text = (status: number, body: string): PlainAnswer => ({ status, contentType: 'text/plain', body });
 
-/** Health checks may ask for another status than 204, as those of load balancers that take 200 alone. */
+/** The status of `/health/live`: 204, or what `liveCode` asks for, because some load balancers accept only 200. */
 const liveStatus = (query: URLSearchParams): number => {
   const wanted = Number(query.get('liveCode') ?? NaN);
   return Number.isInteger(wanted) && wanted >= 200 && wanted <= 599 ? wanted : 204;
@@ -35,9 +35,9 @@ const PAGES: Readonly<
 };
 
 /**
- * Answers a request of HTTP/1.1 as a node of EventStoreDB does: https://developers.eventstore.com/server/v23.10/
+ * Answers an HTTP/1.1 request as a node of EventStoreDB does: https://developers.eventstore.com/server/v23.10/
  *
- * @throws {StoreUnavailable} when the log cannot say where its end is.
+ * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
 const plainAnswer = async (node: ServedNode, method: string, url: string): Promise<PlainAnswer> => {
   const [path = '', query = ''] = url.split('?', 2);
@@ -53,7 +53,7 @@ const failedAnswer = (thrown: unknown, log: StreamsLog): PlainAnswer => {
   return text(500, 'internal error\n');
 };
 
-/** Answers one request for each connection, and closes it. */
+/** Makes an HTTP/1.1 server that answers one request on each connection and then closes it. */
 const answering = (node: ServedNode, log: StreamsLog): Server =>
   createServer(({ method = '', url = '' }, response) => {
     void plainAnswer(node, method, url)
@@ -64,11 +64,11 @@ const answering = (node: ServedNode, log: StreamsLog): Server =>
       });
   });
 
-/** Speaks HTTP/1.1 over the connections that it is given. */
+/** Makes a handler that serves HTTP/1.1 on the connections given to it. */
 export const plainHttp = (node: ServedNode, log: StreamsLog): ((socket: Socket) => void) => {
   const server = answering(node, log);
   return (socket) => {
-    socket.allowHalfOpen = true; // a client may end its side before it has its answer
+    socket.allowHalfOpen = true; // a client may end its side before it has the answer
     server.emit('connection', socket);
   };
 };

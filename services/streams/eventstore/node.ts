@@ -6,14 +6,14 @@ import {
 } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { uuidOf, uuidText } from './uuid.js';
 
-/** The release of the protocol that is spoken; clients parse three numbers. */
+/** The server version that clients are told; they parse three numbers. */
 export const PROTOCOL_VERSION = '23.10.6';
 
-/** This server, as it describes itself: the only node of its cluster, which leads. */
+/** The description of this server for clients: the only node of its cluster, and its leader. */
 export type ServedNode = {
   /** 16 bytes. */
   readonly instanceId: Uint8Array;
-  /** Where clients connect to. */
+  /** The host that clients connect to. */
   readonly address: string;
   readonly port: () => number;
   /** The position of the last event of the log. */
@@ -23,7 +23,7 @@ export type ServedNode = {
 
 const UNIX_EPOCH_TICKS = 621_355_968_000_000_000n;
 
-/** What Gossip.Read answers. */
+/** Builds the answer of Gossip.Read. */
 export const clusterOfOne = ({ instanceId, address, port, now }: ServedNode): ClusterInfo =>
   create(ClusterInfoSchema, {
     members: [
@@ -39,7 +39,7 @@ export const clusterOfOne = ({ instanceId, address, port, now }: ServedNode): Cl
 
 const NO_EPOCH = { epochPosition: -1, epochNumber: -1, epochId: '00000000-0000-0000-0000-000000000000' };
 
-/** No port of the protocol over TCP that 23.10 was the last to speak. */
+/** States that the TCP protocol, which 23.10 was the last to support, has no port. */
 const noTcp = (address: string) => ({
   internalTcpIp: address,
   internalTcpPort: 0,
@@ -50,9 +50,9 @@ const noTcp = (address: string) => ({
 });
 
 /**
- * What `/gossip` answers over HTTP/1.1. The checkpoints are positions of this log, which has no epochs.
+ * Builds the answer of `/gossip` over HTTP/1.1. The checkpoints are positions of this log, which has no epochs.
  *
- * @throws {StoreUnavailable}
+ * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
 export const nodeGossip = async ({ instanceId, address, port, head, now }: ServedNode): Promise<object> => {
   const end = Number(await head());
@@ -75,7 +75,7 @@ export const nodeGossip = async ({ instanceId, address, port, head, now }: Serve
   return { members: [member], serverIp: address, serverPort: port() };
 };
 
-/** What `/info` answers over HTTP/1.1. */
+/** Builds the answer of `/info` over HTTP/1.1. */
 export const nodeInfo = (): object => ({
   esVersion: `${PROTOCOL_VERSION}.0`,
   state: 'leader',

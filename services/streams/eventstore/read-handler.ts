@@ -13,14 +13,14 @@ import { follow, type Send } from './subscribe.js';
 
 type ReadCall = ServerWritableStream<Buffer, Buffer>;
 
-/** The reader has gone; nothing is to be said to it. */
+/** The client has disconnected, so no status is sent. */
 class ReaderGone extends Error {}
 
-/** Not `once` of the library: it would take the error that ends the call for its own. */
+/** Waits for an event. `once` of `node:events` would also reject on the 'error' event that ends the call. */
 const heard = (call: ReadCall, event: 'cancelled' | 'drain'): Promise<void> =>
   new Promise((resolve) => call.once(event, () => resolve()));
 
-/** Writes, and waits while the reader is slow: what it has not taken is not held here. */
+/** Makes the `send` of a call. It waits while the client does not read, so that unread answers do not pile up. */
 const sendTo = (call: ReadCall): Send => {
   const gone = heard(call, 'cancelled');
   return async (content) => {
@@ -37,7 +37,7 @@ const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: 
   }
 };
 
-/** Readers that are flightlogs themselves get events as they were stored, whatever others get. */
+/** Other flightlog processes, recognized by their connection name, always get events as they were stored. */
 const readingFor = (reading: Reading, { metadata }: ReadCall): Reading =>
   metadata.get('connection-name')[0] === OWN_CONNECTION ? { ...reading, present: asStored } : reading;
 
@@ -52,7 +52,7 @@ const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Pro
   await untilGone(call, await follow(reading, plan, { send, subscriptionId: randomUUID() }), shutdown);
 };
 
-/** Serves reads and subscriptions; a shutdown ends the subscriptions at once, and reads when they are overdue. */
+/** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */
 export const readHandler =
   (reading: Reading, shutdown: Shutdown, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
   (call) =>

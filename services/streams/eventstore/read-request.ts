@@ -9,24 +9,24 @@ import { streamOf } from './stream-identifier.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { UuidForm } from './uuid.js';
 
-/** Where a read begins: at an end, or at a revision or position. */
+/** The start of a read: an end of the stream or log, or a revision or position. */
 export type From = 'start' | 'end' | bigint;
 
-/** A read of one stream, or of the whole log, once or without end. */
+/** A read of, or a subscription to, one stream or the whole log. */
 export type ReadPlan = {
-  /** `undefined` is the whole log. */
+  /** `undefined` for the whole log. */
   readonly stream: StreamName | undefined;
   readonly from: From;
   readonly direction: 'forwards' | 'backwards';
-  /** `undefined` is a subscription. */
+  /** `undefined` for a subscription. */
   readonly count: number | undefined;
   readonly filter: Filter | undefined;
   readonly form: UuidForm;
-  /** The client understands where a stream ends. */
+  /** The client supports the messages about the first and last revision of a stream. */
   readonly saysEnds: boolean;
 };
 
-/** What clients send for "the end" where they have no word for it. */
+/** The number that clients send for "the end" in fields that only hold a number. */
 const END = 2n ** 64n - 1n;
 
 const placed = (place: bigint): From => (place === END ? 'end' : place);
@@ -56,9 +56,9 @@ const assertCombination = ({ streamOption, countOption, filterOption, readDirect
 };
 
 /**
- * Reads what is asked for.
+ * Converts a read request to a plan.
  *
- * @throws {RpcError} INVALID_ARGUMENT with the field that stands in the way.
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
  */
 export const readPlan = ({ options }: ReadReq): ReadPlan => {
   if (options === undefined) throw missing('options');

@@ -9,7 +9,7 @@ import { identifierOf } from './stream-identifier.js';
 import type { RuleBook, StreamRules } from './stream-rules.js';
 import { takingTurns } from './turns.js';
 
-/** What reads stand on. */
+/** The services that reads use. */
 export type Reading = {
   readonly log: EventLog;
   readonly rules: RuleBook;
@@ -17,16 +17,16 @@ export type Reading = {
   readonly now: () => number;
 };
 
-/** A read that ends. */
+/** A read that is not a subscription. */
 export type CountedPlan = ReadPlan & { readonly count: number };
 
-/** The last revision of a stream; `undefined` when there is no stream. */
+/** Reads the last revision of a stream; `undefined` when the stream does not exist. */
 export const lastRevision = async (log: EventLog, stream: StreamName): Promise<bigint | undefined> => {
   for await (const page of log.readStream(stream, { direction: 'backwards', limit: 1 })) return page[0]?.revision;
   return undefined;
 };
 
-/** The first revision that a stream shows. */
+/** Computes the first visible revision of a stream by its rules; above `last` when no event is visible. */
 export const firstShown = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
   const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
   return byCount > truncateBefore ? byCount : truncateBefore;
@@ -60,12 +60,12 @@ async function* shownEvents(
   }
 }
 
-/** The first and last revisions that a stream shows. */
+/** The first and last visible revisions of a stream. */
 type Extent = { readonly first: bigint; readonly last: bigint };
 
 /**
- * What follows the events of a stream, for clients that understand it: always its last revision, also where a count
- * ended the read; and before that, where a read forwards found nothing, the revision from which it would have.
+ * Yields the messages that follow the events of a stream, for clients that support them: always the last revision, also
+ * when a count ended the read; before it, when a read forwards found nothing, the first revision that would have.
  */
 function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
   if (!saysEnds) return;
@@ -76,7 +76,7 @@ function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Ex
   yield { case: 'lastStreamPosition', value: last } satisfies ReadContent;
 }
 
-/** One stream, as far as it is wanted. What is not there is an answer and no failure. */
+/** Reads one stream. A stream that does not exist is an answer and not an error. */
 async function* readStream(
   reading: Reading,
   plan: CountedPlan & { readonly stream: StreamName },
@@ -115,7 +115,7 @@ async function* eventsOf(log: EventLog, options: ReadLogOptions): AsyncGenerator
   for await (const page of log.readLog(options)) yield page.events;
 }
 
-/** The whole log, or what a filter leaves of it, as far as it is wanted. */
+/** Reads the whole log through the filter, if any; `count` counts matching events. */
 async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> {
   const pages = logPages(log, plan);
   let left = plan.count;
@@ -132,6 +132,10 @@ async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGene
   }
 }
 
-/** The answers to a read that ends, in order. */
+/**
+ * Yields the answers to a counted read, in order.
+ *
+ * @throws {StreamTombstoned} when the stream was deleted permanently.
+ */
 export const readOnce = (reading: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> =>
   plan.stream === undefined ? readAll(reading, plan) : readStream(reading, { ...plan, stream: plan.stream });

@@ -5,30 +5,30 @@ import { encodedAs } from './codec.js';
 import { besideOf } from './event-metadata.js';
 import { type UuidForm, uuidOf } from './uuid.js';
 
-/** What a reader gets for an event's data, and whether it is JSON. */
+/** The data of an event as clients get it, and whether it is JSON. */
 export type Presented = { readonly data: Uint8Array; readonly isJson: boolean };
 
-/** Turns an event into what readers get: the stored bytes, or JSON for analysts. */
+/** Converts the data of an event for clients: the stored bytes, or JSON for analysts. */
 export type Present = (event: RecordedEvent) => Presented | Promise<Presented>;
 
-/** Events go out as they were stored. */
+/** Presents events as they were stored. */
 export const asStored: Present = (event) => ({ data: event.data, isJson: besideOf(event).isJson });
 
 const TICKS_IN_MS = 10_000n;
 
-/** One answer of a read, by its case. */
+/** The content of one answer of a read. */
 export type ReadContent = NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>;
 
-/** An answer of a read, as bytes. */
+/** Encodes an answer of a read. */
 export const encoded = (content: ReadContent): Buffer => encodedAs(ReadRespSchema, { content });
 
-/** A place in the log, as the protocol has it: two numbers that are one here. */
+/** Converts a log position to the two positions of the protocol, which are equal here. */
 export const placeOf = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
   commitPosition: position,
   preparePosition: position,
 });
 
-/** An event as the answer of a read. */
+/** Converts an event to an answer of a read. */
 export const eventContent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadContent> => {
   const { data, isJson } = await present(event);
   const { custom, recordedAtMs } = besideOf(event);

@@ -8,12 +8,12 @@ import { PROTOCOL_VERSION } from './node.js';
 const PERSISTENT_SERVICE = 'event_store.client.persistent_subscriptions.persistentsubscriptions';
 const STREAMS = 'event_store.client.streams.streams';
 
-/** In lower case, because most clients compare the names as they are. */
+/** Names are in lower case, because most clients compare them case-sensitively. */
 type Method = readonly [service: string, method: string, features: readonly string[]];
 
 const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
 
-/** Not served, but listed: a client that does not find them asks over HTTP/1.1, and would show 404 instead of the reason. */
+/** Not served, but listed: a client that misses them calls over HTTP/1.1, and shows 404 instead of the reason. */
 const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
 
 const METHODS: readonly Method[] = [
@@ -27,10 +27,10 @@ const METHODS: readonly Method[] = [
 ];
 
 /**
- * What clients may call.
+ * Lists the methods that clients may call.
  *
- * @param isRestricted whether appends may be denied. Batches are then not offered, though taken: the answer to one
- * append of a batch has no place for the reason that official clients would show.
+ * @param isRestricted true when appends may be denied. BatchAppend is then served but not listed: official clients
+ * show no reason for a denied append of a batch.
  */
 export const supportedMethods = ({ isRestricted }: { readonly isRestricted: boolean }): SupportedMethods =>
   create(SupportedMethodsSchema, {

@@ -24,36 +24,36 @@ import { placeOf } from './recorded.js';
 import { supportedMethods } from './server-features.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';
 
-/** What the EventStoreDB protocol is served over, and where. */
+/** The address, services and security of a server of the EventStoreDB protocol. */
 export type EventstoreHosting = {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** With 0, the operating system chooses a free port. */
   readonly port: number;
   readonly reading: Reading;
   readonly writing: Writing;
-  /** Spoken where it is given. */
+  /** Without it, connections are not encrypted. */
   readonly tls?: EventstoreTls | undefined;
   readonly logger: StreamsLog;
 };
 
-/** The protocol, listening. */
+/** A server of the EventStoreDB protocol that is listening. */
 export interface EventstoreListening {
   readonly port: number;
-  /** Ends subscriptions with UNAVAILABLE, and so the calls that have not ended after `drainMs`. */
+  /** Ends subscriptions with UNAVAILABLE at once, and all other calls in the same way after `drainMs`. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
-/** Above what clients send at most in one message, which is 3 MiB and a frame. */
+/** More than clients send in one message, which is at most 3 MiB and its frame. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
-/** Calls that one connection has open at a time; what it opens beyond them waits. */
+/** The maximum of concurrent calls on one connection; further ones wait. */
 const MAX_CALLS = 1_024;
 
 const raw = (bytes: Buffer): Buffer => bytes;
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
-/** A unary RPC that takes bytes and gives some. */
+/** Makes the handler of a unary RPC from a function on encoded messages. */
 const unary =
   (rpc: string, logger: StreamsLog, answer: (request: Buffer) => Promise<Buffer>): handleUnaryCall<Buffer, Buffer> =>
   ({ request }, respond) =>
@@ -90,7 +90,7 @@ const registerNode = (server: Server, { writing, logger }: EventstoreHosting, no
   server.register(pathOf(Gossip.method.read), cluster, raw, raw, 'unary');
 };
 
-/** For connections that do not take the statuses of their calls, in milliseconds. */
+/** After the drain time, connections have this long to receive the final statuses of their calls, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promise<void> =>
@@ -104,12 +104,12 @@ const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promi
 
 /**
  * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it:
- * gRPC over HTTP/2, and what a node says of itself over HTTP/1.1.
+ * gRPC over HTTP/2, and the node's information and health pages over HTTP/1.1.
  *
  * @throws {Error} when the address cannot be listened on.
  */
 export const serveEventstore = async (hosting: EventstoreHosting): Promise<EventstoreListening> => {
-  setLogVerbosity(logVerbosity.NONE); // what the library has to say reaches us as errors
+  setLogVerbosity(logVerbosity.NONE); // everything that the library logs also arrives as errors
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_CALLS,
@@ -122,7 +122,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const node: ServedNode = { instanceId: randomBytes(16), address: host, port, head, now: reading.now };
   registerStreams(server, hosting, { begun: begun.signal, overdue: overdue.signal });
   registerNode(server, hosting, node);
-  const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is spoken before it
+  const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is terminated before it
   const connections = await acceptConnections(hosting, {
     http2: (socket) => grpc.injectConnection(socket),
     http1: plainHttp(node, logger),

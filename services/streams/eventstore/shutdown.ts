@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { RpcError } from '../../kernel/rpc.js';
 
-/** How far a server has come with its shutdown. */
+/** The stages of a server's shutdown. */
 export type Shutdown = {
-  /** Subscriptions and streams of appends end, because they would never end by themselves. */
+  /** Shutdown has begun: subscriptions and batch streams end now, because they would never end by themselves. */
   readonly begun: AbortSignal;
-  /** The time that calls in flight had to end is over. */
+  /** The drain time is over: the calls in flight end now. */
   readonly overdue: AbortSignal;
 };
 
-/** A signal that any number of calls listen to at a time. */
+/** Makes a controller whose signal may have any number of listeners. */
 export const shutdownSignal = (): AbortController => {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
@@ -17,10 +17,10 @@ export const shutdownSignal = (): AbortController => {
 };
 
 /**
- * Waits for work, but not beyond a signal. Official clients take only a failure as the end of a subscription that was
- * not asked for: after a status of OK they are silent for good.
+ * Waits for work until a signal aborts. The call must then fail: after a status of OK, official clients do not notice
+ * that a subscription has ended, and stay silent forever.
  *
- * @throws {RpcError} UNAVAILABLE once the signal is given; and what the work throws.
+ * @throws {RpcError} UNAVAILABLE when the signal aborts first; otherwise the errors of the work.
  */
 export const unlessSignalled = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
   let refuse = (): void => undefined;

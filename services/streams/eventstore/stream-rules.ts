@@ -1,27 +1,27 @@
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 
-/** What a stream shows of its events. */
+/** The rules for which events of a stream are visible. */
 export type StreamRules = {
-  /** Deleted for good: it can neither be read nor written. */
+  /** The stream was deleted permanently: it can neither be read nor written. */
   readonly isTombstoned: boolean;
-  /** Events below this revision are not shown. */
+  /** Events below this revision are hidden. */
   readonly truncateBefore: bigint;
   readonly maxCount: number | undefined;
   readonly maxAgeMs: number | undefined;
 };
 
-/** The rules of every stream that has some. */
+/** The rules of all streams. */
 export interface RuleBook {
   of(stream: string): StreamRules;
-  /** Takes in an event that was recorded; all but those that make rules change nothing. */
+  /** Applies a recorded event; only metadata events and tombstones change rules. */
   take(event: RuleEvent): void;
 }
 
-/** As much of an event as makes a rule. */
+/** The fields of an event that rules are made from. */
 export type RuleEvent = Pick<RecordedEvent, 'stream' | 'type' | 'data'>;
 
-/** The type of the last event of a stream that was deleted for good. */
+/** The type of the last event of a stream that was deleted permanently. */
 export const TOMBSTONE = '$streamDeleted';
 
 /** The type of the events of a stream's metadata stream. */
@@ -29,7 +29,7 @@ export const STREAM_METADATA = '$metadata';
 
 const METADATA_PREFIX = '$$';
 
-/** The stream that says what another shows. */
+/** The name of the stream with the metadata, and so the rules, of another stream. */
 export const metadataStreamOf = (stream: string): string => `${METADATA_PREFIX}${stream}`;
 
 const NO_RULES: StreamRules = {
@@ -52,14 +52,14 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
       maxAgeMs: maxAgeS === undefined ? undefined : maxAgeS * 1_000,
     };
   } catch {
-    return {}; // whoever wrote it meant something else
+    return {}; // not stream metadata in the format of EventStoreDB
   }
 };
 
-/** A book without rules, for a log whose streams show everything. */
+/** A rule book without rules, for a log in which all events are visible. */
 export const noRules: RuleBook = { of: () => NO_RULES, take: () => undefined };
 
-/** Folds the rules out of a log; they are few, and found without a walk over it. */
+/** Builds the rule book of a log from its few metadata events and tombstones, which are read by type. */
 export const openRuleBook = async (log: EventLog): Promise<RuleBook> => {
   const rules = new Map<string, StreamRules>();
   const of = (stream: string): StreamRules => rules.get(stream) ?? NO_RULES;

@@ -7,12 +7,12 @@ import type { From, ReadPlan } from './read-request.js';
 import { eventContent, placeOf, type ReadContent } from './recorded.js';
 import { takingTurns } from './turns.js';
 
-/** Takes an answer, and resolves when the reader has room for the next. */
+/** Sends an answer, and resolves when the client can take the next one. */
 export type Send = (content: ReadContent) => Promise<void>;
 
 const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
 
-/** Sends events, and a checkpoint each time so many were looked at since the last. */
+/** Makes a function that sends matching events, and a checkpoint whenever enough events were examined. */
 const sender = ({ present }: Reading, { form, filter }: ReadPlan, send: Send) => {
   const turn = takingTurns();
   let considered = 0;
@@ -33,7 +33,7 @@ const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
   return from === 'end' ? log.head() : from;
 };
 
-/** The whole log after a position; history first, then what comes. */
+/** Subscribes to the whole log after a position: first the history, then live events. */
 const followAll = async (reading: Reading, plan: ReadPlan, send: Send): Promise<Subscription> => {
   const forward = sender(reading, plan, send);
   let isCaughtUp = false;
@@ -44,7 +44,7 @@ const followAll = async (reading: Reading, plan: ReadPlan, send: Send): Promise<
   });
 };
 
-/** The last revision that the subscriber has; -1 is none. */
+/** The revision after which a subscription starts; -1 for all events. Skips hidden events. */
 const afterRevision = async ({ log, rules }: Reading, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
@@ -53,7 +53,7 @@ const afterRevision = async ({ log, rules }: Reading, stream: StreamName, from: 
   return asked > hidden ? asked : hidden;
 };
 
-/** One stream after a revision. It need not exist: then it is waited for. */
+/** Subscribes to one stream after a revision. The stream may be created later. */
 const followStream = async (
   reading: Reading,
   plan: ReadPlan & { readonly stream: StreamName },
@@ -62,7 +62,7 @@ const followStream = async (
   const { log } = reading;
   const { stream } = plan;
   const forward = sender(reading, plan, send);
-  // Before the stream is read, so that nothing falls between it and what is live.
+  // Before the stream is read, so that no event is lost between the read and the live subscription.
   const head = await log.head();
   let seen = await afterRevision(reading, stream, plan.from);
   const take = async (event: RecordedEvent): Promise<void> => {
@@ -78,7 +78,12 @@ const followStream = async (
   return log.subscribe({ after: head, filter: { categories: [categoryOf(stream)] } }, onPage);
 };
 
-/** Begins to send what is there and what comes; `subscriptionId` is what the confirmation says. */
+/**
+ * Sends the confirmation with `subscriptionId`, then the events of the plan, past and future.
+ *
+ * @returns the running subscription, which the caller closes.
+ * @throws {StreamTombstoned} when the stream was deleted permanently.
+ */
 export const follow = async (
   reading: Reading,
   plan: ReadPlan,

@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** A reader keeps the thread for no longer than this at a time, in milliseconds. */
+/** The longest time for which a reader keeps the thread at a time, in milliseconds. */
 const TURN_MS = 10;
 
-/** Lets others have their turn where a reader has had its own: what it looks at may be dear, such as by an expression. */
+/**
+ * Yields the thread to other calls when a reader has used its time. Examining an event may be expensive, for example
+ * with a regular expression. Returns `undefined` when the reader may go on at once.
+ */
 export type Turns = () => Promise<void> | undefined;
 
-/** The turns of one reader. */
+/** Makes the turns of one reader. */
 export const takingTurns = (): Turns => {
   let since = performance.now();
   return () => {

@@ -2,18 +2,18 @@ import { create } from '@bufbuild/protobuf';
 import { EmptySchema, type UUID, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import { invalid } from '../../kernel/rpc.js';
 
-/** In which of its two forms an identity goes out. */
+/** The two forms of a UUID in the protocol. */
 export type UuidForm = 'structured' | 'string';
 
 const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
-/** A message that says nothing but that it is there. */
+/** The message without fields, for cases of a oneof that have no value. */
 export const empty = create(EmptySchema);
 
 /**
- * The 16 bytes of an identity.
+ * Reads the 16 bytes of a UUID.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it is missing or is none.
+ * @throws {RpcError} INVALID_ARGUMENT when it is missing or malformed.
  */
 export const uuidBytes = (field: string, uuid: UUID | undefined): Uint8Array => {
   const value = uuid?.value;
@@ -27,13 +27,13 @@ export const uuidBytes = (field: string, uuid: UUID | undefined): Uint8Array => 
   throw invalid(field, 'a UUID is needed');
 };
 
-/** An identity of 16 bytes as text. */
+/** Formats the 16 bytes of a UUID as text. */
 export const uuidText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 
-/** An identity of 16 bytes as the protocol has it. */
+/** Converts the 16 bytes of a UUID to a message of the protocol. */
 export const uuidOf = (bytes: Uint8Array, form: UuidForm): UUID => {
   if (form === 'string') return create(UUIDSchema, { value: { case: 'string', value: uuidText(bytes) } });
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
