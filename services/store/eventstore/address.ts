@@ -1,16 +1,16 @@
-/** Where a server listens. */
+/** The host and port of a server. */
 export type Endpoint = { readonly host: string; readonly port: number };
 
-/** Where an event store is, and how it is talked to, as its connection string says it. */
+/** A parsed connection string of an event store. */
 export type EventstoreAddress = {
   readonly hosts: readonly Endpoint[];
-  /** The one host is a name of all nodes, in DNS. */
+  /** The only host is a DNS name that resolves to all nodes. */
   readonly isDiscovered: boolean;
   readonly tls: boolean;
-  /** The file of the authority that its certificates are of. */
+  /** The path of the file with the certificate authority of the nodes. */
   readonly authority?: string;
   readonly user?: { readonly username: string; readonly password: string };
-  /** All parameters by the names that the library gives them, decoded. */
+  /** All parameters, decoded, by name in the spelling of the client library. */
   readonly parameters: ReadonlyMap<string, string>;
 };
 
@@ -19,7 +19,7 @@ const URL_FORM =
 
 const USUAL_PORT = 2113;
 
-/** What a connection string may say, and of what form it is. */
+/** The parameters of a connection string, and the pattern that each value must match. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   connectionName: /./u,
   defaultDeadline: /^[1-9]\d*$/u,
@@ -27,19 +27,19 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
   gossipTimeout: /^\d+$/u,
   keepAliveInterval: /^(?:-1|\d+)$/u,
   keepAliveTimeout: /^(?:-1|\d+)$/u,
-  // The library takes -1 for no attempt at all.
+  // The client library takes -1 for no attempt at all.
   maxDiscoverAttempts: /^[1-9]\d*$/u,
   nodePreference: /^(?:leader|follower|read_?only_?replica|random)$/iu,
   throwOnAppendFailure: /^(?:true|false)$/u,
   tls: /^(?:true|false)$/u,
   tlsCAFile: /./u,
-  // The library says itself that false has no effect.
+  // By its own documentation, the client library ignores false.
   tlsVerifyCert: /^true$/u,
   userCertFile: /./u,
   userKeyFile: /./u,
 };
 
-/** The library takes names in any case. */
+/** The client library takes parameter names in any case. */
 const PARAMETER_NAMES = new Map(Object.keys(PARAMETERS).map((name) => [name.toLowerCase(), name]));
 
 const decoded = (text: string): string | undefined => {
@@ -91,9 +91,9 @@ const userOf = (groups: Readonly<Record<string, string>>): EventstoreAddress['us
 };
 
 /**
- * Reads where an event store is: a connection string of an EventStoreDB or KurrentDB.
+ * Parses a connection string of EventStoreDB or KurrentDB.
  *
- * @returns the address, or what is wrong with the text, in which credentials are not repeated.
+ * @returns the address; or, for an invalid text, an error message that does not repeat credentials.
  */
 export const eventstoreAddress = (text: string): EventstoreAddress | string => {
   const groups = URL_FORM.exec(text)?.groups;

@@ -8,20 +8,24 @@ import { type BatchAppends, batchAppends } from './wire/batch-appends.js';
 /** Sends an append once. */
 export type SendAppend = (message: AppendMessage) => Promise<Appended>;
 
-/** A client that does nothing but append. */
+/** A client that only appends. */
 export interface AppendClient {
   readonly send: SendAppend;
   close(): Promise<void>;
 }
 
-/** A node that answers none of the appends that it has for so long is left: it may be cut off from the others. */
+/**
+ * In milliseconds: a node that has appends in flight and answers none of them for this time is left, because it may be
+ * cut off from the other nodes.
+ */
 const SILENT_MS = 4_000;
 
 /**
- * Appends over a connection of its own, which is left when an append fails for it.
+ * Makes a client that appends over the given connection, and leaves the present node when an append fails because of
+ * the connection.
  *
- * At most one connection appends at a time: when it breaks, nothing is sent until everything on it has failed and it is
- * gone. Reads have a connection of their own, whose troubles would break this one otherwise.
+ * Appends go over at most one node connection at a time: after it breaks, nothing is sent until all appends on it have
+ * failed. Reads need a separate connection, so that their failures do not break the one of appends.
  */
 export const appendClient = (connection: Connection): AppendClient => {
   let emptying: Promise<unknown> | undefined;
@@ -48,7 +52,7 @@ export const appendClient = (connection: Connection): AppendClient => {
     return appends;
   };
 
-  /** Waits for the next answer, where one is due. */
+  /** Restarts the timer for the next answer, if appends are in flight. */
   const listen = (client: NodeClient): void => {
     clearTimeout(silence);
     if (inFlight.size > 0) silence = setTimeout(() => connection.leave(client), SILENT_MS);

@@ -7,28 +7,28 @@ import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
 import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
 
-/** How long an append is tried before its caller hears of it, and how long between two tries. */
+/** The time for which an append is retried before it fails, and the backoff between two attempts, in milliseconds. */
 const TRY_MS = 10_000;
 const PAUSE_MS = { first: 20, most: 1_000 } as const;
 
 /**
- * Until when a server may write an append, in milliseconds from now. The client says it as a time by its own clock, so a
- * near one is over for a server whose clock is ahead; how long an append is tried is counted here.
+ * The deadline of an append for the server, in milliseconds from now. It is sent as a time by the clock of this
+ * process, and a near one would have passed already for a server whose clock is ahead. `TRY_MS` limits the retries.
  */
 const DEADLINE_MS = 24 * 60 * 60 * 1_000;
 
-/** Events of one stream that are appended together. */
+/** Events that are appended to one stream atomically. */
 export type Batch = {
   readonly stream: StreamName;
   readonly expected: ExpectedRevision;
   readonly events: readonly NewEvent[];
 };
 
-/** The way to the store. */
+/** Appends batches to the store. */
 export interface Appender {
-  /** Copies what it needs before it returns. */
+  /** Appends a batch. The retrying appender copies the events before it returns. */
   append(batch: Batch): Promise<Appended>;
-  /** Resolves when everything on its way is answered; nothing is tried again. */
+  /** Resolves when everything in flight is answered; nothing is retried any more. */
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const tryOnce = async (client: AppendClient, { stream, expected, events }: Batch
 const failed = ({ stream }: Batch, error: unknown, mayBeWritten: boolean): Fault =>
   exhaustedFault(`no answer to an append to ${stream}`, error, mayBeWritten);
 
-/** Sends every append at once and once only, so that they reach the server in the order in which they were given. */
+/** Makes an appender without retries: it sends each append at once, so that they reach the server in call order. */
 export const appenderInOrder = (client: AppendClient): Appender => ({
   append: async (batch) => {
     try {
@@ -56,10 +56,10 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
 });
 
 /**
- * Appends one after another in each stream, many streams at once.
+ * Makes an appender with retries, which appends one batch after another in each stream, and many streams concurrently.
  *
- * What failed without an answer is sent again exactly as it was, before anything else of its stream: the ids of its
- * events make that safe.
+ * An append that failed without an answer is sent again unchanged, before anything else of its stream. The server
+ * recognizes it by its event ids, so nothing is written twice.
  */
 export const appender = (client: AppendClient, now: () => number = Date.now): Appender => {
   const last = new Map<StreamName, Promise<unknown>>();

@@ -2,19 +2,19 @@ import type { Appended } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { isAccessDenied } from './eventstore-fault.js';
 
-/** Whether the user may append, by what became of appends. */
+/** Tracks, by the results of appends, whether the store denies them to its user. */
 export interface DeniedAppends {
-  /** Notes what became of an append, and answers it. */
+  /** Records the result of an append, and returns or throws it unchanged. */
   noted(append: Promise<Appended>): Promise<Appended>;
-  /** Why the last append was denied; `undefined` since another one succeeded. */
+  /** Returns the reason of the last denial; `undefined` when an append has succeeded since. */
   why(): string | undefined;
   close(): void;
 }
 
-/** Between two tries: a process that gets no calls, since it is not ready, appends nothing by itself. */
+/** The interval of probes, in milliseconds. They are needed because a process that is not ready gets no appends. */
 const TRY_EVERY_MS = 2_000;
 
-/** @param probe an append of nothing, tried again and again while appends are denied. */
+/** @param probe an append without events, which is repeated while appends are denied. */
 export const deniedAppends = (probe: () => Promise<unknown>): DeniedAppends => {
   let denial: string | undefined;
   let timer: NodeJS.Timeout | undefined;

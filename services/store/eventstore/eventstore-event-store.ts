@@ -15,36 +15,36 @@ import { nodeSettings } from './nodes/settings.js';
 import { headOf, readLogBackwards } from './read-backwards.js';
 import { subscribe } from './subscription.js';
 
-/** Where the event store is, and who hears when it cannot be reached. */
+/** The connection string, and callbacks about the availability of the event store. */
 export type EventstoreOptions = {
   /** A connection string: `esdb://…`, `esdb+discover://…` or one of KurrentDB's. */
   readonly url: string;
-  /** The log is refused where this user may not append to it. */
+  /** Requires at the start that the user may append to the log. */
   readonly writes?: boolean;
   /**
-   * Whether an append that fails without an answer is sent again, and those of one stream wait for each other; by
-   * default so. Without it, appends reach the server in the order in which they are given, whatever their streams are.
+   * Retries an append that fails without an answer, and sends the appends of one stream one after another; the default.
+   * With `false`, all appends reach the server in call order, over all streams.
    */
   readonly retries?: boolean;
   readonly onTrouble?: (error: unknown) => void;
-  /** Hears that the server has dropped the live subscription because this process was busy; it goes on at once. */
+  /** Is called when the server has dropped the live subscription because this process was too slow; it is reopened. */
   readonly onDrop?: () => void;
   /**
-   * Called while it is waited for at the start, with what went wrong, or with nothing while there is no answer. What it
-   * throws ends the waiting.
+   * Is called while the start waits for the store: with the error of each failed attempt, and without argument while
+   * an attempt has no answer. If it rejects, the start fails with that error.
    */
   readonly onWait?: (error?: unknown) => Promise<void>;
 };
 
-/** A log whose server may deny what is asked. */
+/** An event store on a server, which may deny appends. */
 export interface EventStoreOfServer extends EventStore {
-  /** Why appends are denied at present: from the first that was to the next that is not. */
+  /** Returns the reason for which the server denies appends; `undefined` while it does not. */
   denied(): string | undefined;
 }
 
 type OnWait = NonNullable<EventstoreOptions['onWait']>;
 
-/** A call that has no answer for so long is a sign that nobody answers. */
+/** At the start, an attempt without an answer is reported after each such time, in milliseconds. */
 const SILENCE_MS = 3_000;
 const MAX_PAUSE_MS = 3_000;
 
@@ -62,15 +62,15 @@ const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
   }
 };
 
-/** A stream of those that only a control plane writes. Nothing is appended to it. */
+/** A stream name of the kind that only the control plane writes, for appends without events that test permissions. */
 const PROBED_STREAM = 'project-probe';
 
-/** The identity of the log, once it can be read, and written where it is to be. */
+/** Reads the identity of the log; checks the server version and, with `writes`, the permission to append. */
 const openedLog = async (connection: Connection, writes: boolean): Promise<string> => {
   const client = await connection.client();
   const { serverVersion: version } = client;
   if (version !== undefined) assertNewEnough(version);
-  const logId = await logIdentity(client); // shows whether one that says no version is an event store
+  const logId = await logIdentity(client); // fails for a server without a version that is not an event store
   assertNewEnough(version);
   if (writes) await client.appendToStream(PROBED_STREAM, []);
   return logId;
@@ -98,9 +98,10 @@ const throwing = async <Result>(work: Promise<Result>): Promise<Result> => {
 };
 
 /**
- * The log in an EventStoreDB or KurrentDB. Waits for it as long as it cannot be reached.
+ * Opens the log in an EventStoreDB or KurrentDB. Waits while the server cannot be reached.
  *
- * @throws {StoreUnavailable} when it refuses: wrong credentials, say; or when the connection string is none.
+ * @throws {StoreUnavailable} when the server refuses permanently, for example for wrong credentials, or when the
+ * connection string is invalid.
  */
 export const eventstoreEventStore = async ({
   url,
@@ -160,10 +161,10 @@ export const eventstoreEventStore = async ({
 };
 
 /**
- * Gives the log in an event store an identity of its own, for one that was restored: positions that were given out
- * before are then refused. Nobody else has the log open.
+ * Gives the log in an event store a new identity, after a restore: position tokens issued before are then refused. No
+ * other process may have the log open.
  *
- * @throws {StoreUnavailable} when it cannot be reached, or refuses.
+ * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
  */
 export const renewEventstoreId = async ({ url }: EventstoreOptions): Promise<{ before: string; after: string }> => {
   const connection = nodeConnection(nodeSettings(url));

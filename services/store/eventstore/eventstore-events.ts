@@ -12,10 +12,10 @@ const metadataText = (metadata: unknown): string => {
 const dataBytes = (data: unknown): Uint8Array =>
   data instanceof Uint8Array ? data : Buffer.from(typeof data === 'string' ? data : JSON.stringify(data));
 
-/** The place of an event in the log; both numbers of it are one in what this system writes. */
+/** Converts a log position to that of the client library, whose two numbers are equal for events of this system. */
 export const positionOf = (position: bigint): Position => ({ commit: position, prepare: position });
 
-/** An event that the client has read, as the log's readers see it. */
+/** Converts an event of the client library to a recorded event. */
 export const toOurs = (event: Theirs): RecordedEvent => ({
   stream: event.streamId as StreamName,
   revision: event.revision,

@@ -9,15 +9,15 @@ import { nodeOf } from './read-pages.js';
 import { silenceLook, watchSilence } from './silence.js';
 import { type Brought, takeEvents, type TakenEvents } from './taken-events.js';
 
-/** One who listens to what is recorded. */
+/** Is called with each batch of new events, in log order. */
 export type Listener = (events: readonly RecordedEvent[]) => void;
 
-/** What is recorded, as it is recorded: one subscription for all who listen in this process. */
+/** Delivers new events to all listeners of this process over one subscription. */
 export interface LiveFeed {
   /**
-   * Hears of everything after the position that it answers.
+   * Adds a listener, which is called with every event after the returned position `from`.
    *
-   * @param after where the feed begins when nobody has listened before.
+   * @param after the start of the feed; only the first listener's is used.
    */
   listen(after: bigint, listener: Listener): { readonly from: bigint; readonly stop: () => void };
   close(): Promise<void>;
@@ -25,29 +25,30 @@ export interface LiveFeed {
 
 const PAUSE_MS = { first: 50, most: 2_000 } as const;
 
-/** Where much is recorded, what comes meanwhile is handed on together; the first after a while is not held up. */
+/** The pause after a delivery, in milliseconds: events under load form batches, and after a lull there is no delay. */
 const BREATH_MS = 5;
 
-/** Who hears of what becomes of the subscription. */
+/** Callbacks about the state of the subscription. */
 export type FeedEvents = {
-  /** Hears why it broke, each time. */
+  /** Is called with the reason each time the subscription breaks. */
   readonly onTrouble: (error: unknown) => void;
-  /** Hears that the server has dropped it, since it left events unread: nothing is lost, and it has been made again. */
+  /** Is called when the server drops the subscription for unread events; it is reopened, and no event is lost. */
   readonly onDrop: () => void;
 };
 
 const silent = (): StoreUnavailable =>
   new StoreUnavailable('the log has gone on, and the subscription has brought nothing of it');
 
-/** A node that lags behind brings again what another has brought. */
+/** Removes events that were delivered before: a node that lags behind sends again what another node has sent. */
 const eventsAfter = (position: bigint, brought: readonly Brought[]): readonly RecordedEvent[] =>
   brought.filter((each) => each !== 'caught-up').filter((event) => event.position > position);
 
 /**
- * Follows the log from a position on, with whatever others write there: how far it is counts as the head does. A
- * connection that breaks is made again, and so is a subscription that falls silent while the log goes on, or that the
- * server drops because this process was busy for a moment; all go on after the last event that came: listeners notice
- * nothing but the pause, and after a drop there is none.
+ * Follows the log from a position, including events of other writers, so that its position is comparable with the head.
+ *
+ * The subscription is reopened after the last event received when its connection breaks, when it falls silent while the
+ * log grows, and when the server drops it because this process was too slow. Listeners notice only a pause, and none
+ * after a drop.
  */
 export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEvents): LiveFeed => {
   const listeners = new Set<Listener>();

@@ -4,10 +4,10 @@ import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { IDENTITY_STREAM } from '../../kernel/ports/log-identity.js';
 import { finalFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
 
-/** Whether an event is none of the log's: the server's own, or the log's name. */
+/** True for streams that are not part of the log: those of the server, and the one with the log's identity. */
 export const isForeign = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
 
-/** How the streams of the log are to be read; an identity that does not say is of the first. */
+/** The log format that this release knows; an identity without a format has the first. */
 const FORMAT = 1;
 
 type Identity = { readonly logId?: string; readonly format?: number };
@@ -21,7 +21,7 @@ const readable = ({ logId, format = FORMAT }: Identity): string | undefined => {
 
 const recordedId = async (client: EventStoreDBClient): Promise<string | undefined> => {
   try {
-    // To its end: the client waits for a read that is left when it is closed.
+    // Reads to the end: on close, the client waits for reads that were left early.
     let logId: string | undefined;
     const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
     for await (const { event } of client.readStream(IDENTITY_STREAM, last)) {
@@ -34,7 +34,11 @@ const recordedId = async (client: EventStoreDBClient): Promise<string | undefine
   }
 };
 
-/** The identity of the log in an event store. The first process gives it one; of several at once, one wins. */
+/**
+ * Reads the identity of the log in an event store. The first process writes one; of several at once, one wins.
+ *
+ * @throws {StoreUnavailable} when a newer release has written the log, or this user may not write the identity.
+ */
 export const logIdentity = async (client: EventStoreDBClient): Promise<string> => {
   const known = await recordedId(client);
   if (known !== undefined) return known;
@@ -56,7 +60,7 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
   }
 };
 
-/** Gives the log another identity from now on, when nobody has it open. */
+/** Gives the log a new identity. No other process may have the log open. */
 export const renewIdentity = async (client: EventStoreDBClient): Promise<{ before: string; after: string }> => {
   const before = await logIdentity(client);
   const after = randomUUID();

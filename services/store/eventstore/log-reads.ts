@@ -10,7 +10,7 @@ import { isWanted, LEADER, nodeOf, pagesOf, patiently } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 import { takeEvents } from './taken-events.js';
 
-/** So many events of the pages; of a page that has more, as far as it is taken. */
+/** Limits pages to a number of events in all; the position of a cut page is that of its last remaining event. */
 async function* limited(pages: AsyncIterable<LogPage>, limit: number): AsyncGenerator<LogPage> {
   let left = limit;
   for await (const page of pages) {
@@ -25,7 +25,7 @@ async function* limited(pages: AsyncIterable<LogPage>, limit: number): AsyncGene
 const countOf = (limit: number | undefined): { maxCount?: number } =>
   limit === undefined || !Number.isFinite(limit) ? {} : { maxCount: limit };
 
-/** The events of one stream. */
+/** Reads the events of one stream, in pages; none when the stream does not exist. */
 export const readStream = (
   connection: Connection,
   stream: StreamName,
@@ -48,13 +48,13 @@ async function* streamPages(
   yield* pagesOf(read);
 }
 
-/** What is read, and the place that the server is asked to read from: the one asked for, or the last one before it. */
+/** The requested read, and the position that the server reads from: the same, or that of the event before it. */
 type Asked = Omit<ReadLogOptions, 'limit'> & { readonly place: bigint };
 
 const isAsked = ({ after, isInclusive, filter }: Asked, event: RecordedEvent): boolean =>
   (event.position > after || (isInclusive === true && event.position === after)) && isWanted(filter, event);
 
-/** A reader that looks at every event, up to a position or as far as the node has them. */
+/** Reads every event, up to a position or to the end of what the node has. */
 async function* readWhole(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
   const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.place), ...LEADER });
   for await (const page of pagesOf(read)) {
@@ -72,10 +72,10 @@ const isEmpty = ({ categories, types }: EventFilter): boolean => categories?.len
 const prefixesOf = (filter: EventFilter | undefined): string[] =>
   filter?.categories?.map((category) => `${category}-`) ?? [''];
 
-/** How many events the server looks at before it says how far it is. */
+/** The number of events that the server examines before it sends a checkpoint. */
 const SEARCH_WINDOW = 500;
 
-/** The event at the place that is read from, where it is wanted too: subscriptions begin after theirs. */
+/** Reads the event at the start position of an inclusive read, because subscriptions start after their position. */
 const firstOf = async (connection: Connection, asked: Asked): Promise<readonly RecordedEvent[]> => {
   if (asked.isInclusive !== true || asked.place !== asked.after) return [];
   const found: RecordedEvent[] = [];
@@ -85,8 +85,8 @@ const firstOf = async (connection: Connection, asked: Asked): Promise<readonly R
 };
 
 /**
- * What a filter lets through. The client reads the log with a filter only as a subscription: it is ended where it has
- * caught up. It is one of the leader, which lacks nothing up to a position that has been seen anywhere.
+ * Reads the events that match a filter. The client library supports filters only in subscriptions, so this is a
+ * subscription that ends when it has caught up. It is on the leader, which has every event that any node has shown.
  */
 async function* readFiltered(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
   const first = await firstOf(connection, asked);
@@ -125,14 +125,14 @@ async function* readFiltered(connection: Connection, asked: Asked, upTo: bigint)
 const isBefore = ({ after, isInclusive }: Omit<ReadLogOptions, 'limit'>, upTo: bigint): boolean =>
   after < upTo || (after === upTo && isInclusive === true);
 
-/** A filter that lets nothing through needs no reading. */
+/** Reads the log in the way that fits the filter; a filter that matches nothing needs no read. */
 async function* pagesFrom(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
   if (asked.filter === undefined) yield* readWhole(connection, asked, upTo);
   else if (isEmpty(asked.filter)) yield { events: [], position: upTo };
   else yield* readFiltered(connection, asked, upTo);
 }
 
-/** The pages after any position: one that no event has, which the server refuses, is read from the place before it. */
+/** Reads pages after any position. The server refuses positions without an event; then the event before it is used. */
 async function* pagesAfter(
   connection: Connection,
   options: Omit<ReadLogOptions, 'limit'>,
@@ -150,9 +150,9 @@ async function* pagesAfter(
 }
 
 /**
- * The log after a position, up to another, in pages that say how far the server has shown it.
+ * Reads the log after a position, up to and including another, in pages with the position that is read so far.
  *
- * @throws {StoreUnavailable} when the server ends before that: nothing says then what there is.
+ * @throws {StoreUnavailable} when the read ends before `upTo`, so that the rest of the log is not known.
  */
 export async function* readLogUpTo(
   connection: Connection,

@@ -4,20 +4,20 @@ import { readFault } from './eventstore-fault.js';
 import { leave, nodeOf, type Read } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
-/** Where a read of all begins that is to bring what follows a position. */
+/** Converts the position after which the log is to be read to a start position of the client library. */
 export const startOf = (position: bigint): Position | typeof START => (position === 0n ? START : positionOf(position));
 
-/** The places of events next to a position that may be none. */
+/** The positions of the events next to a given position, which may be between two events. */
 export type Places = {
-  /** The last at or before it; 0n where there is none. */
+  /** The last at or before it; 0n when there is none. */
   readonly atOrBefore: bigint;
-  /** The first at or after it; absent where the log ends before it. */
+  /** The first at or after it; absent when the log ends before it. */
   readonly atOrAfter?: bigint;
 };
 
 /**
- * Finds the places next to a position. A server has no other way to them than to read: it is read from the end of the
- * log, since positions that are asked for are recent ones nearly always.
+ * Finds the positions of the events next to a position. The server can only find them by a read, which goes backwards
+ * from the end of the log, because nearly all requested positions are recent.
  *
  * @throws {StoreUnavailable} when the log cannot be read.
  */

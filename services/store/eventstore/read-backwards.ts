@@ -7,13 +7,13 @@ import { placesAround } from './places.js';
 import { isWanted, LEADER, nodeOf, PAGE_EVENTS, pagesOf, patiently } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
-/** The largest position that the protocol has. */
+/** The largest position in the protocol. */
 const MAX_POSITION = 2n ** 63n - 1n;
 
-/** Read beyond what is wanted: a page may hold events that are none of the log's. */
+/** The number of additional events to read, because a page may contain events that are not part of the log. */
 const FOREIGN_EVENTS = 16;
 
-/** So many events before a place, or before the end; what is none of the log's among them. */
+/** Reads events before the position of an event, or from the end; includes those that are not part of the log. */
 const eventsBefore = async (
   connection: Connection,
   before: bigint | undefined,
@@ -26,7 +26,7 @@ const eventsBefore = async (
   return found;
 };
 
-/** The events before a position, wherever that is: the server reads back from places of events alone, or from its end. */
+/** Reads events before any position. The server reads backwards only from positions of events, or from the end. */
 const eventsBeforeAny = async (...[connection, before, maxCount]: Parameters<typeof eventsBefore>) => {
   try {
     return await eventsBefore(connection, before, maxCount);
@@ -36,7 +36,7 @@ const eventsBeforeAny = async (...[connection, before, maxCount]: Parameters<typ
   }
 };
 
-/** The log from its end, as much at a time as is wanted. */
+/** Reads the log backwards in pages, from its end or from before a position. */
 export async function* readLogBackwards(
   connection: Connection,
   { before, limit = Infinity }: ReadLogBackwardsOptions = {},
@@ -59,8 +59,8 @@ async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent>
 }
 
 /**
- * The place of the last event, whoever has written it: readers count what others write as read, and their positions are
- * compared with this. 0n where there is none.
+ * Reads the position of the last event of any writer; 0n when there is none. Events that are not part of the log count
+ * as well, because readers advance their positions over them and are compared with this.
  */
 export const headOf = async (connection: Connection): Promise<bigint> => {
   for await (const { position } of patiently(() => lastEvent(connection))) return position;

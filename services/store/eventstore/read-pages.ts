@@ -20,26 +20,30 @@ export const isWanted = (filter: EventFilter | undefined, { stream, type }: Reco
   (filter?.categories?.includes(categoryOf(stream)) ?? true) &&
   (filter?.types?.includes(type) ?? true);
 
-/** A node that lags behind does not have what the leader has shown: what a decision or an answer rests on is the leader's. */
+/** Reads go to the leader: a node that lags behind would give stale data to decisions and answers. */
 export const LEADER = { requiresLeader: true } as const;
 
-/** Events of a page, at most. */
+/** The maximum number of events in a page. */
 export const PAGE_EVENTS = 200;
 
-/** What the client reads from: a stream that ends. */
+/** An open read of the client library. */
 export type Read = StreamingRead<ResolvedEvent>;
 
 /**
- * Leaves a read before its end. It has to run out all the same: the client waits for each of its streams when it is
- * closed, and one that nobody takes from never ends.
+ * Abandons a read before its end. The stream is still drained: on close, the client waits for all its streams, and one
+ * that is not read never ends.
  */
 export const leave = (read: Read): void => {
   read.on('error', () => undefined);
   read.resume();
-  read.cancel().catch(() => undefined); // it may never have begun
+  read.cancel().catch(() => undefined); // the read may have failed to open
 };
 
-/** The client of the node to read from. */
+/**
+ * Returns the client of the node to read from.
+ *
+ * @throws {StoreUnavailable} when there is none.
+ */
 export const nodeOf = async (connection: Connection): Promise<NodeClient> => {
   try {
     return await connection.client();
@@ -48,7 +52,7 @@ export const nodeOf = async (connection: Connection): Promise<NodeClient> => {
   }
 };
 
-/** Pages of what the client reads; its errors become faults. A stream that is not there has none. */
+/** Collects a read into pages, and converts its errors to faults; no pages when the stream does not exist. */
 export async function* pagesOf(read: Read): AsyncGenerator<RecordedEvent[]> {
   let page: RecordedEvent[] = [];
   try {
@@ -68,9 +72,10 @@ export async function* pagesOf(read: Read): AsyncGenerator<RecordedEvent[]> {
   if (page.length > 0) yield page;
 }
 
+/** The pauses between attempts of a read, in milliseconds. */
 const PATIENCE_MS = [20, 100, 500] as const;
 
-/** Begins a read again whose connection is found to be broken, unless it has brought something already. */
+/** Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above. */
 export async function* patiently<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
   for (const pauseMs of [...PATIENCE_MS, undefined]) {
     let hasBegun = false;

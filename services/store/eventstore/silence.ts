@@ -1,19 +1,22 @@
-/** How far somebody is who hears of what is recorded. */
+/** The progress of a subscription. */
 export type Heard = {
-  /** Changes with every sign of life. */
+  /** Changes whenever anything is received. */
   readonly signs: number;
-  /** Of the last event heard of. */
+  /** The position of the last event received. */
   readonly position: bigint;
 };
 
-/** Between two looks: one finds nothing new and asks where the log is, the next that nobody has been told of it. */
+/**
+ * The interval of checks, in milliseconds. It takes two to find silence: the first reads the head of the log, and the
+ * second sees that the events up to it have not been received.
+ */
 const LOOK_EVERY_MS = 5_000;
 
 /**
- * Looks whether somebody hears nothing any more of a log that goes on: nothing came since the last look, and the log was
- * further then. A log in which nothing happens is not silent.
+ * Makes a check that is true when a subscription has fallen silent although the log grows: nothing was received since
+ * the last check, when the head was already beyond its position. An idle log is not silence.
  *
- * @param head where the log is; asked only where nothing was heard since the last look.
+ * @param head reads the head of the log; called only when nothing was received since the last check.
  */
 export const silenceLook = (heard: () => Heard, head: () => Promise<bigint>): (() => Promise<boolean>) => {
   let before = { signs: -1, head: 0n };
@@ -27,9 +30,10 @@ export const silenceLook = (heard: () => Heard, head: () => Promise<bigint>): ((
 };
 
 /**
- * Watches a subscription that the server may have forgotten: where its connection answers pings, no keep-alive ends it.
+ * Watches for a subscription that the server has stopped serving. Keep-alive does not find it while the connection
+ * still answers pings.
  *
- * @param onSilence hears of it once.
+ * @param onSilence is called at most once.
  */
 export const watchSilence = (look: () => Promise<boolean>, onSilence: () => void): { readonly stop: () => void } => {
   let isLooking = false;
@@ -40,7 +44,7 @@ export const watchSilence = (look: () => Promise<boolean>, onSilence: () => void
       clearInterval(timer);
       onSilence();
     } catch {
-      // a log that does not say where it is cannot be compared with; the next look asks again
+      // the head could not be read, so there is nothing to compare with; the next check tries again
     } finally {
       isLooking = false;
     }

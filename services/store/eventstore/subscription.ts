@@ -6,23 +6,23 @@ import { endsBefore } from '../../kernel/log-end.js';
 import type { LiveFeed } from './live-feed.js';
 import { isWanted, PAGE_EVENTS } from './read-pages.js';
 
-/** How a subscription reads what was there before it, and listens to what comes. */
+/** The sources of a subscription: reads for past events, and the feed for new ones. */
 export type Sources = {
   readonly head: () => Promise<bigint>;
   readonly read: (options: ReadLogOptions, upTo: bigint) => AsyncIterable<LogPage>;
   readonly feed: LiveFeed;
-  /** Hears why it cannot go on, each time. */
+  /** Is called with the reason each time the subscription cannot go on. */
   readonly onTrouble: (error: unknown) => void;
 };
 
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
 
-/** Events that may wait for a handler; one that is slower reads them from the log again. */
+/** The maximum of events that are buffered for a handler; a slower one gets them from the log instead. */
 const MOST_WAITING = 10_000;
 
 const RETRY_MS = 500;
 
-/** What the feed has brought for one subscription; it is dropped when it is too much, and read again. */
+/** Buffers the events of the feed for one subscription; on overflow it is emptied, and the log is read again. */
 const waitingRoom = (sources: Sources, after: bigint) => {
   let events: RecordedEvent[] = [];
   let isOverfull = false;
@@ -41,7 +41,7 @@ const waitingRoom = (sources: Sources, after: bigint) => {
     isOverfull: () => isOverfull,
     wake: () => wake(),
     hasAfter: (position: bigint): boolean => (events.at(-1)?.position ?? 0n) > position,
-    /** At least one event, unless it is overfull or woken. */
+    /** Waits for at least one event; may be empty after an overflow or `wake()`. */
     take: async (): Promise<readonly RecordedEvent[]> => {
       if (events.length === 0 && !isOverfull) await new Promise<void>((resolve) => (wake = resolve));
       wake = () => undefined;
@@ -51,8 +51,9 @@ const waitingRoom = (sources: Sources, after: bigint) => {
 };
 
 /**
- * Follows the log: reads what is there, then listens with the others of this process. Where the store cannot be reached,
- * or ends before what was read of it, it waits; only the handler ends it.
+ * Follows the log: reads past events, then listens to the live feed of this process. While the store cannot be reached,
+ * or its log ends before the position that was read, the subscription retries; only `close()` or an error of the
+ * handler ends it.
  */
 export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit'>, onPage: OnPage): Subscription => {
   const ending = new AbortController();
@@ -113,7 +114,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
     close: async () => {
       ending.abort();
       room?.wake();
-      await ended.catch(() => undefined); // said by `ended` itself
+      await ended.catch(() => undefined); // callers get the error from `ended`
     },
   };
 };

@@ -3,32 +3,32 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { toOurs } from './eventstore-events.js';
 
 /**
- * Events that wait to be taken. Beyond it a subscription that reads history is not listened to: the server waits. One
- * that follows what comes would be dropped by the server for that; it fails here, where what it brought is not lost.
+ * The maximum of buffered events. At it, a subscription that reads history is paused, and the server waits. A live one
+ * would be dropped by the server for that, so it fails here instead, where the events received are not lost.
  */
 const MOST_WAITING = { pause: 1_000, fail: 10_000 } as const;
 
-/** What a subscription has brought, in order: events, or that it has caught up. */
+/** An item of a subscription: an event, or the mark that it has caught up. */
 export type Brought = RecordedEvent | 'caught-up';
 
-/** The events of a subscription, taken one batch after another. */
+/** The items of a subscription, taken in batches. */
 export interface TakenEvents {
   /**
-   * What has come since, at least one.
+   * Takes the items received since the last call; waits until there is at least one.
    *
-   * @throws whatever ended the subscription.
+   * @throws the error that ended the subscription.
    */
   next(): Promise<readonly Brought[]>;
-  /** Marks this place in the order: what was brought before it is taken before it. */
+  /** Adds a `caught-up` mark after all events received so far. */
   mark(): void;
-  /** Ends it with an error, as the server would. */
+  /** Ends the subscription with an error, as if the server had. */
   fail(error: Error): void;
   close(): Promise<void>;
 }
 
 /**
- * Takes events as they come, with marks in their places: the client says that a subscription has caught up before it
- * hands over the events that came before that.
+ * Buffers the events of a subscription, with the marks in their right order: the client library reports that a
+ * subscription has caught up before it delivers the events that precede that.
  */
 export const takeEvents = (
   subscription: AllStreamSubscription,
@@ -82,8 +82,8 @@ export const takeEvents = (
     close: async () => {
       isClosed = true;
       fail(new Error('closed'));
-      subscription.resume(); // it has to run out, or the client waits for it when it is closed
-      await subscription.unsubscribe().catch(() => undefined); // it may have ended by itself
+      subscription.resume(); // on close, the client waits until it is drained
+      await subscription.unsubscribe().catch(() => undefined); // the subscription may have ended already
     },
   };
 };

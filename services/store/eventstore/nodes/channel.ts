@@ -11,20 +11,20 @@ import type { Endpoint } from '../address.js';
 import { NodeCredentials } from './node-credentials.js';
 import type { NodeSettings } from './settings.js';
 
-/** The way to one node, with a connection of its own. */
+/** A gRPC channel to one node, with a connection of its own. */
 export type NodeChannel = {
   readonly channel: Channel;
-  /** Breaks the connection: calls that are open fail as when the node had ended. */
+  /** Breaks the connection: open calls fail as if the node had ended. */
   readonly cut: () => void;
 };
 
-/** Any event that a server may have written. */
+/** Large enough for every event that a server may have written. */
 const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
 const NEVER_MS = 2 ** 31 - 1;
 
 const authority = ({ host, port }: Endpoint): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** @param name what the certificate is of, where that is not the host. */
+/** @param name the name in the certificate, when it is not the host. */
 export const nodeChannel = (node: Endpoint, settings: NodeSettings, name: string = node.host): NodeChannel => {
   const { intervalMs, timeoutMs } = settings.keepAlive;
   const way = new NodeCredentials(name, settings.tls);
@@ -38,9 +38,9 @@ export const nodeChannel = (node: Endpoint, settings: NodeSettings, name: string
 };
 
 /**
- * Asks a node something that needs no words, and no credentials.
+ * Calls a unary RPC of a node with an empty request and without credentials.
  *
- * @throws whatever gRPC says, after `timeoutMs` at the latest.
+ * @throws the gRPC error of the call, after `timeoutMs` at the latest.
  */
 export const ask = <Input extends DescMessage, Output extends DescMessage>(
   channel: Channel,
@@ -48,7 +48,7 @@ export const ask = <Input extends DescMessage, Output extends DescMessage>(
   timeoutMs: number,
 ): Promise<MessageShape<Output>> =>
   new Promise((resolve, reject) => {
-    const client = new Client('', credentials.createInsecure(), { channelOverride: channel }); // not used beside a channel
+    const client = new Client('', credentials.createInsecure(), { channelOverride: channel }); // address and credentials are unused with a channel
     client.makeUnaryRequest(
       `/${parent.typeName}/${name}`,
       (message: MessageShape<Input>) => Buffer.from(toBinary(input, message)),

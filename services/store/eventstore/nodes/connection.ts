@@ -9,28 +9,29 @@ import { serverVersion } from './server-version.js';
 import type { NodeSettings } from './settings.js';
 import { watchNode } from './watch-node.js';
 
-/** The way to whichever node calls go to at present. */
+/** The connection to the node that calls go to at present. */
 export interface Connection {
   /**
-   * The client of that node, to be asked for before each call. Where there is no node it is looked for until there is
-   * one, however long; callers wait for it for two seconds from when it was lost.
+   * Returns the client of that node; callers ask for it before each call. While there is no node, the search goes on
+   * without limit. Callers wait until two seconds after a node was lost; before the first connection, they wait only
+   * for the attempt in progress.
    *
-   * @throws {NodeUnreached} when there is none; nothing can have been sent.
-   * @throws {Fault} when a node refuses for good.
+   * @throws {NodeUnreached} when there is none; nothing was sent.
+   * @throws {Fault} when a node refuses permanently.
    */
   client(): Promise<NodeClient>;
-  /** Leaves a node that does not answer; what is open there fails. Nothing where it was left before. */
+  /** Leaves a node that does not answer; its open calls fail. Does nothing when it was left before. */
   leave(client: NodeClient): void;
   close(): Promise<void>;
 }
 
-/** How long callers wait for a node after one was lost. */
+/** The time that callers wait for a node after one was lost, in milliseconds. */
 const PATIENCE_MS = 2_000;
 
-/** What is known while a node is looked for. */
+/** The state of a search for a node. */
 type Search = { readonly sinceMs: number; round: Promise<NodeClient>; trouble?: unknown };
 
-/** Ends the patience of a caller, once there is something to say. */
+/** Throws when the search has failed at least once and the caller has waited for long enough. */
 const throwAfter = (patienceMs: number, { sinceMs, trouble }: Search): void => {
   if (trouble === undefined || performance.now() - sinceMs < patienceMs) return;
   throw finalFault(trouble) ?? new NodeUnreached(trouble);
@@ -38,7 +39,7 @@ const throwAfter = (patienceMs: number, { sinceMs, trouble }: Search): void => {
 
 type OnLoss = (client: NodeClient, leader?: Endpoint) => void;
 
-/** A client of a node that has answered. */
+/** Makes a client of a node, after the node has answered a first call. */
 const connected = async (node: Endpoint, settings: NodeSettings, onLoss: OnLoss): Promise<NodeClient> => {
   const client = new NodeClient(node, settings, (error) => {
     const loss = nodeLoss(error);
@@ -54,8 +55,8 @@ const connected = async (node: Endpoint, settings: NodeSettings, onLoss: OnLoss)
 };
 
 /**
- * Keeps a connection of its own to the node that leads: it is left when a call shows that it cannot serve, or names
- * another leader, and the next one is looked for at once.
+ * Keeps a connection to the leader. When a call shows that the node cannot serve or names another leader, the node is
+ * left, and the search for the next one begins at once.
  */
 export const nodeConnection = (settings: NodeSettings): Connection => {
   const ending = new AbortController();
@@ -103,7 +104,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
         search ??= begin();
         if (ending.signal.aborted) throw new StoreUnavailable('the event store is closed');
         throwAfter(patienceMs, search);
-        await search.round.catch(() => undefined); // what came of it is in the next one
+        await search.round.catch(() => undefined); // `search` has the error in the next turn
       }
       return present;
     },

@@ -6,10 +6,10 @@ import { ask, nodeChannel } from './channel.js';
 import { leaderOf } from './leader.js';
 import type { NodeSettings } from './settings.js';
 
-/** A node that is asked who leads; its certificate may be of a name and not of its address. */
+/** A node that is asked for the leader; its certificate may be for `name` and not for its address. */
 type Seed = Endpoint & { readonly name: string };
 
-/** How long the others are waited for once one node has named a leader. */
+/** The time to wait for the other nodes after one has named a leader, in milliseconds. */
 const OTHERS_MS = 100;
 
 const seedsOf = async ({ hosts, isDiscovered }: NodeSettings): Promise<readonly Seed[]> => {
@@ -35,7 +35,7 @@ const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInf
 
 const shown = (seeds: readonly Seed[]): string => seeds.map(({ host, port }) => `${host}:${port}`).join(', ');
 
-/** The leader of a cluster, asked of all its nodes at once; one that does not answer holds nothing up. */
+/** Finds the leader of a cluster by asking all nodes at once; a node that does not answer causes no delay. */
 const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
   const seeds = await seedsOf(settings);
   const answers: ClusterInfo[] = [];
@@ -54,14 +54,14 @@ const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
   throw failed?.reason ?? new Error(`${shown(seeds)}: no address`);
 };
 
-/** Whether the leader is to be found among several nodes. */
+/** True when the leader has to be found among several nodes. */
 export const isCluster = ({ hosts, isDiscovered }: NodeSettings): boolean => hosts.length > 1 || isDiscovered;
 
 /**
- * The node that calls go to: the one host that is named, or the leader of the cluster that several belong to. Other
- * nodes are never taken: they may lag behind, and what is decided and shown rests on what was read.
+ * Finds the node to call: the only host of the connection string, or the leader of the cluster. Followers are never
+ * used, because they may lag behind, and decisions and answers must not be based on stale reads.
  *
- * @throws {Error} when no node can be reached now, or none leads.
+ * @throws {Error} when no node of the cluster can be reached now, or none is the leader.
  */
 export const nodeToCall = (settings: NodeSettings): Promise<Endpoint> => {
   const [only] = settings.hosts;

@@ -10,8 +10,10 @@ const leadersIn = ({ members }: ClusterInfo): readonly Endpoint[] =>
   );
 
 /**
- * The node that leads, by what nodes say of their cluster: the one that most of them name, since a node that was
- * deposed while it stood still goes on naming itself for a moment.
+ * Determines the leader from the gossip of several nodes: the one that most of them name, because a node that lost the
+ * leadership while it was suspended still names itself for a moment.
+ *
+ * @returns `undefined` when no node names a leader.
  */
 export const leaderOf = (answers: readonly ClusterInfo[]): Endpoint | undefined => {
   const votes = new Map<string, { readonly leader: Endpoint; count: number }>();

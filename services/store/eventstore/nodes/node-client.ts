@@ -19,16 +19,16 @@ import { openRead } from '../wire/calls.js';
 import { eventRead } from '../wire/event-read.js';
 
 /**
- * The library's client of one node. It looks for no other by itself: the library's own search rejects where nobody can
- * catch it. What goes wrong is told to `onError`, and who asked gets it as before.
+ * The library's client for one fixed node. It does not search for others: the library's own search has rejections that
+ * no caller can catch. Errors of calls are also passed to `onError`; the caller of the call gets them as usual.
  */
 export class NodeClient extends EventStoreDBClient {
   readonly #way: NodeChannel;
   readonly #onError: (error: unknown) => void;
   readonly node: Endpoint;
-  /** Whether it takes no more calls. */
+  /** True after {@link leave}: the client takes no more calls. */
   isLeft = false;
-  /** What the node says that it is of. */
+  /** The version that the node reports. */
   serverVersion: string | undefined;
 
   constructor(node: Endpoint, settings: NodeSettings, onError: (error: unknown) => void) {
@@ -40,21 +40,21 @@ export class NodeClient extends EventStoreDBClient {
     this.node = node;
   }
 
-  /** Takes no more calls, and breaks the connection: those that are open fail as when the node had ended. */
+  /** Takes no more calls, and breaks the connection: open calls fail as if the node had ended. */
   leave(): void {
     this.isLeft = true;
     this.#way.channel.close();
     this.#way.cut();
   }
 
-  /** Calls back when the connection that there is now has ended, whether calls are open or not. */
+  /** Calls `disconnected` when the present connection has ended, also when no calls are open. */
   onDisconnect(disconnected: () => void): void {
     const { channel } = this.#way;
     if (channel.getConnectivityState(false) !== connectivityState.READY) disconnected();
     else channel.watchConnectivityState(connectivityState.READY, Infinity, disconnected);
   }
 
-  /** Reads are decoded here and not by the library, which takes more of the processor for it. */
+  /** Reads with our own decoder, which takes less processor time than that of the library. */
   override readAll(options: ReadAllOptions = {}): StreamingRead<AllStreamResolvedEvent> {
     const { fromPosition: from = START, maxCount: count, ...asked } = options;
     return eventRead(openRead(this, { from, count, ...asked })) as StreamingRead<AllStreamResolvedEvent>;

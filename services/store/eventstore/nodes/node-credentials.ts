@@ -5,9 +5,9 @@ import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** Speaks TLS over a connection; certificates are held against `host`, which is named only where it is a name. */
+/** Starts TLS on a connection. The certificate must be for `host`, which is sent to the server if it is a name. */
 const secured = async (socket: Socket, host: string, secureContext: SecureContext): Promise<Socket> => {
-  // Names of servers may not be addresses (RFC 6066, part 3).
+  // Server names (SNI) must not be IP addresses (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const tls = connect({ socket, host, secureContext, ALPNProtocols: ['h2'], ...servername });
   await once(tls, 'secureConnect');
@@ -15,22 +15,22 @@ const secured = async (socket: Socket, host: string, secureContext: SecureContex
 };
 
 /**
- * How one node is connected to. The library of gRPC names servers by their address where they have no name, and has no
- * way to end a connection whose calls nobody answers.
+ * Channel credentials that open the connections to one node. Those of `@grpc/grpc-js` send an address as the server
+ * name where there is no name, and cannot end a connection whose calls are not answered.
  */
 export class NodeCredentials extends ChannelCredentials {
   readonly #host: string;
   readonly #secureContext: SecureContext | undefined;
   readonly #sockets = new Set<Socket>();
 
-  /** @param host what the certificate of the node has to be of. */
+  /** @param host the name or address that the certificate of the node must be for. */
   constructor(host: string, secureContext?: SecureContext) {
     super();
     this.#host = host;
     this.#secureContext = secureContext;
   }
 
-  /** Breaks the connections: calls that are open fail as when the node had ended. */
+  /** Breaks the connections: open calls fail as if the node had ended. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

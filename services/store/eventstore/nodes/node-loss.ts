@@ -2,13 +2,13 @@ import { convertToCommandError, ErrorType, NotLeaderError } from '@eventstore/db
 import { status } from '@grpc/grpc-js';
 import type { Endpoint } from '../address.js';
 
-/** The node cannot serve, or its connection cannot. What it has answered says nothing against it. */
+/** Errors by which a node or its connection cannot serve. All others are answers of a node that works. */
 const NODE_ERRORS: readonly unknown[] = [ErrorType.UNAVAILABLE, ErrorType.CANCELLED, ErrorType.NOT_LEADER];
 
-/** What has become of a node, by what became of a call: another is to be asked, and perhaps it is named. */
+/** The finding that a node cannot serve, with the new leader if the node names it. */
 export type NodeLoss = { readonly leader?: Endpoint };
 
-/** @returns `undefined` where the node is as good as before. */
+/** @returns `undefined` when the error does not mean that the node is lost. */
 export const nodeLoss = (error: unknown): NodeLoss | undefined => {
   const known = error instanceof Error ? convertToCommandError(error) : undefined;
   if (known instanceof NotLeaderError) return { leader: { host: known.leader.address, port: known.leader.port } };

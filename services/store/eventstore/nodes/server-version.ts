@@ -4,19 +4,19 @@ import { ServerFeatures } from '../../../../proto/gen/event_store/client/server_
 import { StoreUnavailable } from '../../../kernel/fault.js';
 import { ask } from './channel.js';
 
-/** The first release that says when a subscription has caught up, which filtered reads wait for. */
+/** The first release that reports when a subscription has caught up, which filtered reads need. */
 const OLDEST = '23.10';
 
-/** A version as one number that grows with it; NaN where it is none. */
+/** Converts a version to a number for comparisons; NaN when it is malformed. */
 const rank = (version: string): number => {
   const [major, minor] = version.split('.').map(Number);
   return (major ?? NaN) * 1_000 + (minor ?? NaN);
 };
 
 /**
- * Whether a server can keep the log. A build without a number (0.0.0) is taken for a new one.
+ * Checks that a server is new enough for the log. A build without a version (0.0.0) is taken for a new one.
  *
- * @throws {StoreUnavailable} when it is older than that, or so old that it does not say.
+ * @throws {StoreUnavailable} when it is older than 23.10, or does not report a version, as old servers do not.
  */
 export const assertNewEnough = (version: string | undefined): void => {
   const is = rank(version ?? '');
@@ -25,14 +25,14 @@ export const assertNewEnough = (version: string | undefined): void => {
   throw new StoreUnavailable(`the event store ${named}; ${OLDEST} or a newer one is needed`);
 };
 
-/** A node that has not said so soon what it is takes connections, and nothing more. */
+/** In milliseconds: a node that has not answered after this time accepts connections but does not work. */
 const ANSWER_MS = 3_000;
 
 /**
- * The version that a node says it is of; `undefined` where it does not say. Every node answers without credentials, so
- * an answer shows that it works.
+ * Asks a node for its version. Every node answers without credentials, so an answer also shows that it works.
  *
- * @throws what the library makes of the error of a node that does not answer.
+ * @returns `undefined` when the node does not support the question.
+ * @throws the client library's error when the node does not answer.
  */
 export const serverVersion = async (channel: Channel): Promise<string | undefined> => {
   try {

@@ -4,26 +4,26 @@ import { StoreUnavailable } from '../../../kernel/fault.js';
 import { OWN_CONNECTION } from '../../../kernel/ports/log-identity.js';
 import { type Endpoint, eventstoreAddress } from '../address.js';
 
-/** How nodes of an event store are found and talked to: a connection string with its files read. */
+/** The settings for finding and calling nodes, from a connection string and the files that it names. */
 export type NodeSettings = {
   readonly hosts: readonly Endpoint[];
-  /** The one host is a name in DNS, of which each address is a node. */
+  /** The only host is a DNS name, each address of which is a node. */
   readonly isDiscovered: boolean;
-  /** Absent where TLS is not spoken. */
+  /** Absent without TLS. */
   readonly tls?: SecureContext;
   readonly user?: { readonly username: string; readonly password: string };
   readonly connectionName: string;
-  /** A ping after so long, while calls are open, and how long its answer may take; `undefined` for no pings. */
+  /** The interval of pings while calls are open, and the time for their answers; `undefined` for no pings. */
   readonly keepAlive: { readonly intervalMs: number | undefined; readonly timeoutMs: number | undefined };
-  /** Of calls that have one answer. */
+  /** The deadline of unary calls. */
   readonly deadlineMs: number;
-  /** How long a node may take to say who belongs to its cluster. */
+  /** The time within which a node must list the members of its cluster. */
   readonly gossipTimeoutMs: number;
-  /** Between two looks for a node. */
+  /** The pause between two searches for a node. */
   readonly discoveryIntervalMs: number;
 };
 
-/** Together they say how long a node that has fallen silent is taken for one that works. */
+/** The default of both the ping interval and its timeout: their sum is the time until a silent node is noticed. */
 const KEEP_ALIVE_MS = 3_000;
 const DEADLINE_MS = 10_000;
 const GOSSIP_TIMEOUT_MS = 2_000;
@@ -34,7 +34,7 @@ type Parameters = ReadonlyMap<string, string>;
 const number = (parameters: Parameters, name: string, otherwise: number): number =>
   Number(parameters.get(name) ?? otherwise);
 
-/** The file that a parameter names. */
+/** Reads the file that a parameter names; `undefined` without the parameter. */
 const file = (parameters: Parameters, name: string): Buffer | undefined => {
   const path = parameters.get(name);
   return path === undefined ? undefined : readFileSync(path);
@@ -63,7 +63,7 @@ const secured = (parameters: Parameters): SecureContext => {
   }
 };
 
-/** @throws {StoreUnavailable} when the connection string is none, or a file that it names cannot be used. */
+/** @throws {StoreUnavailable} when the connection string is invalid, or a file that it names cannot be used. */
 export const nodeSettings = (url: string): NodeSettings => {
   const address = eventstoreAddress(url);
   if (typeof address === 'string') throw unusable(`it ${address}`);

@@ -7,11 +7,11 @@ import type { NodeClient } from './node-client.js';
 import { serverVersion } from './server-version.js';
 import type { NodeSettings } from './settings.js';
 
-/** Between two questions, and how long an answer may take. */
+/** The pause between two checks, and the time within which the node must answer, in milliseconds. */
 const ASK_EVERY_MS = 2_000;
 const ANSWER_MS = 3_000;
 
-/** The node that leads, by what this one says; one that is alone does. */
+/** Asks a node for the leader; a single node that answers is its own leader. */
 const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<Endpoint | undefined> => {
   const channel = await client.getChannel();
   if (isCluster(settings)) return leaderOf([await ask(channel, Gossip.method.read, ANSWER_MS)]);
@@ -20,10 +20,11 @@ const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<End
 };
 
 /**
- * Asks a node again and again, until it is left: reads have no deadline, and where a node answers pings and no calls,
- * no keep-alive ends its connection.
+ * Checks a node periodically until it is left. Reads have no deadline, and keep-alive does not end the connection of a
+ * node that answers pings but no calls.
  *
- * @param onLoss hears once that it does not answer or leads no more, and which other node does where it says.
+ * @param onLoss is called once when the node does not answer or is not the leader any more, with the leader that it
+ * names, if any.
  */
 export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (leader?: Endpoint) => void): void => {
   const look = async (): Promise<void> => {

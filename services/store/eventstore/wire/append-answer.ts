@@ -19,7 +19,7 @@ import { delimited, eachField, fieldIn, numberIn, type Range, varint } from './f
 /** The answer to one append of a batch stream. */
 export type AppendAnswer = { readonly correlation: number; readonly result: Appended | Error };
 
-/** Tags of `BatchAppendResp`, and of the messages in it. */
+/** The tags of `BatchAppendResp` and of the messages in it. */
 const ANSWER = { correlation: delimited(1), error: delimited(2), success: delimited(3) };
 const STRUCTURED = delimited(1);
 const LOW_BITS = varint(2);
@@ -43,7 +43,7 @@ const conflict = (streamName: string, details: Details): Error => {
   });
 };
 
-/** What the details of a refusal are, by the last part of their type, as errors of the library. */
+/** The library's errors for the details of a refusal, by the last segment of the type name. */
 const REFUSALS: Readonly<Record<string, (stream: string, details: Details) => Error>> = {
   WrongExpectedVersion: conflict,
   StreamDeleted: (stream) => StreamDeletedError.fromStreamName(stream),
@@ -54,7 +54,7 @@ const REFUSALS: Readonly<Record<string, (stream: string, details: Details) => Er
     MaxAppendSizeExceededError.fromMaxAppendSize(unpacked(MaximumAppendSizeExceededSchema, details).maxAppendSize),
 };
 
-/** The library has no class for other answers, and says them by these words, which faults are told by. */
+/** The library's error for answers that it has no class for; faults are recognized by this text. */
 const unknown = (message: string): Error => new UnknownError(undefined, `Could not recognize ${message}`);
 
 const refusal = (bytes: Buffer): Error => {
@@ -71,10 +71,10 @@ const placeIn = (bytes: Buffer, success: Range): Appended => ({
 });
 
 /**
- * Reads one answer of a batch stream.
+ * Decodes one answer of a batch stream.
  *
- * @returns the place of the append, or the library's error for what stood in its way.
- * @throws {Error} when the bytes are none.
+ * @returns the revision and position of the append, or the library's error for its refusal.
+ * @throws {Error} when the bytes are malformed.
  */
 export const appendAnswer = (bytes: Buffer): AppendAnswer => {
   let correlation = 0;

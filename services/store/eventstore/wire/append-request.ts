@@ -2,16 +2,16 @@ import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
 import { varintBytes, WireWriter } from './writer.js';
 
-/** An append as it goes over the wire. */
+/** The content of an append request. */
 export type AppendMessage = {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: readonly NewEvent[];
-  /** Until when a server may write it, in seconds since 1970. */
+  /** The time until which the server may write it, in seconds since 1970. */
   readonly deadlineSeconds: number;
 };
 
-/** Tags of `BatchAppendReq` and of the messages in it: field number and wire type in one. */
+/** The tags of `BatchAppendReq` and of the messages in it; a tag is field number and wire type in one. */
 const REQUEST = { correlation: 0x0a, options: 0x12, proposed: 0x1a, isFinal: 0x20 } as const;
 const OPTIONS = { stream: 0x0a, revision: 0x10, noStream: 0x1a, any: 0x22, deadline: 0x32 } as const;
 const PROPOSED = { id: 0x0a, metadata: 0x12, custom: 0x1a, data: 0x22 } as const;
@@ -23,7 +23,7 @@ const SECONDS = 0x08;
 const [KEY, VALUE] = [0x0a, 0x12] as const;
 
 const UUID_CHARACTERS = 36;
-/** Of the identity of an event: as text, in a message, in a field. */
+/** The size of the field with an event's id: tag and length of the field, tag and length of the text, the text. */
 const ID_BYTES = 4 + UUID_CHARACTERS;
 
 const entry = (key: string, value: string): Buffer => {
@@ -32,7 +32,7 @@ const entry = (key: string, value: string): Buffer => {
   return writer.tag(VALUE).text(value, value.length).bytes;
 };
 
-/** What is stored is bytes to the server. */
+/** For the server, event data is opaque bytes. */
 const CONTENT_TYPE = entry('content-type', 'application/octet-stream');
 const TYPE_KEY = Buffer.from([KEY, 4, ...Buffer.from('type')]);
 
@@ -41,10 +41,10 @@ const DASHED = /^(.{8})(.{4})(.{4})(.{4})/u;
 const uuidText = (id: Uint8Array): string =>
   Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex').replace(DASHED, '$1-$2-$3-$4-');
 
-/** A field that has its length before it: tag, length, content. */
+/** Computes the size of a length-delimited field: tag, length, content. */
 const delimited = (length: number): number => 1 + varintBytes(length) + length;
 
-/** What of an event is measured once, in bytes. */
+/** An event with the sizes of its encoded fields, in bytes, which are computed once. */
 type Measured = { readonly event: NewEvent; readonly type: number; readonly metadata: number; readonly size: number };
 
 const typeEntryBytes = (type: number): number => TYPE_KEY.length + delimited(type);
@@ -78,9 +78,9 @@ const putExpected = (writer: WireWriter, expected: ExpectedRevision): void => {
 };
 
 /**
- * A whole append as one message of a batch stream.
+ * Encodes a complete append as one message of a batch stream.
  *
- * @param correlation names it among those of its batch stream, above 0.
+ * @param correlation identifies the append in its batch stream; above 0.
  */
 export const appendRequest = (
   correlation: number,

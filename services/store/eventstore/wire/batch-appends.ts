@@ -6,23 +6,23 @@ import { type AppendCall, callError, openAppends } from './calls.js';
 
 type Waiting = { readonly resolve: (appended: Appended) => void; readonly reject: (error: unknown) => void };
 
-/** Appends over one client. */
+/** Sends appends over one client. */
 export interface BatchAppends {
   /**
    * Sends an append; those of one client reach the server in the order of these calls.
    *
-   * @throws the library's error for what stood in its way, or for the end of the connection.
+   * @throws the library's error for a refusal or for the end of the connection.
    */
   append(message: AppendMessage): Promise<Appended>;
 }
 
-/** One stream of appends: what was sent on it, and is answered on it or fails with it. */
+/** One batch stream. Appends sent on it are answered on it, or fail when it ends. */
 const appendStream = (opening: Promise<AppendCall>, onEnd: () => void): BatchAppends => {
   const waiting = new Map<number, Waiting>();
   let count = 0;
 
   const take = ({ correlation, result }: AppendAnswer): void => {
-    const asked = waiting.get(correlation); // a server may answer one append twice
+    const asked = waiting.get(correlation); // absent for a second answer, which servers may send
     waiting.delete(correlation);
     if (result instanceof Error) asked?.reject(result);
     else asked?.resolve(result);
@@ -54,7 +54,7 @@ const appendStream = (opening: Promise<AppendCall>, onEnd: () => void): BatchApp
   };
 };
 
-/** All appends of a client go over one stream. When that ends, all of them fail, and the next one opens another. */
+/** Sends all appends of a client over one stream. When it ends, all of them fail, and the next append opens another. */
 export const batchAppends = (client: EventStoreDBClient): BatchAppends => {
   let current: BatchAppends | undefined;
   const open = (): BatchAppends => {

@@ -12,10 +12,10 @@ import { type AppendAnswer, appendAnswer } from './append-answer.js';
 import { type ReadAnswer, readAnswer } from './read-answer.js';
 import { type Asked, readRequest } from './read-request.js';
 
-/** A read or subscription that is open. */
+/** An open read or subscription. */
 export type ReadCall = ClientReadableStream<ReadAnswer>;
 
-/** A stream of appends that is open. */
+/** An open batch stream. */
 export type AppendCall = ClientDuplexStream<Buffer, AppendAnswer>;
 
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -25,7 +25,7 @@ const never = (): never => {
 
 const SERVICE = '/event_store.client.streams.Streams';
 
-/** The calls that carry events; the library has its own way to encode and decode them, which takes thrice as long. */
+/** The calls that carry events, with our own codec; that of the library takes three times as long. */
 const EventCalls = makeGenericClientConstructor(
   {
     read: {
@@ -55,7 +55,7 @@ type Stub = Client & {
   batchAppend(...how: [Metadata, CallOptions]): AppendCall;
 };
 
-/** What the library has for its own calls: it opens them on its connection, and hears of their errors. */
+/** Internals of the library's client, used so that it opens our calls on its connection and handles their errors. */
 type Internals = {
   GRPCStreamCreator<Call>(
     stub: ServiceClientConstructor,
@@ -75,13 +75,13 @@ const opened = <Call>(
   return internals.GRPCStreamCreator(EventCalls, 'events', (stub) => open(stub, how))();
 };
 
-/** Opens a read or a subscription with the client's connection and credentials. */
+/** Opens a read or a subscription on the client's connection, with its credentials. */
 export const openRead = (client: EventStoreDBClient, asked: Asked): Promise<ReadCall> =>
   opened(client, asked.requiresLeader === true, (stub, how) => stub.read(readRequest(asked), ...how));
 
-/** Opens a stream of appends with the client's connection and credentials. */
+/** Opens a batch stream to the leader on the client's connection, with its credentials. */
 export const openAppends = (client: EventStoreDBClient): Promise<AppendCall> =>
   opened(client, true, (stub, how) => stub.batchAppend(...how));
 
-/** The library's error for one of a call. */
+/** Converts the error of a call to an error of the library. */
 export const callError = (error: unknown): unknown => (error instanceof Error ? convertToCommandError(error) : error);

@@ -4,12 +4,12 @@ import { type Position, StreamNotFoundError } from '@eventstore/db-client';
 import { callError, type ReadCall } from './calls.js';
 import type { Mark, ReadAnswer } from './read-answer.js';
 
-/** Events that wait to be taken before the server is not listened to. */
+/** The number of buffered events at which the call is paused. */
 const HIGH_WATER_MARK = 256;
 
 /**
- * What a read or subscription brings, in the library's form: a stream of `{ event }`, which says `caughtUp` besides.
- * Errors are the library's; its own are said and end the stream, as there, after what has come before.
+ * The events of a read or subscription in the form of the library: a stream of `{ event }` that also emits `caughtUp`.
+ * Errors are converted to those of the library; an iteration gets the events received before an error first.
  */
 class EventRead extends Readable {
   readonly #opening: Promise<ReadCall>;
@@ -58,21 +58,21 @@ class EventRead extends Readable {
     this.#call?.resume();
   }
 
-  /** Leaves it before its end. */
+  /** Ends the read early. */
   async cancel(): Promise<void> {
     this.#isLeft = true;
     const call = await this.#opening;
-    await turn(); // a call that is cancelled in the turn in which it was opened is not
+    await turn(); // cancelling a call in the turn in which it was opened has no effect
     call.resume();
     call.cancel();
   }
 
-  /** The same, of a subscription. */
+  /** Ends a subscription, as {@link cancel} does. */
   unsubscribe(): Promise<void> {
     return this.cancel();
   }
 }
 
-/** Makes a stream of the library's kind of what a call brings; its caller knows which kind it has asked for. */
+/** Makes a stream of the library's type from a call; callers cast it to the type of the read that they opened. */
 export const eventRead = (opening: Promise<ReadCall>, onCheckpoint?: (position: Position) => unknown): unknown =>
   new EventRead(opening, onCheckpoint);

@@ -9,25 +9,26 @@ import {
 
 const MAX_GROUP_DEPTH = 100;
 
-/** A message that is inside others: from its first byte to its end. */
+/** The bytes of a nested message or other field, from `start` up to but not including `end`. */
 export type Range = { readonly start: number; readonly end: number };
 
-/** Of a field that is not there. */
+/** The range of a field that is absent. */
 export const NOWHERE: Range = { start: 0, end: 0 };
 
-/** The tag of a field that has its length before it. */
+/** The tag of a length-delimited field. */
 export const delimited = (field: number): number => (field << 3) | DELIMITED;
 
-/** The tag of a number. */
+/** The tag of a varint field. */
 export const varint = (field: number): number => field << 3;
 
-/** Takes what it knows of a field and moves the cursor past it; answers whether it did. */
+/** Reads a field that it knows, moves the cursor past it and returns true; returns false for other fields. */
 type TakeNumber = (tag: number, cursor: Cursor) => boolean;
 
 /**
- * Goes through a message once: fields with a length are handed on as their ranges, others are taken or passed over.
+ * Walks over the fields of a message. Length-delimited fields are passed to `onRange`; others are read by `takeNumber`
+ * or skipped.
  *
- * @throws {Malformed} when the bytes are no message.
+ * @throws {Malformed} when the bytes are not a message.
  */
 export const eachField = (
   bytes: Uint8Array,
@@ -47,7 +48,7 @@ export const eachField = (
   }
 };
 
-/** Where the last field of that tag stands in a message. */
+/** Finds the last field with a tag in a message; {@link NOWHERE} when there is none. */
 export const fieldIn = (bytes: Uint8Array, message: Range, wanted: number): Range => {
   let found = NOWHERE;
   eachField(bytes, message, (tag, range) => {
@@ -56,7 +57,7 @@ export const fieldIn = (bytes: Uint8Array, message: Range, wanted: number): Rang
   return found;
 };
 
-/** The last number of that tag in a message; 0n where there is none. */
+/** Reads the last number with a tag in a message; 0n when there is none. */
 export const numberIn = (bytes: Uint8Array, message: Range, wanted: number): bigint => {
   let found = 0n;
   eachField(

@@ -2,14 +2,14 @@ import type { RecordedEvent } from '@eventstore/db-client';
 import { readVarint64 } from '../../../kernel/encoding/wire-cursor.js';
 import { delimited, eachField, fieldIn, NOWHERE, numberIn, type Range, varint } from './fields.js';
 
-/** What a read brings beside events: of a checkpoint, everything up to its position has been looked at. */
+/** An answer of a read other than an event. A checkpoint means that all events up to its position were examined. */
 export type Mark =
   { readonly mark: 'caught-up' | 'not-found' | 'other' } | { readonly mark: 'checkpoint'; readonly position: bigint };
 
-/** One answer of a read or subscription; events are as the library has them, but for metadata, which are bytes. */
+/** One answer of a read or subscription. Events have the library's form, except that metadata is bytes. */
 export type ReadAnswer = RecordedEvent | Mark;
 
-/** Tags of `ReadResp`, and of the messages in it. */
+/** The tags of `ReadResp` and of the messages in it. */
 const ANSWER = { event: delimited(1), checkpoint: delimited(3), notFound: delimited(4), caughtUp: delimited(8) };
 const EVENT = delimited(1);
 const RECORDED = {
@@ -29,7 +29,7 @@ const [KEY, VALUE] = [delimited(1), delimited(2)];
 
 const text = (bytes: Buffer, { start, end }: Range): string => bytes.toString('utf8', start, end);
 
-/** What the protocol says of an event in a map of texts. */
+/** The properties of an event that the protocol sends in a map of strings. */
 type Properties = { type: string; contentType: string; created: string };
 
 const putProperty = (bytes: Buffer, entry: Range, into: Properties): void => {
@@ -40,7 +40,7 @@ const putProperty = (bytes: Buffer, entry: Range, into: Properties): void => {
   else if (key === 'created') into.created = text(bytes, value);
 };
 
-/** Times are in units of 100 ns. */
+/** Converts a time in units of 100 ns since 1970. */
 const createdAt = (ticks: string): Date => new Date(Number(ticks.slice(0, -4)));
 
 const parsed = (json: string): unknown => {
@@ -51,7 +51,7 @@ const parsed = (json: string): unknown => {
   }
 };
 
-/** Where the values of an event stand in its bytes. */
+/** Finds the ranges and numbers of an event in its bytes. */
 const placesIn = (bytes: Buffer, message: Range) => {
   const found = { id: NOWHERE, stream: NOWHERE, custom: NOWHERE, data: NOWHERE, revision: 0n, commit: 0n, prepare: 0n };
   const properties: Properties = { type: '', contentType: '', created: '' };
@@ -77,8 +77,8 @@ const placesIn = (bytes: Buffer, message: Range) => {
 };
 
 /**
- * A copy: an event that is kept would hold all that came in the same packet. It is taken from Node's pool of memory,
- * since an `ArrayBuffer` for each event costs more than everything else here.
+ * Copies a range: an event that is kept would otherwise retain everything that arrived in the same packet. The copy is
+ * in Node's buffer pool, because an `ArrayBuffer` for each event costs more than everything else here.
  */
 const copied = (bytes: Buffer, { start, end }: Range): Uint8Array => {
   const { buffer, byteOffset, length } = Buffer.from(bytes.subarray(start, end));
@@ -99,7 +99,7 @@ const recordedEvent = (bytes: Buffer, message: Range): RecordedEvent => {
     created: createdAt(created),
     position: { commit, prepare },
   };
-  return event as RecordedEvent; // of types of events the library knows only that they are named
+  return event as RecordedEvent; // the library's type of event types is only a name
 };
 
 const CAUGHT_UP: Mark = { mark: 'caught-up' };
@@ -115,9 +115,9 @@ const contentOf = (bytes: Buffer, tag: number, range: Range): ReadAnswer => {
 };
 
 /**
- * Reads one answer of a read, without an object for each message in it: events come by the thousand.
+ * Decodes one answer of a read without an object for each nested message, because events arrive by the thousand.
  *
- * @throws {Malformed} when the bytes are none.
+ * @throws {Malformed} when the bytes are not a message.
  */
 export const readAnswer = (bytes: Buffer): ReadAnswer => {
   let answer: ReadAnswer = OTHER;

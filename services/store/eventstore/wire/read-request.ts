@@ -16,13 +16,13 @@ type AllOptions = MessageInitShape<typeof ReadReq_Options_AllOptionsSchema>;
 type StreamOptions = MessageInitShape<typeof ReadReq_Options_StreamOptionsSchema>;
 type FilterOptions = MessageInitShape<typeof ReadReq_Options_FilterOptionsSchema>;
 
-/** A read that ends, or a subscription, as the library has it asked for. */
+/** The parameters of a read or a subscription, in the types of the library. */
 export type Asked = {
   /** The whole log by default. */
   readonly stream?: string;
   readonly from: 'start' | 'end' | bigint | Position;
   readonly direction?: Direction;
-  /** All by default; a subscription has none. */
+  /** All events by default; unused for a subscription. */
   readonly count?: number | bigint | undefined;
   readonly isSubscription?: boolean;
   readonly filter?: Filter | undefined;
@@ -63,7 +63,7 @@ const filterOption = (filter: Filter | undefined): NonNullable<Options['filterOp
   return { case: 'filter', value };
 };
 
-/** A read or subscription as one message. */
+/** Encodes the request of a read or subscription. */
 export const readRequest = (asked: Asked): Buffer => {
   const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = asked;
   const options: Options = {

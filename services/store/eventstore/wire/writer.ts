@@ -1,13 +1,13 @@
 const LAST_SEVEN_BITS = 0x80;
 
-/** The number of bytes that a whole number from 0 up to 2^53 takes as a varint. */
+/** Computes the size of an integer from 0 to 2^53 as a varint, in bytes. */
 export const varintBytes = (value: number): number => {
   let bytes = 1;
   for (let rest = value; rest >= LAST_SEVEN_BITS; rest = Math.floor(rest / LAST_SEVEN_BITS)) bytes += 1;
   return bytes;
 };
 
-/** Fills a message of protobuf from its beginning to its end; its size is known before. */
+/** Writes a protobuf message from beginning to end into a buffer whose size is known in advance. */
 export class WireWriter {
   readonly bytes: Buffer;
   #at = 0;
@@ -16,7 +16,7 @@ export class WireWriter {
     this.bytes = Buffer.allocUnsafe(size);
   }
 
-  /** A tag of one byte: fields up to 15. */
+  /** Writes a tag of one byte, for field numbers up to 15. */
   tag(tag: number): this {
     this.bytes[this.#at] = tag;
     this.#at += 1;
@@ -35,7 +35,7 @@ export class WireWriter {
     return this;
   }
 
-  /** Text after its length, which is known. */
+  /** Writes a text after its length in bytes. */
   text(text: string, byteLength: number): this {
     this.varint(byteLength);
     this.bytes.write(text, this.#at, 'utf8');
