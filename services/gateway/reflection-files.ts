@@ -44,7 +44,8 @@ const renaming = ({ of, as }: Alias): { type: Rename; file: Rename } => {
 
 const renameMessage = (message: DescriptorProto, type: Rename): void => {
   for (const field of message.field) {
-    if (field.typeName !== '') field.typeName = type(field.typeName); // an empty name, with a dot added, would be taken for a type
+    // If '' were assigned, it would be sent, and clients that build messages from it would take it for a type name.
+    if (field.typeName !== '') field.typeName = type(field.typeName);
   }
   for (const inner of message.nestedType) renameMessage(inner, type);
 };

@@ -78,7 +78,7 @@ export const cutText = (text: string, maxBytes: number): string => {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return bytes.toString();
   let end = maxBytes;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--; // never inside a character
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--; // moves to the start of a character
   return bytes.toString('utf8', 0, end);
 };
 

@@ -1,12 +1,13 @@
 import { linearBuckets } from 'prom-client';
 
-/** A metric of flightlog; the exposed metrics and the documentation are both made from it. */
+/** A metric of flightlog, as it is exposed and as the documentation lists it. */
 export type Definition = {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
 };
 
+/** A histogram with the upper bounds of its buckets, ascending. */
 export type HistogramDefinition = Definition & { readonly buckets: readonly number[] };
 
 /** In seconds: from the latency of the embedded log on a fast disk to the longest timeout of clients in the field. */
@@ -54,6 +55,7 @@ export const counters = {
   },
 } satisfies Readonly<Record<string, Definition>>;
 
+/** All gauges. They are read when the metrics are scraped. */
 export const gauges = {
   inFlight: {
     name: 'flightlog_requests_in_flight',

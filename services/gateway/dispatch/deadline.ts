@@ -19,7 +19,7 @@ export const timeoutOf = (said: string | undefined): number | undefined => {
 };
 
 /**
- * Fails a call at its deadline. The handler is not stopped; its answer is dropped.
+ * Fails a call at its deadline. Work that cannot be cancelled goes on, and its answer is dropped.
  *
  * @throws {RpcError} DEADLINE_EXCEEDED when the deadline passes first.
  */

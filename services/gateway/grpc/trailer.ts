@@ -5,7 +5,8 @@ import { cutText, type Failure, statuses } from '../status.js';
 // some of them at random above that; the remainder is for the other entries and the overhead of each.
 const MAX_STATUS_BYTES = 6_000;
 
-// The details are dropped only when the text would have to be shorter than this: so short, it says less than they do.
+// The details are dropped only when the text would have to be shorter than this, in bytes. A shorter text would be less
+// useful than the details.
 const MIN_TEXT_BYTES = 256;
 
 const ELLIPSIS = '…';

@@ -96,7 +96,7 @@ export const gatherSchemas = (): Schemas => {
   const named = (typeName: string, schema: () => Schema): Schema => {
     const name = schemaName(typeName);
     if (!gathered.has(name)) {
-      gathered.set(name, {}); // before its fields: types may contain themselves
+      gathered.set(name, {}); // set before its fields, because types may contain themselves
       gathered.set(name, schema());
     }
     return reference(name);

@@ -38,7 +38,7 @@ const parametersIn = (text: string): URLSearchParams => {
   return new URLSearchParams(text);
 };
 
-/** Returns the body; empty when there is none. */
+/** Returns the body of a request; empty when it has none. */
 export const bodyOf = (request: FastifyRequest): Buffer =>
   Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 

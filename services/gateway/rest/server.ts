@@ -28,8 +28,8 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;|$)/;
 const DISCARDED_MESSAGES = 4;
 
 /**
- * Reads and discards the rest of a refused request: if the connection were closed while the client sends, it would not
- * read the answer. A client that sends four times the largest message more is cut off.
+ * Reads and discards the rest of a refused request: if the connection were closed while the client sends, the client
+ * would not read the answer. A client that sends more than four times the largest message is cut off.
  */
 const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
   void reply.removeHeader('connection');

@@ -43,7 +43,7 @@ const skipVarint = (walk: Walk, end: number): boolean => {
   return fail(walk, limit === end ? 'ends inside a number' : 'has a number longer than 10 bytes');
 };
 
-/** Reads a tag or a length; -1 when it does not end in time or is larger than 32 bits. */
+/** Reads a tag or a length; -1 when it does not end before `end` or is larger than 32 bits. */
 const readUint32 = (walk: Walk, end: number): number => {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {

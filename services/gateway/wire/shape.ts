@@ -86,7 +86,7 @@ export const shapeOf = (message: DescMessage): Shape => {
   const known = shapes.get(message);
   if (known) return known;
   const shape: Shape = new Map();
-  shapes.set(message, shape); // before its fields: types may contain themselves
+  shapes.set(message, shape); // set before its fields, because types may contain themselves
   for (const field of message.fields) shape.set(field.number, fieldShape(field));
   return shape;
 };

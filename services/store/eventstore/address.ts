@@ -33,7 +33,7 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
   throwOnAppendFailure: /^(?:true|false)$/u,
   tls: /^(?:true|false)$/u,
   tlsCAFile: /./u,
-  // By its own documentation, the client library ignores false.
+  // The client library itself states that false has no effect.
   tlsVerifyCert: /^true$/u,
   userCertFile: /./u,
   userKeyFile: /./u,

@@ -5,7 +5,7 @@ import type { NodeClient } from './nodes/node-client.js';
 import type { AppendMessage } from './wire/append-request.js';
 import { type BatchAppends, batchAppends } from './wire/batch-appends.js';
 
-/** Sends an append once. */
+/** Sends an append, without retries. */
 export type SendAppend = (message: AppendMessage) => Promise<Appended>;
 
 /** A client that only appends. */

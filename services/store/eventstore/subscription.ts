@@ -68,7 +68,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
     await onPage(page, isLive);
   };
 
-  /** Reads up to a position, or to the head of that moment. */
+  /** Reads past events up to a position. */
   const catchUp = async (upTo: bigint): Promise<void> => {
     for await (const page of sources.read(next, upTo)) {
       if (isClosed()) return;

@@ -49,7 +49,7 @@ const success = ({ revision, position }: Written): Buffer =>
     },
   });
 
-/** In this protocol a revision conflict is an answer and not an error status. */
+/** Encodes a revision conflict, which is a regular answer of Append and not an error status. */
 const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
   encodedAs(AppendRespSchema, {
     result: {

@@ -17,7 +17,7 @@ export type Writing = {
   readonly newId: () => Uint8Array;
 };
 
-/** The last revision of the stream after an append, and the position of its last event (empty append: of the log's). */
+/** The last revision of the stream after an append, and the position of its last event; if empty, the log's head. */
 export type Written = { readonly revision: bigint | undefined; readonly position: bigint };
 
 /** Returns the last revision as clients see it: `undefined` for a deleted stream, too. */
@@ -104,7 +104,13 @@ const assertDeletable = async (writing: Writing, target: Target): Promise<bigint
   return current;
 };
 
-/** Hides the present events of a stream. Events appended later are visible, and their revisions continue. */
+/**
+ * Hides the present events of a stream. Events appended later are visible, and their revisions continue.
+ *
+ * @throws {RpcError} PERMISSION_DENIED when this server does not delete streams.
+ * @throws {StreamTombstoned} when the stream was deleted permanently.
+ * @throws {WrongVersion} when the stream is not at the expected revision.
+ */
 export const deleteStream = async (writing: Writing, target: Target): Promise<Written> => {
   const last = await assertDeletable(writing, target);
   const data = Buffer.from(JSON.stringify({ $tb: Number((last ?? -1n) + 1n) }));
@@ -117,7 +123,11 @@ export const deleteStream = async (writing: Writing, target: Target): Promise<Wr
   return outcome;
 };
 
-/** Deletes a stream permanently: it can neither be read nor written again. */
+/**
+ * Deletes a stream permanently: it can neither be read nor written again.
+ *
+ * @throws as {@link deleteStream}.
+ */
 export const tombstoneStream = async (writing: Writing, target: Target): Promise<Written> => {
   await assertDeletable(writing, target);
   const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];

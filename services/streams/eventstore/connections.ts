@@ -30,7 +30,7 @@ export interface EventstoreConnections {
   readonly cut: () => void;
 }
 
-/** In milliseconds: the limit for detecting the protocol, and for HTTP/1.1 also for receiving the answer. */
+/** In milliseconds: the limit for a TLS handshake, for detecting the protocol, and for a whole HTTP/1.1 exchange. */
 const CONNECTION_MS = 10_000;
 
 // HTTP/2 clients begin with these bytes, HTTP/1.1 requests never: https://www.rfc-editor.org/rfc/rfc9113#section-3.4

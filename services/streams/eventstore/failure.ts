@@ -38,7 +38,7 @@ export class WrongVersion extends Error {
   }
 }
 
-/** The numbers that stand in trailers for expectations other than a revision. */
+/** The numbers that trailers have for expectations other than a revision. */
 const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as const;
 
 /** Percent-encodes all but printable ASCII, which is what trailers may contain. */

@@ -11,7 +11,7 @@ export const PROTOCOL_VERSION = '23.10.6';
 
 /** The description of this server for clients: the only node of its cluster, and its leader. */
 export type ServedNode = {
-  /** 16 bytes. */
+  /** The 16 bytes of a UUID, new for each start of the server. */
   readonly instanceId: Uint8Array;
   /** The host that clients connect to. */
   readonly address: string;
