@@ -69,7 +69,7 @@ const tooMuch =
 
 const gone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
-// A call is admitted when nothing else is held, whatever its size: one above the limit would otherwise never be.
+// While nothing else is held, a call of any size is admitted: one above the limit would otherwise wait forever.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
   reader.heldBytes > 0 && reader.heldBytes + bytes > ledger.limits.perConnectionBytes;
 

@@ -26,6 +26,7 @@ export type Arrival = {
   readonly deadline: Deadline | undefined;
   readonly header: (name: string) => string | undefined;
   readonly isCancelled: () => boolean;
+  /** Calls `hear` when the call is answered or its client has gone; at once when that has happened already. */
   readonly whenOver?: ((hear: () => void) => void) | undefined;
   /** Receives the request of a unary call and decodes it as its route asks; gives `undefined` for a stream. */
   readonly receive: () => Promise<ReceivedRequest | undefined>;
@@ -50,7 +51,7 @@ export type DispatchedCall = Arrival &
     idempotency: Idempotency | undefined;
     /** The log position that the answer reflects, set by the handler. */
     position: bigint | undefined;
-    /** The fields of the answer that could not be read, each with the code of its fault; filled by the handler. */
+    /** The fields of the answer that could not be read, with the fault code of each; filled by the handler. */
     readonly unreadFields: Map<string, FaultCode>;
   };
 

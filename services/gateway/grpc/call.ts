@@ -28,7 +28,7 @@ export const isGone = ({ stream }: Pick<GrpcCall, 'stream'>): boolean => stream.
 // Header values are printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 const TEXT = /^[\x20-\x7e]*$/;
 
-/** Reads one header of a request; `undefined` when it is absent, repeated, or not printable ASCII. */
+/** Reads one header of a request; `undefined` when it is absent or not printable ASCII. */
 export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' && TEXT.test(value) ? value : undefined;

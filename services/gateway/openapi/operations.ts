@@ -7,7 +7,7 @@ import type { Binding } from '../rest/bindings.js';
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' };
 
-// The nesting of query fields that the document lists; the interface needs no deeper ones.
+// The longest field path that is listed as a query parameter, in names; the interface needs no deeper fields.
 const MAX_QUERY_DEPTH = 3;
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');

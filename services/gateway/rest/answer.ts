@@ -43,7 +43,7 @@ const sendNotes = (reply: FastifyReply, call: DispatchedCall | undefined, { posi
     void reply.headers({ [name]: value, [`grpc-metadata-${name}`]: value });
 };
 
-/** Names the query parameters that had no effect in a header. */
+/** Adds a header that lists the query parameters without effect, if there are any. */
 const sendIgnored = (reply: FastifyReply, { query, match }: Addressed): void => {
   const ignored = ignoredIn(query, match);
   if (ignored.length > 0) void reply.header('flightlog-ignored', ignoredText(ignored));

@@ -5,7 +5,7 @@ import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
 import { fieldPath } from '../field-path.js';
 import type { Endpoint, RouteTable } from '../routes.js';
 
-/** A path segment: a literal word, or the request field that it is a value of. */
+/** A path segment: a literal word, or the request field whose value it is. */
 type Segment = string | readonly DescField[];
 
 /** One HTTP verb and path by which an RPC can be called. */

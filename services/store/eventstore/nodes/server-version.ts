@@ -31,7 +31,7 @@ const ANSWER_MS = 3_000;
 /**
  * Asks a node for its version. Every node answers without credentials, so an answer also shows that it works.
  *
- * @returns `undefined` when the node does not support the question.
+ * @returns `undefined` when the node does not implement the RPC.
  * @throws the client library's error when the node does not answer.
  */
 export const serverVersion = async (channel: Channel): Promise<string | undefined> => {
