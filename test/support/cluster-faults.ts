@@ -31,7 +31,8 @@ const backSoon = async (node: ClusterNode): Promise<void> => {
 const leaderKilled: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.kill();
-  await Promise.all([cluster.leader(leader), backSoon(leader)]);
+  await backSoon(leader); // and may lead again
+  await cluster.leader();
 };
 
 const deposed =
@@ -81,7 +82,8 @@ const noMajority: ClusterFault = async (cluster) => {
   await leader.kill();
   await pause(AWAY_MS);
   follower.goOn();
-  await Promise.all([cluster.leader(leader), backSoon(leader)]);
+  await backSoon(leader);
+  await cluster.leader();
 };
 
 const resigned: ClusterFault = async (cluster) => {
