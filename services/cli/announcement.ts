@@ -2,7 +2,7 @@ import type { Configuration } from '../config/configuration.js';
 import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
 import { version } from '../main/version.js';
 
-/** What a process serves, and where. What it does not serve is absent. */
+/** The addresses that a process serves; one that it does not serve is absent. */
 export type Served = {
   /** `host:port`. */
   readonly grpc?: string;
@@ -13,7 +13,7 @@ export type Served = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
-  /** How many executions there were at the start. */
+  /** The number of executions in the views at the start. */
   readonly executions?: number;
 };
 
@@ -30,13 +30,13 @@ const logLine = (configuration: Addressing, { eventstore }: Served): readonly st
 const interfaceLines = ({ grpc, http }: Served): readonly string[] =>
   grpc === undefined ? [`http  ${http}/readyz`] : [`gRPC  ${grpc}`, `REST  ${http}/api/v1`, `docs  ${http}/openapi`];
 
-/** Where the parts of a process are, for people: one part a line, each line indented. */
+/** The addresses of a process and its data directory as text for people: one a line, each line indented. */
 export const addresses = (configuration: Addressing, served: Served): string =>
   [...interfaceLines(served), ...logLine(configuration, served), `data  ${served.data}`]
     .map((line) => `  ${line}`)
     .join('\n');
 
-/** What a process says when it is ready: text for people, or one line of JSON for the program that started it. */
+/** The message of a process that is ready: text for people, or one line of JSON for the program that started it. */
 export const announcement = (
   how: 'text' | 'json',
   configuration: Addressing & Pick<Configuration, 'insecure'>,
@@ -49,7 +49,7 @@ export const announcement = (
   return `flightlog ${version} is ready (${roles.join(', ')})${security}\n\n${addresses(configuration, served)}\n\nCtrl-C stops.`;
 };
 
-/** Announces on standard output that a process is ready; people are at a terminal. */
+/** Announces on standard output that the process is ready: as text on a terminal, otherwise or with `json` as JSON. */
 export const announce = ({ json }: { readonly json: boolean }, configuration: Configuration, served: Served): void => {
   const how = process.stdout.isTTY && !json ? 'text' : 'json';
   process.stdout.write(`${announcement(how, configuration, served)}\n`);

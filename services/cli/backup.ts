@@ -16,7 +16,7 @@ export type RestoreFlags = { readonly from: string; readonly dataDir: string; re
 
 const isS3 = (place: string): boolean => place.startsWith('s3:');
 
-/** The client of an object store is loaded only where one is used. */
+/** Opens a folder or a bucket; the client of an object store is loaded only for a bucket. */
 const openPlace = async (flag: string, place: string): Promise<BackupPlace> => {
   if (!isS3(place)) return folderPlace(place);
   const location = payloadLocation(place);
@@ -40,10 +40,11 @@ const assertEmbedded = (configuration: Configuration): void => {
 };
 
 /**
- * Backs up the data directory into a folder or a bucket, while servers use it, and prints what it did as a JSON object.
+ * Backs up the data directory into a folder or a bucket; servers may use it meanwhile. Prints a summary as a JSON
+ * object.
  *
- * @throws {CannotGoOn} when the log is not in the data directory, or the place cannot be used.
- * @throws {Fault} when something that the log names is missing or damaged.
+ * @throws {CannotGoOn} when the log is not in the data directory, or the folder or bucket cannot be used.
+ * @throws {Fault} when an object that the log refers to is missing or damaged.
  */
 export const backup = async (configuration: Configuration, { to, foreign = [] }: BackupFlags): Promise<void> => {
   assertEmbedded(configuration);
@@ -68,9 +69,9 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
 };
 
 /**
- * Restores a backup into an empty directory, and prints what it did as a JSON object.
+ * Restores a backup into an empty directory, and prints a summary as a JSON object.
  *
- * @throws {CannotGoOn} when the place cannot be used.
+ * @throws {CannotGoOn} when the folder or bucket of the backup cannot be used.
  * @throws {Fault} when the directory is not empty, or the backup is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, foreign = [] }: RestoreFlags): Promise<void> => {

@@ -26,7 +26,7 @@ const assertFolder = (folder: string): void => {
 
 const PATIENCE_MS = 3_000;
 
-/** An engine waits for its control plane as long as it takes; the person who started it is told so. */
+/** Logs whether the control plane can be reached: the engine itself waits for it without a limit, and silently. */
 const sayWhenAway = (endpoint: string, logger: Logger): void => {
   const client = new Client(endpoint, credentials.createInsecure());
   client.waitForReady(Date.now() + PATIENCE_MS, (error) => {
@@ -36,7 +36,10 @@ const sayWhenAway = (endpoint: string, logger: Logger): void => {
   });
 };
 
-/** Runs executions until it is told to stop, or nothing is left to run; prints what it did as one JSON object. */
+/**
+ * Runs executions until a stop signal, or with `untilIdle` until nothing is left to run. Prints a summary as one JSON
+ * object.
+ */
 export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Promise<void> => {
   if (dynamic !== undefined) assertFolder(dynamic);
   const logger = openLogger(logLevel);

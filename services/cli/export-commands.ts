@@ -18,7 +18,7 @@ import { progressBar, throughLog } from './progress-bar.js';
 import { presentingWhole } from '../main/event-json/readable.js';
 import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 
-/** The flags of `export replay` and `export reconcile` that are no settings. */
+/** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
 export type ExportFlags = {
   readonly from?: bigint;
   readonly to?: bigint;
@@ -30,10 +30,10 @@ const categories = [...codecs.keys()];
 
 const types = eventTypes().map(({ message }) => message.name);
 
-/** What a filter may ask for, where that is known beforehand. */
+/** The values that a filter may have, for the fields whose values are known. */
 const KNOWN: Readonly<Partial<Record<Filter['field'], readonly string[]>>> = { category: categories, type: types };
 
-/** A slip of the pen would find nothing, and say so as if it were an answer. */
+/** Rejects unknown values: a mistyped one would match nothing, which would look like a valid result. */
 const assertFilters = (filters: readonly Filter[]): void => {
   for (const { field, value } of filters) {
     const known = KNOWN[field];
@@ -85,9 +85,9 @@ const print = (line: unknown): void => {
 };
 
 /**
- * Publishes a part of the log again, to a topic of choice, and prints how much as a JSON object.
+ * Publishes a range of the log again, to the given topic, and prints the number of events as a JSON object.
  *
- * @throws {CannotGoOn} when Kafka cannot be used, or the topic is one that a log is published to.
+ * @throws {CannotGoOn} when Kafka cannot be used, or when the topic is one of the export's own.
  */
 export const exportReplay = (
   configuration: Configuration,
@@ -116,7 +116,7 @@ export const exportReplay = (
     print({ topic, events });
   });
 
-/** What has to be in the topics of the export: what the positions say of every part. */
+/** The position up to which the topics of the export must be complete: the lowest over the export's partitions. */
 const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> => {
   const positions = [...(await readPositions(kafka, topics.prefix)).values()].filter(
     ({ logId }) => logId === log.logId,
@@ -125,7 +125,8 @@ const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> =>
 };
 
 /**
- * Compares topics with the log, and prints what it found as a JSON object; exit code 1 when anything is odd.
+ * Compares topics with the log, and prints the counts as a JSON object. Sets exit code 1 when events are missing,
+ * doubled or reordered.
  *
  * @throws {CannotGoOn} when Kafka cannot be used.
  */

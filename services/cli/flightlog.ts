@@ -25,7 +25,7 @@ import { version } from '../main/version.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** The flags that are settings: what they are called in the file. */
+/** The flags that set a setting, each with the path of the setting in the file. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   data: ['data'],
   payloadStore: ['payload_store'],
@@ -67,7 +67,7 @@ const configurationOf = (options: Options, defaults: readonly Given[] = []): Con
   return configuration;
 };
 
-/** The settings that a command has flags for, by their other names. */
+/** The help text on the settings that a command has flags for, with their names in the file and the environment. */
 const ownSettings = ({ command }: { readonly command: Command }): string =>
   settingsOfFlags(
     command.options.flatMap((option) => {
@@ -76,7 +76,7 @@ const ownSettings = ({ command }: { readonly command: Command }): string =>
     }),
   );
 
-/** What the sandbox has otherwise than `serve`. */
+/** The defaults of the sandbox that differ from those of `serve`. */
 const SANDBOX: readonly Given[] = [
   { path: ['insecure'], value: true, origin: 'sandbox' },
   { path: ['grpc_port'], value: 8081, origin: 'sandbox' },

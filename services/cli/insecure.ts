@@ -4,7 +4,8 @@ import { CannotGoOn } from '../config/operator-errors.js';
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/u;
 
 /**
- * Authentication is not built, so serving without saying so is refused; and what has none stays on this machine.
+ * Refuses to serve without `--insecure`, because there is no authentication yet; and to listen on an address other than
+ * loopback without `--allow-insecure-remote`.
  *
  * @throws {CannotGoOn} with the flag that would allow it.
  */

@@ -2,7 +2,7 @@ import type { EventFilter, EventLog, ReadLogOptions } from '../kernel/ports/even
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { categoryOf, isInScope, streamName, type StreamName } from '../kernel/stream.js';
 
-/** The flags of `log cat` that say which events are printed; an event is printed when it meets all of them. */
+/** The flags of `log cat` that select events; an event is printed when it matches all of them. */
 export type SelectionFlags = {
   readonly stream?: string;
   /** `PROJECT/DOMAIN/NAME`. */
@@ -12,15 +12,15 @@ export type SelectionFlags = {
   /** In milliseconds since 1970. */
   readonly since?: number;
   readonly from?: bigint | 'end';
-  /** Only so many of them, the last. */
+  /** Only the last so many of the selected events. */
   readonly tail?: number;
 };
 
-/** Which events are printed, wherever printing begins. */
+/** The events to print, apart from the position where printing begins. */
 export type Selection = {
   /** The one stream that is read. */
   readonly stream: StreamName | undefined;
-  /** What the log leaves out before its events are decoded. */
+  /** The filter that the log applies before events are decoded. */
   readonly filter: EventFilter;
   readonly matches: (event: RecordedEvent) => boolean;
 };
@@ -30,7 +30,7 @@ const streamOf = ({ stream, execution }: SelectionFlags): StreamName | undefined
 
 const recordedAtMs = (event: RecordedEvent): number => metadataOf(event).recordedAtMs;
 
-/** Reads the flags. */
+/** Makes the selection of the flags. */
 export const selectionOf = (flags: SelectionFlags): Selection => {
   const stream = streamOf(flags);
   const { project, type: types, since } = flags;
@@ -45,10 +45,13 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
   };
 };
 
-/** Clocks of processes that write one log differ by less: an event before this is followed by none of the time sought. */
+/**
+ * The clocks of processes that write one log differ by less than this. So an event that was recorded earlier than
+ * `since` by more has no event from `since` on before it.
+ */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Looks back from the end of the log for the event that stands before the first one that is sought. */
+/** Reads back from the end of the log to the event before the first one to print; returns its position. */
 const lookBack = async (
   log: EventLog,
   { stream, matches }: Selection,
@@ -68,8 +71,8 @@ const lookBack = async (
 };
 
 /**
- * The position after which printing begins. The log is looked at from its end, as far as a time or a number of last
- * events asks for.
+ * Finds the position after which printing begins. For `since` and `tail` it reads the log backwards from its end, only
+ * as far as needed.
  */
 export const beginAfter = async (
   log: EventLog,
@@ -86,9 +89,12 @@ export const beginAfter = async (
   });
 };
 
-/** Where a log is read from. */
+/** The options of a read of the log that say where it begins. */
 export type LogStart = Pick<ReadLogOptions, 'after' | 'isInclusive'>;
 
-/** Begins at the position that was asked for where nothing else says where: an event store reads at once from an event. */
+/**
+ * Begins at the position of `--from` itself, included, where no other flag moved the beginning: an event store can
+ * start a read directly only at the position of an event.
+ */
 export const startOf = ({ from }: SelectionFlags, after: bigint): LogStart =>
   typeof from === 'bigint' && after === from - 1n ? { after: from, isInclusive: true } : { after };

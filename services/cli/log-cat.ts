@@ -25,19 +25,19 @@ export type LogCatFlags = SelectionFlags & {
   readonly follow: boolean;
 };
 
-/** What is printed, and where it is read. */
+/** The selection to print, and the stores that it is read from. */
 type Cat = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
   readonly selection: Selection;
-  /** What follows this position is printed. */
+  /** Events after this position are printed. */
   readonly after: bigint;
-  /** Where the log is read from for that. */
+  /** The beginning of the read: at or before the first event to print. */
   readonly start: LogStart;
   readonly limit: number;
 };
 
-/** One event as `log cat` prints it. */
+/** Formats one event as `log cat` prints it: one line of JSON, with its line break. */
 export const lineOf = async (
   event: RecordedEvent,
   dataOf: (event: RecordedEvent) => Promise<Buffer>,
@@ -59,7 +59,7 @@ export const lineOf = async (
   return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
 };
 
-/** Prints the events that are wanted until there are enough; answers whether there are. */
+/** Makes a function that prints the selected events, up to the limit; it returns true once the limit is reached. */
 const printer = ({ payloads, selection, after, limit }: Cat) => {
   let left = limit;
   const dataOf = readable(payloads);
@@ -103,9 +103,10 @@ const follow = async (cat: Cat): Promise<void> => {
 };
 
 /**
- * Prints the log, or a part of it, as one JSON object a line. A reader that goes away ends the process quietly.
+ * Prints the log, or selected events of it, as one JSON object a line. The process exits with code 0 when the reader of
+ * its standard output goes away.
  *
- * @throws {CannotGoOn} when the stream that is wanted has no event, unless more may come.
+ * @throws {CannotGoOn} when the selected stream has no event and `--follow` is not given.
  * @throws {DataDirectoryUnusable} when there is no log.
  */
 export const logCat = async (

@@ -16,15 +16,15 @@ import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };
 
-/** Events of one stream that follow each other in the log, as they are appended together. */
+/** Consecutive events of one stream, which are appended together. */
 type Batch = { readonly stream: StreamName; readonly events: RecordedEvent[]; bytes: number };
 
 const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 
-/** What is on its way to the other log at a time, at most. */
+/** The most appends, and the most bytes in them, that are in flight at a time. */
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
-/** How long a log that cannot be written is tried again without an event more in it, and how often. */
+/** A copy that makes no progress is tried again for this long, with this pause between two attempts. */
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
 
@@ -33,15 +33,15 @@ const isUrl = (place: string): boolean => place.includes('://');
 const sourceOf = (place: string): LogSource =>
   isUrl(place) ? { kind: 'eventstore', url: place } : { kind: 'embedded', directory: resolve(place) };
 
-/** What belongs to a store and not to what is recorded in it: its own streams, and the name of the log. */
+/** False for events that belong to the store itself: its system streams, and the stream with the log's id. */
 const isCopied = ({ stream }: RecordedEvent): boolean => !stream.startsWith('$') && stream !== IDENTITY_STREAM;
 
 const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buffer.byteLength(metadata) + 64;
 
-/** No stored message begins like JSON. */
+/** The first byte of a JSON object; no stored message begins with it. */
 const BRACE = '{'.charCodeAt(0);
 
-/** @throws {CannotGoOn} for an event that a server gives as JSON: it cannot be stored as it was. */
+/** @throws {CannotGoOn} for an event that the server presents as JSON, because its stored bytes are not known then. */
 const assertStored = ({ stream, data }: RecordedEvent): void => {
   if (data[0] === BRACE && codecs.has(categoryOf(stream)))
     throw new CannotGoOn(
@@ -96,9 +96,10 @@ const isSame = (one: RecordedEvent, other: RecordedEvent): boolean =>
 const nameOf = ({ stream, revision }: RecordedEvent): string => `${stream} at revision ${revision}`;
 
 /**
- * Where an earlier copy came to: the place in the log that is copied of the last event that the other has.
+ * Finds where an earlier copy ended.
  *
- * @throws {CannotGoOn} when the other log has something else in it.
+ * @returns the position, in the source log, of the last event that the target log has; 0 when the target has none.
+ * @throws {CannotGoOn} when the target log is not a copy of the source.
  */
 const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   const last = await lastOf(to);
@@ -108,7 +109,7 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   throw new CannotGoOn(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
 };
 
-/** Appends that are not answered yet, in the order in which they were sent. */
+/** The window of appends in flight, in the order in which they were sent. `add` waits while the window is full. */
 const sendingWindow = (onLanded: (position: bigint) => void) => {
   const sent: { readonly appended: Promise<unknown>; readonly position: bigint; readonly bytes: number }[] = [];
   let bytesInFlight = 0;
@@ -121,7 +122,7 @@ const sendingWindow = (onLanded: (position: bigint) => void) => {
   };
   return {
     add: async (appended: Promise<unknown>, position: bigint, bytes: number): Promise<void> => {
-      appended.catch(() => undefined); // heard where it is awaited
+      appended.catch(() => undefined); // not unhandled: `landFirst` awaits it
       sent.push({ appended, position, bytes });
       bytesInFlight += bytes;
       while (sent.length > MAX_IN_FLIGHT.appends || bytesInFlight > MAX_IN_FLIGHT.bytes) await landFirst();
@@ -138,8 +139,8 @@ type Logs = { readonly from: EventLog; readonly to: EventStore };
 type OnProgress = (position: bigint) => void;
 
 /**
- * Appends everything after a position, in order, without waiting for one append before the next is sent. What is in the
- * other log is at any time a beginning of this one, as long as nothing is sent again.
+ * Appends all events after a position, in order, with several appends in flight. At any time the target log is a prefix
+ * of the source, as long as no append is sent again.
  */
 const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgress): Promise<void> => {
   const window = sendingWindow(onProgress);
@@ -155,10 +156,10 @@ const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgre
 const mayPass = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 
 /**
- * Copies everything after a position. Where an append has failed without an answer, it goes on after the last event
- * that the other log has.
+ * Copies all events after a position. After an append whose outcome is unknown, or a store that could not be reached,
+ * it goes on after the last event that the target log has.
  *
- * @returns the position of the last event that the other log has now.
+ * @returns the position, in the source log, of the last event that the target has now.
  */
 const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): Promise<bigint> => {
   let reached = after;
@@ -186,15 +187,15 @@ const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): P
 type Verifying = {
   readonly from: EventLog;
   readonly to: EventLog;
-  /** The position that was copied up to; what was recorded after it is not missed. */
+  /** The position up to which events were copied; events recorded after it need not be in the copy. */
   readonly upTo: bigint;
 };
 
 /**
- * Reads both logs beside each other.
+ * Reads both logs in parallel and compares them event by event.
  *
- * @returns how many events are the same.
- * @throws {CannotGoOn} at the first that is not, or that is missing.
+ * @returns the number of equal events.
+ * @throws {CannotGoOn} at the first event that differs, is missing, or is only in the copy.
  */
 const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigint) => void): Promise<number> => {
   const copies = eventsAfter(to, 0n);
@@ -222,7 +223,7 @@ const openTarget = async (place: string): Promise<{ store: EventStore; close: ()
   const event_store = isUrl(place) ? place : 'embedded:';
   const { store } = await openWritableLog(
     { event_store },
-    // An append that is tried again could come after the next: the copy goes on from what is there instead.
+    // No retries: a repeated append could land after the next one. The copy resumes from the target's last event.
     { directory, derived: [], logger: openLogger('warn'), retries: false },
   );
   return {
@@ -244,10 +245,9 @@ const assertDifferent = ({ from, to }: LogCopyFlags): void => {
 
 /**
  * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. A
- * copy that was broken off goes on where it was. Prints what it did as one JSON object, once both logs were read beside
- * each other and found the same.
+ * copy that was interrupted resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
- * @throws {CannotGoOn} when the other log has something else in it, or the two are not the same.
+ * @throws {CannotGoOn} when the target log is not a copy of the source, or the two differ in the end.
  */
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertDifferent(flags);

@@ -8,7 +8,7 @@ import { logKey, logSource } from '../main/log-source.js';
 import { forSetting } from '../config/operator-errors.js';
 
 const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
-  await (await sqliteLogReader({ directory })).close(); // first: where there is no log, nothing is written
+  await (await sqliteLogReader({ directory })).close(); // throws where there is no log
   const lock = await lockDataDirectory(directory);
   try {
     return renewLogId(lock.directory);
@@ -18,7 +18,7 @@ const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
 };
 
 /**
- * Gives a copied or restored log its own identity, and prints the old and the new one as a JSON object.
+ * Gives a copied or restored log a new id, and prints the old and the new one as a JSON object.
  *
  * @throws {CannotGoOn} when the data directory is in use, or there is no log that can be used, or the event store refuses.
  */

@@ -32,10 +32,10 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
 };
 
 /**
- * Serves the embedded log by the EventStoreDB protocol, to be read and written, and nothing else but health checks,
- * until it is told to stop. Every stream may be written: the control planes are its clients.
+ * Serves the embedded log by the EventStoreDB protocol, for reads and writes, with health checks and metrics over HTTP,
+ * until a stop signal. Every stream may be written, because its clients are control planes.
  *
- * @throws {CannotGoOn} when it may not listen there, or the log fails for good.
+ * @throws {CannotGoOn} when it may not listen on the address, or when the log has failed permanently.
  */
 export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);

@@ -3,16 +3,16 @@ import { durationOf } from '../config/arguments.js';
 import type { Configuration } from '../config/configuration.js';
 import type { GarbageFlags } from './payloads-gc.js';
 
-/** What commands that work with a data directory have in common. */
+/** The functions that commands on a data directory share. */
 export type DataCommands = {
-  /** Adds the flags that say where the data is. */
+  /** Adds the flags for the locations of the data. */
   readonly withData: (command: Command) => Command;
-  /** The help on the settings that a command has flags for. */
+  /** Gives the help text on the settings that a command has flags for. */
   readonly ownSettings: (context: { readonly command: Command }) => string;
   readonly configurationOf: (options: Readonly<Record<string, unknown>>) => Configuration;
 };
 
-/** How old a payload is that nothing can come of any more: 7 days, in milliseconds. */
+/** The default age, 7 days in milliseconds: no event refers for the first time to a payload that is older. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** Adds `payloads gc` to the command line. */

@@ -18,10 +18,10 @@ export type GarbageFlags = {
   readonly foreign?: readonly string[];
 };
 
-/** What is put is named by an event long before this, in milliseconds, whatever the store and the log have to endure. */
+/** In milliseconds. An event refers to a new payload well before this, also when the store or the log is slow. */
 const LEAST_AGE_MS = 3_600_000;
 
-/** Tests cannot wait for an hour. */
+/** The least age; tests set a shorter one, because they cannot wait for an hour. */
 const leastAge = (): number => Number(process.env['FLIGHTLOG_TEST_GC_LEAST_AGE_MS'] ?? LEAST_AGE_MS);
 
 const assertAge = (olderThan: number): void => {
@@ -29,7 +29,7 @@ const assertAge = (olderThan: number): void => {
   throw new CannotGoOn('--older-than must be an hour or more: a payload is put before the event that names it');
 };
 
-/** A store that has nothing of this log is another log's: nothing in it is ours to remove. */
+/** Refuses a store without any payload of this log: it seems to belong to another log. */
 const assertOurs = ({ named, garbage }: Survey): void => {
   if (named > 0 || garbage === 0) return;
   throw new CannotGoOn(
@@ -41,7 +41,7 @@ const NOTHING: Swept = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 }
 
 type Bar = ReturnType<typeof progressBar>;
 
-/** Reads the log first: what it names up to then is kept, and what comes later is younger than the cutoff. */
+/** Reads the log first: payloads that it refers to are kept, and payloads put later are younger than the cutoff. */
 const swept = async (
   log: EventLog,
   objects: PayloadObjects,
@@ -61,11 +61,11 @@ const swept = async (
 };
 
 /**
- * Removes payloads that no event names and that are old enough, and prints what it found and did as one JSON object.
- * Servers may go on meanwhile.
+ * Removes payloads that no event refers to and that are old enough, and prints the counts as one JSON object. Servers
+ * may run meanwhile.
  *
- * @throws {Fault} when the log or the payload store cannot be used, or an event is of a type that is not known here.
- * @throws {CannotGoOn} when the age is too short, or the store seems to be of another log.
+ * @throws {Fault} when the log or the payload store cannot be used, or the type of an event is unknown here.
+ * @throws {CannotGoOn} when the age is too short, or the store seems to belong to another log.
  */
 export const collectGarbage = async (
   { data, payload_store: location, event_store: eventStore }: Configuration,

@@ -1,23 +1,23 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-/** How far one phase of a command has come; `done` and `total` in the same unit. */
+/** The progress of one phase of a command; `done` and `total` have the same unit. */
 export type PhaseProgress = {
   readonly phase: string;
   readonly done: number;
   readonly total: number;
-  /** What has been done, in words, such as `12 payloads`. */
+  /** The progress in words, such as `12 payloads`. */
   readonly detail: string;
 };
 
-/** A moment of a phase. */
+/** The progress of a phase at one time. */
 type Moment = { readonly done: number; readonly atMs: number };
 
-/** What is done in less time says nothing about the rate. */
+/** A phase has to run this long before its rate is known. */
 const LEAST_SAMPLE_MS = 2_000;
 
 /**
- * How long a phase still takes at its present rate, in words; empty until it has run long enough to tell. Work that was
- * done before the phase began (of a copy that goes on, say) does not count.
+ * The time that a phase still takes at its average rate, in words; empty until it has run long enough. Work that was
+ * done before the phase began, as in a copy that resumes, does not count for the rate.
  */
 export const timeLeft = (began: Moment, now: Moment, total: number): string => {
   const tookMs = now.atMs - began.atMs;
@@ -28,7 +28,7 @@ export const timeLeft = (began: Moment, now: Moment, total: number): string => {
 
 const FORMAT = '{phase} {bar} {percentage}% · {detail}{left}';
 
-/** A bar for each phase on standard error; on a terminal alone, since it is for people. */
+/** Shows a bar for each phase on standard error; shows nothing when standard error is not a terminal. */
 export const progressBar = (): { show: (progress: PhaseProgress) => void; stop: () => void } => {
   if (!process.stderr.isTTY) return { show: () => undefined, stop: () => undefined };
   let open: { readonly bar: SingleBar; readonly phase: string; readonly began: Moment } | undefined;

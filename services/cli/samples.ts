@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 
-/** Recorded requests of a public client: what the sandbox registers, and what the tests send. */
+/** Recorded requests of a public client; the sandbox registers them, and the tests send them. */
 const FIXTURES = new URL('../../../test/fixtures/', import.meta.url);
 const LAUNCHED = '14-pipeline/execute-01.create_request.pb';
 
 /** The graphs that the dynamic tasks among the samples make at run time. */
 export const SAMPLE_GRAPHS = fileURLToPath(new URL('06-dynamic/dynamic/', FIXTURES));
 
-/** What is launched, as it stands in a path. */
+/** The id of the execution that is launched, as a path. */
 export const SAMPLE_EXECUTION = 'flytesnacks/development/churn-v1';
 
 type Entry = { readonly kind: string; readonly rpc: string; readonly file: string };
@@ -24,7 +24,7 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 const json = async <Shape>(path: string): Promise<Shape> =>
   JSON.parse(await readFile(new URL(path, FIXTURES), 'utf8')) as Shape;
 
-/** Sends one recorded request; that it was there already is no failure. */
+/** Sends one recorded request; ALREADY_EXISTS counts as success. */
 const send = async (client: Client, rpc: string, path: string): Promise<void> => {
   const bytes = await readFile(new URL(path, FIXTURES));
   const call = promisify((done: (error: ServiceError | null) => void) => {
@@ -35,7 +35,11 @@ const send = async (client: Client, rpc: string, path: string): Promise<void> =>
   });
 };
 
-/** Registers the sample tasks, workflows and launch plans, launches one execution, and answers how many were sent. */
+/**
+ * Registers the sample tasks, workflows and launch plans, and launches one execution.
+ *
+ * @returns the number of definitions sent.
+ */
 export const registerSamples = async (address: string): Promise<number> => {
   const client = new Client(address, credentials.createInsecure());
   let registered = 0;

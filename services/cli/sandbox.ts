@@ -10,7 +10,7 @@ import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
 import { type Running, startServer } from '../main/server.js';
 import { onStopSignals } from './stop-signals.js';
 
-/** The flags of `sandbox` that are no settings. */
+/** The flags of `sandbox` that are not settings. */
 export type SandboxFlags = {
   readonly engineRate: number;
   readonly failureProbability: number;
@@ -38,7 +38,7 @@ const LAUNCH = {
 const greet = (configuration: Configuration, server: Running): void =>
   say(`flightlog sandbox: no authentication, for trying things out\n\n${addresses(configuration, server)}\n`);
 
-/** The command line of this process, in words that mean the same in any folder. */
+/** The absolute path of the program, so that a printed command works in any folder. */
 const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
@@ -60,7 +60,7 @@ Ctrl-C stops.`);
 
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
-/** The samples go into an empty log alone: whoever comes back finds everything as it was. */
+/** Registers the samples in an empty log only: a log that was used before stays as it is. */
 const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
   if (!isEmpty) {
     say(`Found ${counted(executions)}; nothing was registered again.`);
@@ -97,9 +97,9 @@ const startEngine = (
 };
 
 /**
- * Serves with samples and a simulated engine until it is told to stop.
+ * Serves with samples and a simulated engine until a stop signal.
  *
- * @throws {CannotGoOn} when it may not listen there, or the log or the views fail for good.
+ * @throws {CannotGoOn} when it may not listen on the address, or when the log or the views have failed permanently.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   const configuration: Configuration = { ...given, role: ['all'] };

@@ -9,13 +9,14 @@ import { startWorker, type Working } from '../main/worker.js';
 
 type Started = Working & Partial<Running>;
 
-/** The flags of `serve` that are no settings. */
+/** The flags of `serve` that are not settings. */
 export type ServeFlags = { readonly json: boolean };
 
 /**
- * Serves until it is told to stop, then finishes what is on its way.
+ * Serves until a stop signal, then finishes the calls in flight.
  *
- * @throws {CannotGoOn} when the log or the views fail for good. Nothing is closed then: the log has what was answered.
+ * @throws {CannotGoOn} when the log or the views have failed permanently. Nothing is closed then, because the log has
+ *   every command that was answered.
  */
 export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);

@@ -1,4 +1,4 @@
-/** Resolves at the first request to stop; the second one ends the process at once. */
+/** Resolves at the first SIGINT or SIGTERM; the second one ends the process at once, with code 130. */
 export const onStopSignals = (): Promise<void> =>
   new Promise((resolve) => {
     let isStopping = false;
@@ -12,8 +12,8 @@ export const onStopSignals = (): Promise<void> =>
   });
 
 /**
- * Waits for a process to start, and ends it when it is told to stop before: it may be waiting for what never comes, and
- * nobody was answered yet.
+ * Waits for the server to start. A stop signal during the start exits the process at once, with code 0: the start may
+ * wait for a server that never comes, and no client has been answered yet.
  */
 export const unlessStopped = async <Started extends object>(
   starting: Promise<Started>,

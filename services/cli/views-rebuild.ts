@@ -17,7 +17,7 @@ const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'event
 
 const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
-/** A view that is not what the log makes of it is told in a line; anything else is a defect, and shows its stack. */
+/** Makes an error of one line from a failed verification; any other error is a bug, and keeps its stack. */
 const told = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Fault || error instanceof CannotGoOn || error.name !== 'Error')
     return error;
@@ -25,7 +25,10 @@ const told = (error: unknown): unknown => {
   return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
 };
 
-/** Two threads fold half of the partitions each; where a database has the views, there is more to wait for than to do. */
+/**
+ * The number of threads that rebuild, each an equal share of the partitions. One for MongoDB, where the rebuild mostly
+ * waits for the database.
+ */
 const SHARES: Readonly<Record<Configuration['read_store']['kind'], number>> = { sqlite: 2, mongodb: 1 };
 
 type Where = Pick<RebuildThreadData, 'directory' | 'location' | 'source'>;
@@ -34,11 +37,11 @@ const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly S
   shares.map((partitions) => threadedShare({ ...where, partitions, verifiedStreams: VERIFIED_STREAMS / 2 }));
 
 /**
- * Builds all views from the log beside those in use, verifies them, and puts them in their place. Prints what it did
- * as one JSON object.
+ * Builds all views from the log beside those in use, verifies them, and then replaces those in use. Prints a summary as
+ * one JSON object.
  *
- * @throws {Fault} when the data directory is in use or cannot be used; the views are as they were then.
- * @throws {CannotGoOn} when a view is not what the log makes of it; the views are as they were.
+ * @throws {Fault} when the data directory is in use or cannot be used; the views are unchanged then.
+ * @throws {CannotGoOn} when the verification finds a wrong document; the views are unchanged then.
  */
 export const rebuildViews = async ({
   data,
@@ -48,8 +51,8 @@ export const rebuildViews = async ({
 }: Configuration): Promise<void> => {
   const directory = resolve(data);
   const source = logSource({ directory, eventStore });
-  const log = await openOwnLog({ data, event_store: eventStore }); // first: where there is no log, nothing is written
-  // Nobody may have the views in the data directory open while they are switched; servers read on in a database.
+  const log = await openOwnLog({ data, event_store: eventStore }); // throws where there is no log
+  // No process may have views in the data directory open while they are replaced; in a database, servers may read on.
   const lock = views.kind === 'sqlite' ? await forSetting('data', () => lockDataDirectory(directory)) : undefined;
   const started = performance.now();
   const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));

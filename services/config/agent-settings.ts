@@ -19,5 +19,5 @@ const agent = z.strictObject({
   task_types: z.array(taskType).default([]),
 });
 
-/** The agents that tasks are handed to, each with the types that it runs. */
+/** The agents that run tasks, each with the task types that it runs. */
 export const agents = z.array(agent);

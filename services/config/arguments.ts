@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { type Filter, FILTER_FIELDS } from '../reactors/export-to-kafka/selection.js';
 import { duration } from './setting-kinds.js';
 
-/** What the text after a flag has to be; each throws for the command line to say it. */
+/** Parses the text after a flag, like the others here. @throws {InvalidArgumentError} which commander prints. */
 export const wholeNumber = (text: string): number => {
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
@@ -19,14 +19,14 @@ export const position = (text: string): bigint => {
   return BigInt(text);
 };
 
-/** A position, or `end`. */
+/** Parses a position, or `end`. */
 export const placeInLog = (text: string): bigint | 'end' => {
   if (text === 'end') return text;
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number, or end.');
   return BigInt(text);
 };
 
-/** One more list of names with commas between them. */
+/** Adds names, separated by commas, to those of earlier uses of the flag. */
 export const names = (text: string, before: readonly string[] = []): readonly string[] => {
   const given = text.split(',').map((name) => name.trim());
   if (given.includes('')) throw new InvalidArgumentError('It must be a name, or several with commas between them.');
@@ -35,7 +35,7 @@ export const names = (text: string, before: readonly string[] = []): readonly st
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/u;
 
-/** A date or time of ISO 8601, or a duration before now; in milliseconds since 1970. */
+/** Parses a date or time of ISO 8601, or a duration before now; returns milliseconds since 1970. */
 export const pastTime = (text: string): number => {
   const ago = duration.safeParse(text);
   if (ago.success) return Date.now() - ago.data;
@@ -61,14 +61,14 @@ export const executionPath = (text: string): string => {
   return text;
 };
 
-/** In milliseconds. */
+/** Parses a duration; returns milliseconds. */
 export const durationOf = (text: string): number => {
   const { success, data, error } = duration.safeParse(text);
   if (!success) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'must be a duration'}.`);
   return data;
 };
 
-/** One more `FIELD=VALUE`. */
+/** Adds one filter `FIELD=VALUE` to those of earlier uses of the flag. */
 export const filter = (text: string, before: readonly Filter[]): readonly Filter[] => {
   const [, name, value] = /^(\w+)=(.+)$/u.exec(text) ?? [];
   const field = FILTER_FIELDS.find((each) => each === name);

@@ -26,16 +26,16 @@ import {
 } from './setting-kinds.js';
 import { InvalidConfiguration } from './operator-errors.js';
 
-/** From the most to the least that is written. */
+/** The levels of the log, the most verbose first. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** What clients of the EventStoreDB protocol may do. */
+/** The modes of the EventStoreDB protocol: not served, reads only, reads and writes. */
 export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
 
-/** How clients of the EventStoreDB protocol get the data of events. */
+/** The formats in which clients of the EventStoreDB protocol get the data of events. */
 export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
 
-/** Every setting there is, with its default. Keys are those of the configuration file. */
+/** Every setting, with its default. Keys are those of the configuration file. */
 export const settings = z
   .strictObject({
     data: z.string().min(1).default('./data').describe('data directory'),
@@ -168,7 +168,7 @@ export const settings = z
 /** The settings of a process, complete and valid. */
 export type Configuration = z.output<typeof settings>;
 
-/** A setting from somewhere: `origin` is what an error calls it, such as `--grpc-port` or `FLIGHTLOG_GRPC_PORT`. */
+/** A given value of a setting; `origin` names its source in errors, such as `--grpc-port` or `FLIGHTLOG_GRPC_PORT`. */
 export type Given = { readonly path: readonly string[]; readonly value: unknown; readonly origin: string };
 
 const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void => {
@@ -189,7 +189,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
 };
 
-/** What is wrong with a value, where its own schema does not say it. */
+/** The error text for a wrong value, where its own schema gives none. */
 const wording: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? `a ${issue.expected}`}`;
   if (issue.code === 'too_small') return 'must not be empty';
@@ -209,9 +209,9 @@ const withCertificate = z.object({ tls: z.object({ cert_file: z.string().min(1) 
 const hasTls = (given: unknown): boolean => withCertificate.safeParse(given).success;
 
 /**
- * Joins settings, later ones over earlier ones, and validates them as a whole.
+ * Merges settings, later ones over earlier ones, and validates them as a whole.
  *
- * @throws {InvalidConfiguration} with every key that is wrong and where it came from.
+ * @throws {InvalidConfiguration} with every invalid key and its origin.
  */
 export const configure = (given: readonly Given[]): Configuration => {
   const joined: Record<string, unknown> = {};

@@ -1,7 +1,7 @@
 import { dutiesOf, isWhole, type Role } from './roles.js';
 import { EMBEDDED } from './setting-kinds.js';
 
-/** What settings can say against each other. */
+/** The settings that can contradict each other. */
 type Settings = {
   readonly role: readonly Role[];
   readonly event_store: string;
@@ -22,12 +22,12 @@ type Contradiction = { readonly path: readonly string[]; readonly error: string 
 
 type Rule = Contradiction & { readonly applies: (settings: Settings) => boolean };
 
-/** What is not listened on is in nobody's way. */
+/** The port of gRPC; 0, which conflicts with no other port, in a process that does not serve gRPC. */
 const grpcOf = ({ role, grpc_port: port }: Settings): number => (dutiesOf(role).api ? port : 0);
 
 const isLogServer = ({ role }: Settings): boolean => role.includes('log');
 
-/** What cannot be meant: one setting takes away what another asks for. */
+/** Combinations of settings that make no sense: one setting rules out another. */
 const RULES: readonly Rule[] = [
   {
     path: ['http_port'],
@@ -75,6 +75,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The settings that others contradict, by the path of the one to change. */
+/** The contradictions among the settings, each with the path of the setting to change; empty when there are none. */
 export const contradictionsIn = (settings: Settings): readonly Contradiction[] =>
   RULES.filter(({ applies }) => applies(settings));

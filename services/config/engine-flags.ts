@@ -2,17 +2,17 @@ import { type Command, Option } from 'commander';
 import { hostAndPort, oneOrMore, probability, wholeNumber } from './arguments.js';
 import { LOG_LEVELS } from './configuration.js';
 
-/** How often a simulated engine lets attempts fail. */
+/** The flag for the share of attempts that a simulated engine lets fail. */
 export const failureProbability = (): Option =>
   new Option('--failure-probability <p>', 'chance that an attempt of a task fails, 0 to 1')
     .argParser(probability)
     .default(0);
 
-/** What a simulated engine does with gates. */
+/** The flag for how a simulated engine handles gates. */
 export const gates = (): Option =>
   new Option('--gates <how>', 'open gates at once, or wait for signals').choices(['auto', 'wait']).default('auto');
 
-/** The flags of the command that runs a simulated engine. */
+/** Adds the flags of the command that runs a simulated engine. */
 export const withEngineFlags = (command: Command): Command =>
   command
     .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')

@@ -13,7 +13,7 @@ const oneOrMore = count.refine((value) => value > 0, 'must be 1 or more');
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 
-/** The egress to Kafka. */
+/** The settings of the export to Kafka. */
 export const kafka = z.strictObject({
   brokers: brokers.default([]).describe('HOST:PORT of the brokers that the log is published to'),
   format: z

@@ -1,15 +1,15 @@
 import { Fault } from '../kernel/fault.js';
 
-/** The process cannot start or go on; the message is one line for the person who started it. */
+/** The process cannot start or continue; the message is one line for the operator. */
 export class CannotGoOn extends Error {}
 
 /** The configuration is not valid; the message has a line for each key. */
 export class InvalidConfiguration extends Error {}
 
 /**
- * Does what a setting asks for. A fault of it is told with the key of the setting before it.
+ * Runs work that depends on a setting, and puts the setting's key before the message of a fault.
  *
- * @throws {CannotGoOn} in place of a fault.
+ * @throws {CannotGoOn} in place of a fault; other errors are thrown as they are.
  */
 export const forSetting = async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
   try {
@@ -19,14 +19,14 @@ export const forSetting = async <Result>(key: string, work: () => Promise<Result
   }
 };
 
-/** What the person who started the process is told of its end: no stack, where the message says it all. */
+/** The text for the operator about the error that ended the process; with a stack only for an unexpected error. */
 export const toldOf = (error: unknown): string => {
   const isTold = error instanceof CannotGoOn || error instanceof InvalidConfiguration || error instanceof Fault;
   const text = isTold ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   return text.replaceAll(/^/gmu, 'flightlog: ');
 };
 
-/** Rejects with a {@link CannotGoOn} as soon as one of the parts of a process fails, however the others end. */
+/** Rejects with a {@link CannotGoOn} as soon as one of the promises rejects; a promise that resolves has no effect. */
 export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
@@ -35,6 +35,6 @@ export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never>
     };
     for (const part of parts) part.catch(fail);
   });
-  first.catch(() => undefined); // whoever watches it later hears of it all the same
+  first.catch(() => undefined); // not unhandled: callers may await it later
   return first;
 };

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 
-/** What a process can do. */
+/** The roles that a process can have. */
 export const ROLES = ['all', 'api', 'projector', 'reactor', 'log'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** What of the control plane a process does; a log server does nothing of it. */
+/** The duties of the control plane that a process has; a log server has none. */
 export type Duties = {
   /** Serves the interface. */
   readonly api: boolean;
-  /** Keeps the views up with the log. */
+  /** Projects the log to the views. */
   readonly projector: boolean;
-  /** Acts by itself on what is recorded, and publishes it. */
+  /** Runs the reactors, and exports the log to Kafka. */
   readonly reactor: boolean;
 };
 
 const partsOf = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
 
-/** Commas stand for more elements, in an element too: a flag is repeatable, and a list then. */
+/** Splits at commas, also inside the elements of a list: a repeated flag is a list whose elements may have commas. */
 const listed = (value: unknown): unknown => {
   if (typeof value === 'string') return partsOf(value);
   if (!Array.isArray(value)) return value;
@@ -28,7 +28,7 @@ const role = z.enum(ROLES, {
   error: ({ input }) => `must be one of ${ROLES.join(', ')}, not ${JSON.stringify(input)}`,
 });
 
-/** Roles as they are configured: one, a list, or several with commas between. */
+/** The configured roles: one, a list, or several separated by commas. */
 export const roles = z
   .preprocess(listed, z.array(role).min(1, { error: 'must not be empty' }))
   .transform((given): readonly Role[] => [...new Set(given)])
@@ -36,10 +36,10 @@ export const roles = z
     error: 'all and log stand alone',
   });
 
-/** Whether all that there is of a control plane is in this process, or may be. */
+/** True when the process needs no other process beside it: it has all roles, or it is a log server. */
 export const isWhole = (given: readonly Role[]): boolean => given.includes('all') || given.includes('log');
 
-/** What a process of these roles does. */
+/** The duties of a process with these roles. */
 export const dutiesOf = (given: readonly Role[]): Duties => {
   const does = (role: Role): boolean => given.includes('all') || given.includes(role);
   return { api: does('api'), projector: does('projector'), reactor: does('reactor') };

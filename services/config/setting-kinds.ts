@@ -14,7 +14,7 @@ import {
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A duration as people write it, such as `90s`, `10m` or `1h30m`, in milliseconds. */
+/** A duration such as `90s`, `10m` or `1h30m`; the parsed value is in milliseconds. */
 export const duration = z
   .string({ error: 'must be a duration such as 90s, 10m or 1h30m' })
   .transform((text, context) => {
@@ -38,24 +38,24 @@ export const port = whole(65_535, 'must be a port, 0 to 65535');
 export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
-/** An address of HTTP without a slash at its end, or nothing. */
+/** An HTTP URL, or the empty string; slashes at its end are removed. */
 export const publicUrl = z
   .string()
   .refine((text) => text === '' || (URL.canParse(text) && /^https?:\/\/[^?#]+$/u.test(text)), {
     error: 'must be an http or https address without a query',
   })
   .transform((text) => text.replace(/\/+$/u, ''));
-/** The event store that is in the data directory. */
+/** The value of `event_store` for the embedded log in the data directory. */
 export const EMBEDDED = 'embedded:';
 
-/** Where the log is. */
+/** The location of the log. */
 export const eventStore = z.string({ error: 'must be embedded: or esdb://HOST:PORT' }).superRefine((text, context) => {
   if (text === EMBEDDED) return;
   const address = eventstoreAddress(text);
   if (typeof address === 'string') context.addIssue({ code: 'custom', message: address });
 });
 
-/** Where payloads are kept. */
+/** The location of the payloads. */
 export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' }).transform((text, context) => {
   const location = payloadLocation(text);
   if (typeof location !== 'string') return location;
@@ -63,7 +63,7 @@ export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' 
   return z.NEVER;
 });
 
-export /** Where views are kept. */
+export /** The location of the views. */
 const readStore = z.string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' }).transform((text, context) => {
   const location = readStoreLocation(text);
   if (typeof location !== 'string') return location;
@@ -73,11 +73,11 @@ const readStore = z.string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATA
 
 export const id = z.string().min(1);
 
-/** Whether no two elements have one id. */
+/** True when all ids are distinct. */
 const areDistinct = (elements: readonly { readonly id: string }[]): boolean =>
   new Set(elements.map((element) => element.id)).size === elements.length;
 
-/** A mapping, or the id alone. */
+/** A mapping with an `id`, or the id alone. */
 const withId = <Shape extends z.ZodRawShape>(shape: Shape, keys: string) => {
   const error: z.core.$ZodErrorMap = ({ code }) =>
     code === 'invalid_type' ? `must be an id, or a mapping of ${keys}` : undefined;
@@ -126,10 +126,10 @@ export const resources = z.strictObject({
 
 export const scope = z.strictObject({ project: z.string().default(''), domain: z.string().default('') });
 
-/** Names of our own choice, and a text for each. */
+/** A mapping of free names to texts. */
 export const texts = z.record(z.string().min(1), z.coerce.string());
 
-/** Labels, by the rules of what they end up on. */
+/** Labels, checked by the rules of Kubernetes labels. */
 export const labels = texts.superRefine((values, context) => {
   try {
     assertLabels({ values });
@@ -157,7 +157,7 @@ const origin = z.string().refine((text) => text === '*' || (URL.canParse(text) &
 
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be the name of a header' });
 
-/** Who may call REST from a browser. */
+/** The settings of CORS: origins that may call REST from a browser. */
 export const cors = z.strictObject({
   allowed_origins: z.array(origin).default([]).describe('pages that may call REST from a browser; "*" is all'),
   allowed_headers: z.array(headerName).default([]).describe('headers that those may send besides the known ones'),

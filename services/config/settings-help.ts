@@ -4,7 +4,7 @@ import { allSettings, type Setting } from './sources.js';
 
 const UNSAID: readonly unknown[] = ['', false, {}, []];
 
-/** A default as it would stand in the file; nothing where it says no more than the setting's absence. */
+/** A default as it would be written in the file; empty where it means the same as leaving the setting out. */
 const written = (value: unknown): string => {
   if (UNSAID.some((each) => isDeepStrictEqual(each, value))) return '';
   return ` (default ${typeof value === 'string' ? value : JSON.stringify(value)})`;
@@ -21,7 +21,7 @@ const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly 
   return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about}${written(own === undefined ? byDefault : own.value)}`;
 };
 
-/** The table of all settings, below the flags of a command that has these defaults of its own. */
+/** The help text with the table of all settings; `defaults` are those of the command, over the general ones. */
 export const settingsHelp = (defaults: readonly Given[]): string => `
 Every setting can stand in the file that --config or FLIGHTLOG_CONFIG names (YAML or JSON), or in the environment;
 flags win over the environment, and the environment over the file:
@@ -29,7 +29,7 @@ flags win over the environment, and the environment over the file:
 ${allSettings.map((setting) => line(setting, defaults)).join('\n')}
 `;
 
-/** What is said below the flags of a command that has flags for some settings, and needs no others. */
+/** The help text with the settings of these paths, for a command that has flags for them and uses no others. */
 export const settingsOfFlags = (paths: readonly (readonly string[])[]): string => {
   const needed = allSettings.filter(({ path }) => paths.some((each) => each.join('.') === path.join('.')));
   const lines = needed.map(({ path, variable }) => `  ${path.join('.').padEnd(KEY_WIDTH)}${variable}`);

@@ -4,32 +4,32 @@ import { z } from 'zod';
 import { type Given, settings } from './configuration.js';
 import { InvalidConfiguration } from './operator-errors.js';
 
-/** Names the file of settings, as `--config` does. */
+/** The variable with the path of the configuration file, like `--config`. */
 const CONFIG = 'FLIGHTLOG_CONFIG';
 
-/** Variables that begin like settings and are none: the file of settings, and what tests and benchmarks use. */
+/** Variables with our prefix that are not settings: the path of the file, and those of tests and benchmarks. */
 const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|TEST_|FAIL_POINT$|BENCH_)/u;
 
 /**
- * Names that Kubernetes gives to what it puts into every pod for a Service `flightlog` or `flightlog-…`.
+ * The names of the variables that Kubernetes sets in every pod for a Service `flightlog` or `flightlog-…`.
  *
  * @see https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/u;
 
-/** The address of a Service; it stands in `…_PORT`, where settings have a number. */
+/** The address of a Service; Kubernetes puts it in `…_PORT`, where a setting has a number. */
 const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
 
 const isServiceLink = (variable: string, text: string): boolean =>
   SERVICE_LINK.test(variable) || (variable.endsWith('_PORT') && SERVICE_ADDRESS.test(text));
 
-/** One setting: its path in the file, its variable, what it is, and what it is where nobody says. */
+/** One setting: its path in the file, its environment variable, its description and its default. */
 export type Setting = {
   readonly path: readonly string[];
   readonly variable: string;
   readonly about: string;
   readonly byDefault: unknown;
-  /** What an empty variable means, where the setting is a list or a mapping; a text otherwise. */
+  /** The value for an empty variable: an empty list, an empty mapping, or otherwise the empty text. */
   readonly whenEmpty: unknown;
 };
 
@@ -63,13 +63,13 @@ const leaves = (value: unknown, path: readonly string[], origin: string): Given[
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];
 
-/** What is wrong, in one line: the parser shows the text below it. */
+/** The reason in one line; the YAML parser adds an excerpt of the text below it, which is left out. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error instanceof YAMLParseError ? (error.message.split('\n', 1)[0] ?? '').replace(/:$/u, '') : error.message;
 };
 
-/** @throws {InvalidConfiguration} when the text is not YAML, of which JSON is a part. */
+/** @throws {InvalidConfiguration} when the text is not YAML (JSON is YAML too). */
 const parsed = (text: string, origin: string): unknown => {
   try {
     return parse(text);
@@ -87,7 +87,7 @@ const textOf = (file: string): string => {
 };
 
 /**
- * The settings in a YAML or JSON file; none where no file is named.
+ * Reads the settings in a YAML or JSON file; none without a file.
  *
  * @throws {InvalidConfiguration} when the file cannot be read or is not a mapping.
  */
@@ -99,7 +99,7 @@ export const fromFile = (file: string | undefined): readonly Given[] => {
   throw new InvalidConfiguration(`${file}: is not a mapping of settings`);
 };
 
-/** The file of settings that the environment names. */
+/** The path of the configuration file that the environment gives, if any. */
 export const fileInEnvironment = (environment: NodeJS.ProcessEnv): string | undefined => environment[CONFIG];
 
 const ownVariables = (environment: NodeJS.ProcessEnv): readonly (readonly [variable: string, text: string])[] =>
@@ -107,14 +107,14 @@ const ownVariables = (environment: NodeJS.ProcessEnv): readonly (readonly [varia
     text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable) ? [] : [[variable, text]],
   );
 
-/** The variables that look like settings and are the addresses of Services in Kubernetes: they are ignored. */
+/** The names of variables with our prefix that are addresses of Kubernetes Services; they are ignored. */
 export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] =>
   ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
 
 /**
- * The settings in `FLIGHTLOG_…` variables. Lists and mappings are written as YAML or JSON; an empty text is an empty one.
+ * Reads the settings in `FLIGHTLOG_…` variables. Lists and mappings are YAML or JSON; an empty text is an empty one.
  *
- * @throws {InvalidConfiguration} when a variable is no setting, or its text is not YAML where that is expected.
+ * @throws {InvalidConfiguration} when a variable is not a setting, or when a list or mapping is not valid YAML.
  */
 export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[] =>
   ownVariables(environment).flatMap(([variable, text]): Given[] => {
@@ -122,7 +122,7 @@ export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);
     if (text === '') return [{ path: setting.path, value: setting.whenEmpty, origin: variable }];
-    // Two braces begin a placeholder in a text, and no mapping.
+    // Two braces begin a placeholder in a text, not a mapping.
     const value: unknown = /^\s*(?:\[|\{(?!\{))/u.test(text) ? parsed(text, variable) : text;
     return [{ path: setting.path, value, origin: variable }];
   });

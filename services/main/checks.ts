@@ -6,17 +6,17 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import { headLag, type HeadLag } from './head-lag.js';
 
-/** Views that are further behind are not what a load balancer, or a rollout, should count on. */
+/** Above this lag the views do not count as healthy for a load balancer or a rollout. */
 const MAX_VIEWS_LAG_MS = 5_000;
 
-/** Between two questions to the read store. */
+/** The interval between two queries of the read store. */
 const ASK_EVERY_MS = 1_000;
 
-/** The checks that there are. */
+/** The checks that are defined, in their order. */
 export const said = (checks: readonly (Check | undefined)[]): readonly Check[] =>
   checks.filter((check) => check !== undefined);
 
-/** How somebody is who follows the log: well within so many milliseconds. */
+/** Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it. */
 export const lagCheck = (
   name: string,
   lag: HeadLag,
@@ -28,22 +28,22 @@ export const lagCheck = (
   return { name, state: otherwise, why: trouble ?? `it is more than ${maxMs} ms behind the log`, lagMs };
 };
 
-/** How the views are: by how far they are behind, and by why they cannot be written. */
+/** Health of the views, judged by their lag and by `trouble`, the reason why they cannot be written, if any. */
 export const viewsCheck = (lag: HeadLag, trouble: string | undefined, otherwise: CheckState): Check => {
   const check = lagCheck('views', lag, { maxMs: MAX_VIEWS_LAG_MS, otherwise });
   return trouble === undefined ? check : { ...check, state: otherwise, why: trouble };
 };
 
-/** A log that has not said for so long where its head is cannot be read. */
+/** A log whose head could not be read for this long counts as unreadable. */
 const MAX_LOG_SILENCE_MS = 5_000;
 
-/** Watches a log of this process's own: whether it can be read. */
+/** Watches whether the log of this process can be read. */
 export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
-  const lag = headLag(log, () => BEYOND); // what counts is that there is an answer
+  const lag = headLag(log, () => BEYOND); // only whether `head` answers counts
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };
 };
 
-/** How many names of streams a check has room for. */
+/** A check names at most this many streams. */
 const MAX_NAMED = 3;
 
 const counted = (what: string, count: number, names: readonly string[]): string => {
@@ -52,7 +52,10 @@ const counted = (what: string, count: number, names: readonly string[]): string 
   return `streams that ${what}: ${count}${list && ` (${list})`}`;
 };
 
-/** Parked streams, as the views have them and as this process has found them; all other streams are served. */
+/**
+ * Degraded while streams are parked, in the views (`inViews`) or because this process cannot read them (`here`). All
+ * other streams are served.
+ */
 export const parkedCheck = (
   inViews: { readonly count: number; readonly names?: readonly string[] },
   here: Pick<ParkedStreams, 'all'>,
@@ -66,17 +69,17 @@ export const parkedCheck = (
   return { name: 'parked', state: 'degraded', why: found.join('; ') };
 };
 
-/** What is said of the views by a process that serves without them what does not need them. */
+/** Health of the views in a process that serves the interface. Views that are behind or unreachable only degrade it. */
 export type ViewsWatch = {
   readonly checks: () => readonly Check[];
-  /** How many streams the views have parked. */
+  /** The number of streams that the views have parked. */
   readonly parked: () => number;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Watches the views and where they are kept. A process that serves the interface is ready without them: it takes
- * commands, and says of a read that needs them that they are not there.
+ * Watches the views and their read store. A process that serves the interface is ready without them: it takes commands,
+ * and refuses the reads that need them.
  */
 export const watchViews = (
   log: Pick<EventLog, 'head'>,
@@ -92,7 +95,7 @@ export const watchViews = (
   let asking = Promise.resolve();
   const ask = async (): Promise<void> => {
     try {
-      parked = (await readStore.parked()).map(({ stream }) => stream); // cheap, and asked of where the views are
+      parked = (await readStore.parked()).map(({ stream }) => stream); // cheap, and probes the read store
       trouble = undefined;
     } catch (error) {
       trouble = error instanceof Error ? error.message : String(error);

@@ -5,16 +5,16 @@ import type { Leases } from '../kernel/ports/leases.js';
 import { fileCheckpoint } from '../store/file-checkpoint.js';
 import type { ReadStoreSource } from './read-stores.js';
 
-/** The means by which processes that share views divide their work. */
+/** Leases and checkpoints, by which processes that share views divide their work. */
 export type Coordination = {
-  /** Absent where a process does all work itself. */
+  /** Absent where the process does all the work itself. */
   readonly leases?: Leases;
-  /** The checkpoint of a reader of the log, by the reader's name. */
+  /** Gives the checkpoint of a reader of the log, by the reader's name and the id of the log. */
   readonly checkpoint: (name: string, logId: string) => Checkpoint;
   readonly close: () => Promise<void>;
 };
 
-/** Which work a process shares with others. */
+/** The work that a process shares with other processes. */
 export type Sharing = {
   /** No other process uses its views or runs reactors on its log. */
   readonly isAlone: boolean;
@@ -22,13 +22,13 @@ export type Sharing = {
   readonly leases: boolean;
 };
 
-/** A unique name of this process, with its host and process id for people. */
+/** Makes a unique name for this process: `host/pid/random`. Host and pid are there for people. */
 export const workerName = (): string => `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 
 /**
- * Opens leases and checkpoints where the views are: in the database, or in files of the data directory.
+ * Opens leases and checkpoints in the store of the views: in the database, or in files of the data directory.
  *
- * @throws {Fault} when it cannot be used.
+ * @throws {Fault} when that store cannot be used.
  */
 export const openCoordination = async (
   { directory, views }: ReadStoreSource,

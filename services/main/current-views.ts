@@ -12,20 +12,23 @@ import { dutiesOf, isWhole } from '../config/roles.js';
 import { forSetting } from '../config/operator-errors.js';
 import { type RunningViews, startViews } from './views.js';
 
-/** The views as a process reads them. */
+/** The views that this process reads, with their read store. */
 export type CurrentViews = {
   readonly readStore: ReadStore;
   readonly views: Views;
-  /** Rejects when the views of this process cannot go on. */
+  /** Rejects when the projections of this process have failed; pending where another process runs them. */
   readonly failed: Promise<never>;
   readonly close: () => Promise<void>;
 };
 
 const CATCH_UP_REPORT_MS = 2_000;
-/** Who does not keep the views himself serves without them after a while: what is written does not need them. */
+/**
+ * A process whose views are written by another process waits for them no longer than this at its start; after that it
+ * serves without them, because commands do not need them.
+ */
 const CATCH_UP_MS = 10_000;
 
-/** While somebody waits at the start, nothing else keeps the process going. */
+/** Not `unref`ed: during the start, this timer may be the only thing that keeps the process alive. */
 const timer: Timer = (afterMs, run) => {
   const timeout = setTimeout(run, afterMs);
   return () => clearTimeout(timeout);
@@ -33,7 +36,10 @@ const timer: Timer = (afterMs, run) => {
 
 const never = new Promise<never>(() => undefined);
 
-/** Who was answered before a restart sees what they were told from the first request on. */
+/**
+ * Waits until the views have reached `head`, or until `until`. So a client that got an answer before a restart reads
+ * its own writes from the first request on.
+ */
 const catchUp = async (
   views: Views,
   head: bigint,
@@ -45,17 +51,17 @@ const catchUp = async (
   }
 };
 
-/** Whether nobody else writes the views of this process, or acts on its log. */
+/** True when no other process writes the views of this process or runs reactors on its log. */
 const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
   isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
-/** How far a process works together with others. */
+/** The work that this process shares with others, by its configuration. */
 export const sharingOf = (configuration: Configuration, foundation: Foundation): Sharing => ({
   isAlone: isAlone(configuration, foundation),
   leases: configuration.leases,
 });
 
-/** Starts what keeps the views, where the process does. */
+/** Starts the projections; `undefined` where the process has no projector role. */
 export const startProjecting = async (
   configuration: Configuration,
   foundation: Foundation,
@@ -68,7 +74,10 @@ export const startProjecting = async (
   return startViews({ ...source, isShared: configuration.leases && !isAlone(configuration, foundation) }, logger);
 };
 
-/** Opens the views to be read, and waits until they have seen the log up to its head. */
+/**
+ * Opens the views for reading, and waits until they have reached the head that the log had at the call; for at most
+ * {@link CATCH_UP_MS} where other processes may write the views too.
+ */
 export const openCurrentViews = async (
   configuration: Configuration,
   foundation: Foundation,

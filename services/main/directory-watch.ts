@@ -6,20 +6,20 @@ import { firstChanged, pathIdentity } from '../store/path-identity.js';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** What a process uses in its data directory, where it is there. */
+/** Files and folders of the data directory that a process uses; those that exist are watched. */
 const USED: readonly string[] = ['log.db', 'log.db-wal', 'payloads', 'files', VIEWS_FILE];
 
 /** Watches the data directory of a process. */
 export type DirectoryWatch = {
   readonly check: () => Check;
-  /** What has become of it, in words; `undefined` while it is what it was. */
+  /** Says in words what has changed; `undefined` while nothing has. */
   readonly changed: () => string | undefined;
   readonly close: () => void;
 };
 
 /**
- * Watches whether the data directory, and what the process uses in it, is still what it was: open files can be read and
- * written after they were removed, and nothing of it is kept. Says at once, as an error, that it is not.
+ * Watches whether the data directory and the files used in it are still the same. A file that was removed can still be
+ * read and written through its open handle, and all of that is lost in the end. A change is logged as an error once.
  */
 export const watchDirectory = (directory: string, logger: Logger): DirectoryWatch => {
   const identities = [directory, ...USED.map((name) => join(directory, name))].map(pathIdentity);

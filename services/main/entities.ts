@@ -5,7 +5,7 @@ import { nodeExecutionCollection, nodeExecutionColumns } from '../../projections
 import { taskCollection, taskColumns } from '../../projections/tasks/columns.js';
 import { workflowCollection, workflowColumns } from '../../projections/workflows/columns.js';
 
-/** The entities that the filters of lists of others may name, by the word that stands before the field. */
+/** The entities that a filter of another entity's list may name, by the prefix of the field (`workflow.name`). */
 export const entities: Entities = new Map([
   ['execution', { collection: executionCollection, columns: executionColumns }],
   ['node_execution', { collection: nodeExecutionCollection, columns: nodeExecutionColumns }],

@@ -11,7 +11,7 @@ import { assertPortIsFree } from './ports.js';
 import { tlsOf } from './tls-files.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 
-/** Where clients of the EventStoreDB protocol look for it. */
+/** The default port of the EventStoreDB protocol, which its clients use. */
 export const USUAL_EVENTSTORE_PORT = 2113;
 
 /** The EventStoreDB protocol, served on a thread of its own. */
@@ -23,7 +23,7 @@ export type ServedEventstore = {
   readonly close: () => Promise<void>;
 };
 
-/** What it is served over. */
+/** What the server of the EventStoreDB protocol needs of this process. */
 export type EventstoreParts = PayloadSource & {
   readonly source: LogSource;
   readonly store: EventStore;
@@ -35,10 +35,10 @@ const never = new Promise<never>(() => undefined);
 const unserved: ServedEventstore = { address: undefined, failed: never, close: () => Promise.resolve() };
 
 /**
- * The port to listen on; `undefined` when nobody asked for one and the usual one is taken, as where several servers
- * run on one machine.
+ * Finds the port to listen on; `undefined` when the protocol is off, or when no port is configured and the usual one
+ * cannot be taken, as where several servers run on one machine.
  *
- * @throws {CannotGoOn} when the port that was asked for cannot be taken.
+ * @throws {CannotGoOn} when the configured port cannot be taken.
  */
 export const eventstorePort = async ({
   host,
@@ -55,7 +55,7 @@ export const eventstorePort = async ({
   }
 };
 
-/** Starts the thread, and waits until it listens. */
+/** Starts the thread that serves the EventStoreDB protocol, and waits until it listens. */
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
@@ -81,7 +81,7 @@ export const startEventstore = async (
       reject(new CannotGoOn(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
     );
   });
-  failed.catch(() => undefined); // whoever watches it later hears of it all the same
+  failed.catch(() => undefined); // not unhandled: callers may await `failed` later
   const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [number];
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,

@@ -9,11 +9,11 @@ import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 
-/** The log's way to Kafka, on a thread of its own; it is there, and does nothing, where no broker is named. */
+/** The export of the log to Kafka, on a thread of its own. Where no broker is configured, it does nothing. */
 export type RunningExport = {
-  /** Rejects when it cannot begin: wrong credentials, topics of another log. */
+  /** Rejects when the export cannot begin (wrong credentials, topics of another log), or when its thread fails. */
   readonly failed: Promise<never>;
-  /** How it gets on; nothing where no broker is named. */
+  /** Health of the export; `undefined` where no broker is configured. */
   readonly check: () => Check | undefined;
   readonly close: () => Promise<void>;
 };
@@ -23,7 +23,7 @@ const WARN_EVERY_MS = 10_000;
 
 const never = new Promise<never>(() => undefined);
 
-/** Says that the export is behind, in time, and not too often; and when it is no more. */
+/** Logs that the export is behind, at most once in {@link WARN_EVERY_MS}, and once when it has caught up. */
 const lagReport = (logger: Logger): ((lagMs: number) => void) => {
   let quietUntil = 0;
   let wasBehind = false;
@@ -40,7 +40,7 @@ const lagReport = (logger: Logger): ((lagMs: number) => void) => {
   };
 };
 
-/** The first time, and then less and less often. */
+/** True for the attempts 1, 2, 4, 8 and so on, so that a failure that lasts is logged less and less often. */
 const isNotable = (times: number): boolean => Number.isInteger(Math.log2(times));
 
 const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
@@ -55,13 +55,13 @@ const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportT
   };
 };
 
-/** How the thread was when it last said something. */
+/** The state of the thread, as of its last message. */
 type ExportState = { readonly lagMs: number; readonly trouble?: string };
 
 const stateAfter = (state: ExportState, message: ExportThreadMessage): ExportState => {
   if ('failure' in message) return { ...state, trouble: message.failure };
   if (!('lagMs' in message)) return state;
-  // What is no more behind has come through, whatever was the matter.
+  // An export that is no longer behind has recovered from its failure.
   return message.lagMs < NOTABLE_LAG_MS ? { lagMs: message.lagMs } : { ...state, lagMs: message.lagMs };
 };
 
@@ -70,7 +70,7 @@ const checkOf = ({ lagMs, trouble }: ExportState): Check => {
   return { name: 'export', state: 'degraded', why: trouble ?? 'it is behind the log', lagMs };
 };
 
-/** Starts the thread, and does not wait for Kafka: the log is served all the same, and what was missed is caught up. */
+/** Starts the export thread, and does not wait for Kafka: the export catches up once Kafka can be reached. */
 export const startExport = async (
   { kafka }: Configuration,
   { directory, location, source }: PayloadSource & { readonly source: LogSource },
@@ -94,7 +94,7 @@ export const startExport = async (
       reject(new CannotGoOn(`the export to Kafka has failed: ${cause.message}`, { cause })),
     );
   });
-  failed.catch(() => undefined); // whoever watches it later hears of it all the same
+  failed.catch(() => undefined); // not unhandled: callers may await `failed` later
   await once(worker, 'online');
   return {
     failed,

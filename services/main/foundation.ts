@@ -18,22 +18,22 @@ import { isShared } from './shared-log.js';
 import { forSetting } from '../config/operator-errors.js';
 import type { ViewsThreadData } from './threads/views-thread.js';
 
-/** What a process stands on, whatever it does. */
+/** The parts that every process has, in any role. */
 export type Foundation = {
   /** The data directory, absolute. */
   readonly directory: string;
   readonly log: WritableLog;
-  /** The format that it is written in. */
+  /** The format that the log is written in. */
   readonly format: FormatInForce;
   readonly payloads: PayloadStore;
   readonly sessions: OpenSessions;
-  /** What this process has found that it cannot read. */
+  /** The streams that this process cannot read. */
   readonly parked: ParkedStreams;
-  /** What its threads are started with. */
+  /** The data that its threads are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
   readonly metrics: ProcessMetrics;
-  /** Closes all of it; whatever uses it is closed before. */
+  /** Closes all of it; its users must be closed before. */
   readonly close: () => Promise<void>;
 };
 
@@ -50,7 +50,8 @@ const warnOfFiles = (
 };
 
 /**
- * Opens the data directory, alone or together with processes of other roles, the log and the payloads.
+ * Opens the data directory, the log and the payloads. A process with all roles has the directory to itself; one with
+ * some of them shares it with processes of other roles.
  *
  * @throws {CannotGoOn} when one of them cannot be used, naming the setting.
  */

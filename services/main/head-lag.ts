@@ -2,24 +2,24 @@ import { BEYOND } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { endsBefore } from '../kernel/log-end.js';
 
-/** How far behind the log this process is. */
+/** The lag of this process behind the log, in time. */
 export type HeadLag = {
-  /** In milliseconds: for so long something has been in the log, or may have been, that is not known here. */
+  /** Milliseconds for which the log has had, or may have had, events that this process has not reached. */
   readonly ms: () => number;
-  /** Why the head could not be looked at the last time; nothing when it could. */
+  /** Why the last read of the head failed; `undefined` when it did not. */
   readonly trouble: () => string | undefined;
   readonly close: () => void;
 };
 
-/** Between two looks at the head of the log. */
+/** The interval between two reads of the head. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Measures in time, since positions count nothing: looks at the head again and again, and remembers when the one was
- * looked at that has been reached. A head below what was reached before the look is that of a node that lags behind, and
- * says nothing of what there is: the process is as far behind then as it was.
+ * Measures the lag in time, because a difference of positions is not a number of events. Reads the head again and
+ * again, and remembers when the last head was read that has been reached since. A head below the position that was
+ * reached before the read comes from a node that lags itself: it is ignored, and the lag grows on.
  *
- * @param position what has been reached of the log; `BEYOND` where nothing has to be.
+ * @param position the position that this process has reached; `BEYOND` where only the reads of the head count.
  */
 export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): HeadLag => {
   let currentAt = performance.now();
@@ -42,7 +42,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
       trouble = isAhead ? endsBefore(head, reached) : undefined;
       if (!isAhead) wanted = { head, at };
     } catch (error) {
-      // a log that cannot be reached is one that this process falls behind
+      // While the head cannot be read, the lag grows.
       trouble = error instanceof Error ? error.message : String(error);
     } finally {
       isLooking = false;

@@ -15,9 +15,9 @@ const authoritiesIn = (file: string): string => {
 };
 
 /**
- * How the brokers of the configuration are reached.
+ * The connection to the configured brokers.
  *
- * @throws {CannotGoOn} when the file of authorities cannot be read.
+ * @throws {CannotGoOn} when the file of certificate authorities cannot be read.
  */
 export const connectionOf = (kafka: KafkaSettings): Connection => {
   const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;
@@ -28,7 +28,7 @@ export const connectionOf = (kafka: KafkaSettings): Connection => {
   };
 };
 
-/** How topics are named and made. */
+/** The prefix, partitions and replication factor of topics; a factor of -1 is the broker's default. */
 export const topicsOf = (kafka: KafkaSettings): TopicSettings => ({
   prefix: kafka.topic_prefix,
   partitions: kafka.topic_partitions,

@@ -17,7 +17,7 @@ import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };
 
-/** A process that does not know the format of the log must not write; it is said where a load balancer looks. */
+/** The check is down when the log has a newer format than this release writes, because it must not write then. */
 export const formatCheck = (format: number): Check | undefined =>
   format <= NEWEST_FORMAT
     ? undefined
@@ -45,7 +45,7 @@ const writable = async (configuration: Configuration): Promise<EventStore & { re
   const { data, event_store: eventStore } = configuration;
   const directory = resolve(data);
   const isEmbedded = logSource({ directory, eventStore }).kind === 'embedded';
-  if (isEmbedded) await (await sqliteLogReader({ directory })).close(); // first: where there is no log, none is made
+  if (isEmbedded) await (await sqliteLogReader({ directory })).close(); // throws without a log; the writer makes one
   const lock = isEmbedded ? await lockDataDirectory(directory) : undefined;
   const { store } = await openWritableLog(configuration, { directory, derived: [], logger: openLogger('warn') });
   return { ...store, release: () => lock?.release() };
@@ -64,10 +64,10 @@ const switchTo = async (configuration: Configuration, format: number): Promise<v
 };
 
 /**
- * Prints the format that the log is written in and the newest that this release writes, as a JSON object; switches the
- * log to another one before, where that is asked for.
+ * Prints the format that the log is written in and the newest that this release writes, as a JSON object. With `to`, it
+ * switches the log to that format first.
  *
- * @throws {CannotGoOn} when the log cannot be used, or not be switched.
+ * @throws {CannotGoOn} when the log cannot be used, or cannot be switched.
  */
 export const logFormat = async (configuration: Configuration, { to }: LogFormatFlags): Promise<void> => {
   if (to !== undefined) await switchTo(configuration, to);

@@ -13,12 +13,12 @@ import { foundAtEventstore } from './probes/found-places.js';
 import { openLogger } from './logger.js';
 import { forSetting } from '../config/operator-errors.js';
 
-/** Where the log is, for a process that reads it or a thread of one. Can be sent to any thread. */
+/** The location of the log, for a process or a thread that reads it. It can be sent to any thread. */
 export type LogSource =
   | {
       readonly kind: 'embedded';
       readonly directory: string;
-      /** How the writer of this process wakes its readers; another process's writer is watched in the file. */
+      /** Wakes readers after each append of this process's writer; without it, readers watch the file. */
       readonly woken?: LogReaderSource;
     }
   | { readonly kind: 'eventstore'; readonly url: string };
@@ -26,11 +26,11 @@ export type LogSource =
 /** A log that this process writes to. */
 export type WritableLog = {
   readonly store: EventStore;
-  /** What its threads read it by. */
+  /** The source that threads of this process read the log from. */
   readonly source: LogSource;
-  /** Why nothing may be recorded at present; `undefined` where it may. */
+  /** Why this process may not append at present; `undefined` when it may. */
   readonly denied: () => string | undefined;
-  /** Rejects when nothing can be recorded any more. */
+  /** Rejects when appends have failed permanently. */
   readonly ended: Promise<unknown>;
 };
 
@@ -39,11 +39,11 @@ type WhereItIs = { readonly directory: string; readonly eventStore: string };
 /** The value of `event_store` that names the data directory. */
 const EMBEDDED = 'embedded:';
 
-/** The log of a configuration, as a process that only reads finds it. */
+/** The source of the configured log, without the wake-up that a writer in this process gives. */
 export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
-/** Says that the event store cannot be reached, once for each time. */
+/** Logs that the event store cannot be reached, at most once in 5 s. */
 const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   let lastSaid = 0;
   return (error) => {
@@ -54,11 +54,15 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   };
 };
 
-/** What calls come to, more than once, where a server of gRPC has other services. */
+/** The gRPC status of calls to a server that has other services; seen in {@link ENOUGH_TIMES} failures in a row. */
 const OTHER_SERVICES = 'UNIMPLEMENTED';
 const ENOUGH_TIMES = 3;
 
-/** Looks who is there while nobody answers; waiting ends where somebody else is. */
+/**
+ * Called while the client waits for the event store: probes which server listens at the address, and logs the finding.
+ *
+ * @throws {StoreUnavailable} to end the wait, when another server is there.
+ */
 const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
   let times = 0;
   return async (error) => {
@@ -70,7 +74,7 @@ const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unkno
   };
 };
 
-/** The client of an EventStoreDB is loaded only where one is used. */
+/** Opens an EventStoreDB; its client library is loaded only here. */
 const openEventstore = async (
   url: string,
   how: Pick<EventstoreOptions, 'writes' | 'retries'>,
@@ -84,9 +88,9 @@ const openEventstore = async (
 };
 
 /**
- * Opens the log to be read.
+ * Opens the log for reading.
  *
- * @throws {DataDirectoryUnusable} when there is none in the data directory.
+ * @throws {DataDirectoryUnusable} when there is no log in the data directory.
  * @throws {StoreUnavailable} when the event store refuses.
  */
 export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> => {
@@ -96,10 +100,10 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
 };
 
 /**
- * Opens the log to be written; waits for an event store that cannot be reached.
+ * Opens the log for writing; waits for an event store that cannot be reached.
  *
- * @param derived the files that are folded from the log: where they are and it is not, it was lost.
- * @param retries whether appends to an event store that fail without an answer are sent again; by default they are.
+ * @param derived files that are projected from the log: where they exist and the log does not, the log was lost.
+ * @param retries sends an append to an event store again when it fails without an answer; true by default.
  * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
  * @throws {StoreUnavailable} when the event store refuses.
  */
@@ -131,13 +135,13 @@ export const openWritableLog = async (
   return { store, source: { ...source, woken: store.readerSource }, denied: () => undefined, ended: store.ended };
 };
 
-/** The setting that says where the log is. */
+/** The setting that gives the location of the log. */
 export const logKey = ({ event_store: eventStore }: Pick<Configuration, 'event_store'>): string =>
   eventStore === EMBEDDED ? 'data' : 'event_store';
 
 /**
- * Opens the log of a configuration, for a command that reads it; waits for an event store that cannot be reached, and
- * says so.
+ * Opens the configured log for a command that reads it. Waits for an event store that cannot be reached, and logs that
+ * it waits.
  *
  * @throws {CannotGoOn} when it cannot be used, naming the setting.
  */

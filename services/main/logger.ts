@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
-/** Logs go to standard error: for people on a terminal, as JSON lines anywhere else. */
+/** Opens the logger on standard error: readable text on a terminal, JSON lines elsewhere. */
 export const openLogger = (level: string): Logger =>
   process.stderr.isTTY
     ? pino({ level }, pretty({ destination: 2, sync: true, ignore: 'pid,hostname' }))

@@ -11,7 +11,7 @@ import type { OpenSessions } from '../sessions/sessions.js';
 import { models } from './models.js';
 import { version } from './version.js';
 
-/** Counts appends, and how long they take. */
+/** Wraps a store so that its appends are counted and timed. */
 export const measuredAppends = <Store extends EventStore>(store: Store, metrics: ProcessMetrics): Store => ({
   ...store,
   append: (stream: StreamName, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> => {
@@ -25,19 +25,19 @@ export const measuredAppends = <Store extends EventStore>(store: Store, metrics:
   },
 });
 
-/** What the gauges of a process are read from; absent where it does not have the part. */
+/** The parts of a process that its gauges are read from; a part that the process does not have is absent. */
 export type MeasuredParts = {
   readonly log: Pick<EventLog, 'head'>;
   readonly checks: () => readonly Check[];
   readonly parked?: Pick<ParkedStreams, 'all'>;
-  /** Streams that the views have parked. */
+  /** The number of streams that the views have parked. */
   readonly parkedInViews?: (() => number) | undefined;
   readonly sessions?: Pick<OpenSessions, 'cached'>;
 };
 
 const STATES: Readonly<Record<CheckState, number>> = { well: 0, degraded: 1, down: 2 };
 
-/** Prometheus gives up after 10 s where nothing else is said; a log that is away must not keep it from the rest. */
+/** Prometheus times out after 10 s by default; a log that does not answer must not keep it from the other metrics. */
 const HEAD_WAIT_MS = 2_000;
 
 const headOf = async (log: MeasuredParts['log']): Promise<readonly Sample[]> => {
@@ -53,7 +53,7 @@ const lagOf = (checks: readonly Check[], name: string): number | undefined => {
 
 const some = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
 
-/** How many threads the operating system counts; nothing where it does not say. */
+/** The number of threads of this process, from `/proc`; `undefined` where there is no such file. */
 const threads = (): number | undefined => {
   try {
     return Number(/^Threads:\s+(\d+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
@@ -67,7 +67,7 @@ const parkedSamples = ({ parked, parkedInViews }: MeasuredParts): readonly Sampl
   ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
 ];
 
-/** Says where the gauges of this process are read when its metrics are asked for. */
+/** Registers the gauges of this process; they are read at each scrape. */
 export const measureParts = (metrics: ProcessMetrics, { role }: Configuration, parts: MeasuredParts): void => {
   const { log, checks, sessions } = parts;
   metrics.read('build', () => [{ labels: { version, role: role.join(',') }, value: 1 }]);

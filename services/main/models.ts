@@ -20,7 +20,7 @@ import { projectCodec } from '../project/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
 
-/** Every read model there is. */
+/** Every read model. */
 export const models: readonly ReadModel<unknown>[] = [
   executions,
   nodeExecutions,
@@ -34,7 +34,7 @@ export const models: readonly ReadModel<unknown>[] = [
   projects,
 ];
 
-/** How the events of each category are decoded. */
+/** The codec of the events of each category. */
 export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, EventCodec<unknown>>([
   ['execution', executionCodec],
   ['task', taskCodec],

@@ -14,8 +14,8 @@ const identityOf = ({ logId }: EventLog): RecordedEvent => ({
 });
 
 /**
- * A log that tells its readers its name: an embedded log has it beside the events, so readers of the EventStoreDB
- * protocol find it in no stream, and may not write one.
+ * Adds the stream {@link IDENTITY_STREAM} to a log, with one event that has the log's id. An embedded log keeps its id
+ * beside the events, so clients of the EventStoreDB protocol would find it in no stream, and they may not write one.
  */
 export const namedLog = (log: EventLog): EventLog => ({
   ...log,

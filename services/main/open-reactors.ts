@@ -12,7 +12,7 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
   readonly foundation: Foundation;
 };
 
-/** Starts the reactors of a process, by itself or together with others. */
+/** Starts the reactors of a process: all of them, or those that are assigned to it by leases. */
 export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<Reactor> => {
   const { log, sessions, source, parked } = foundation;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);

@@ -4,11 +4,11 @@ import { filePayloadObjects } from '../store/payloads/file-payload-objects.js';
 import { filePayloadStore } from '../store/payloads/file-payload-store.js';
 import type { PayloadLocation } from '../store/payloads/payload-location.js';
 
-/** Which payloads a process, or a thread of it, works with. */
+/** The location of the payloads; it can be sent to any thread. */
 export type PayloadSource = { readonly directory: string; readonly location: PayloadLocation };
 
 /**
- * Opens the payload store of a configuration. The client of an object store is loaded only where one is used.
+ * Opens the configured payload store. The client of an object store is loaded only where one is used.
  *
  * @throws {StoreUnavailable} when the store cannot be reached or used.
  */
@@ -21,13 +21,13 @@ export const openPayloads = async ({ directory, location }: PayloadSource): Prom
 };
 
 /**
- * Opens the objects of the payload store of a configuration, to tidy them.
+ * Opens the objects of the configured payload store, to delete those that nothing refers to.
  *
  * @throws {StoreUnavailable} when the store cannot be reached or used.
  */
 export const openPayloadObjects = async ({ directory, location }: PayloadSource): Promise<PayloadObjects> => {
   if (location.kind === 'file') return filePayloadObjects({ directory });
-  await (await openPayloads({ directory, location })).close(); // says which bucket cannot be used, and why
+  await (await openPayloads({ directory, location })).close(); // throws for a bucket that cannot be used
   const { s3PayloadObjects } = await import('../store/payloads/s3-payload-objects.js');
   return s3PayloadObjects(location);
 };

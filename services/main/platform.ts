@@ -12,7 +12,7 @@ import type { Configuration } from '../config/configuration.js';
 
 const isFilled = (values: object): boolean => Object.keys(values).length > 0;
 
-/** What nobody has configured is left out, so that it says nothing. */
+/** The configured defaults of executions. A setting that is not configured stays absent and overrides nothing. */
 const configOf = ({ execution, max_parallelism: maxParallelism }: Configuration): WorkflowExecutionConfig => {
   const { labels, annotations, envs, k8s_service_account: k8sServiceAccount, iam_role: iamRole } = execution;
   const { raw_output_prefix: outputLocationPrefix, overwrite_cache: overwriteCache } = execution;
@@ -39,7 +39,7 @@ const resourceSpec = (resources: Resources): MessageInitShape<typeof TaskResourc
   ephemeralStorage: resources.ephemeral_storage ?? '',
 });
 
-/** What the configuration says of executions that nobody says otherwise of. */
+/** The defaults and limits of executions that the configuration gives. */
 export const platformOf = (configuration: Configuration): Platform => {
   const { execution, task_resources: resources, quality_of_service: quality, registration } = configuration;
   const { HIGH, MEDIUM, LOW } = quality.queueing_budgets;
@@ -59,6 +59,6 @@ export const platformOf = (configuration: Configuration): Platform => {
   };
 };
 
-/** What tasks may ask for, as a registration is held against it. */
+/** The largest resources that a task may ask for; a registration is checked against them. */
 export const limitsOf = ({ taskResources: { limits } }: Pick<Platform, 'taskResources'>): PlatformLimits =>
   limits ?? {};

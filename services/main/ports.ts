@@ -9,7 +9,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes sure that a port can be taken, before anything is written.
+ * Checks that a port can be listened on, by listening on it for a moment. Called before anything is written.
  *
  * @throws {CannotGoOn} when it cannot, with the reason.
  */

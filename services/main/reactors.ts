@@ -13,10 +13,10 @@ import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
 import { systemTimers } from './system-timers.js';
 
-/** What reactors work with. */
+/** The services that the reactors need. */
 export type ReactorServices = {
   readonly configuration: Pick<Configuration, 'abort' | 'execution'>;
-  /** Its leases divide the reactors over the processes; without leases this process runs all of them. */
+  /** Leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
   readonly store: EventLog;
   readonly sessions: Sessions;
@@ -61,14 +61,14 @@ const startersOf = ({
   return new Map(Object.entries(starters));
 };
 
-/** Reactors that are started and closed as they are assigned. */
+/** Starts the reactors that are assigned to this process, and closes those that no longer are. */
 const assigned = (starters: ReadonlyMap<string, Start>) => {
   const running = new Map<string, Reactor>();
   let fail = (_: unknown): void => undefined;
   const ended = new Promise<never>((_, reject) => {
     fail = reject;
   });
-  ended.catch(() => undefined); // whoever watches it later hears of it all the same
+  ended.catch(() => undefined); // not unhandled: callers may await `ended` later
   const assign = async (names: readonly string[]): Promise<void> => {
     for (const [name, reactor] of running) {
       if (names.includes(name)) continue;
@@ -86,8 +86,8 @@ const assigned = (starters: ReadonlyMap<string, Start>) => {
 };
 
 /**
- * Starts what acts by itself on what is recorded. Any number of processes may do it on one log: commands and their ids
- * come from the events, so that what two do is done once.
+ * Starts the reactors. Any number of processes may run them on one log: commands and their ids are made from the
+ * events, so a command that two processes send takes effect once.
  */
 export const startReactors = async (services: ReactorServices): Promise<Reactor> => {
   const { coordination, logger } = services;

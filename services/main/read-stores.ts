@@ -13,24 +13,25 @@ import { foundAtReadStore } from './probes/found-places.js';
 import { models } from './models.js';
 import { CannotGoOn, forSetting } from '../config/operator-errors.js';
 
-/** Which views a process, or a thread of it, works with. */
+/** The location of the views; it can be sent to any thread. */
 export type ReadStoreSource = { readonly directory: string; readonly views: ReadStoreLocation };
 
-/** Connections of a thread that serves requests. */
+/** The connections to MongoDB of a thread that serves requests. */
 const SERVING_CONNECTIONS = 32;
 
 const MAX_PAUSE_MS = 10_000;
 
-/** The driver is loaded only where it is used. */
+/** Opens views in MongoDB; the driver is loaded only here. */
 const openMongo = async (options: MongoReadStoreOptions): Promise<ReadStore> => {
   const { mongoReadStore } = await import('../../projections/store/mongo/mongo-read-store.js');
   return mongoReadStore(options);
 };
 
 /**
- * Opens the views of a configuration to be read: on the thread that serves requests, or on one of its own.
+ * Opens the configured views for reading.
  *
- * @param logId the log that they have to be of, where they say so.
+ * @param use `serve` on the thread that serves requests, `alone` on a thread of its own.
+ * @param logId the id of the log that the views must be projected from; MongoDB views record it.
  * @throws {Fault} when they cannot be used.
  */
 export const openReadStore = async (
@@ -44,15 +45,15 @@ export const openReadStore = async (
   return use === 'serve' ? servingReadStore({ directory }) : sqliteReadStore({ directory, mode: 'read-only' });
 };
 
-/** How the views of a log are kept. */
+/** Options for writing the views of a log. */
 type Keeping = {
   readonly logId: string;
-  /** Called while a store does not say whether it has written something, the how manieth time in a row. */
+  /** Called while the outcome of a write is unknown; `times` is the number of such attempts in a row. */
   readonly onUnknown: (error: Error, times: number) => void;
 };
 
 /**
- * Opens the views of a configuration to be written, on a thread of its own.
+ * Opens the configured views for writing, on a thread of its own.
  *
  * @throws {Fault} when they cannot be used.
  */
@@ -63,9 +64,9 @@ export const openViews = async ({ directory, views }: ReadStoreSource, keeping: 
 };
 
 /**
- * Makes the views of a log that a rebuild grows beside those in use.
+ * Creates the views that a rebuild fills beside those in use.
  *
- * @throws {Fault} when they cannot be made.
+ * @throws {Fault} when they cannot be created.
  */
 export const openFreshViews = async ({ directory, views }: ReadStoreSource, logId: string): Promise<FreshViews> => {
   if (views.kind === 'sqlite') return freshSqliteViews({ directory });
@@ -73,22 +74,31 @@ export const openFreshViews = async ({ directory, views }: ReadStoreSource, logI
   return freshMongoViews(views, logId);
 };
 
-/** The setting that says where the views are. */
+/** The setting that gives the location of the views. */
 export const viewsKey = ({ kind }: ReadStoreLocation): string => (kind === 'sqlite' ? 'data' : 'read_store');
 
-/** Says who is there instead, where nobody answers; waiting ends where somebody else is. */
+/**
+ * Probes which server listens at the address of the read store, for a better reason than `why`.
+ *
+ * @throws {ReadStoreUnusable} to end the wait, when another server is there.
+ */
 const lookedAt = async (why: Error, { views }: ReadStoreSource): Promise<Error> => {
   const found = views.kind === 'mongodb' ? await foundAtReadStore(views) : undefined;
   if (found?.isFinal === true) throw new ReadStoreUnusable(found.text, why);
   return found === undefined ? why : new Error(found.text);
 };
 
-/** What keeps it from being read that may pass: it cannot be reached, or whoever makes it has not. */
+/**
+ * Opens the views once, to find why they cannot be read at present: the server cannot be reached, or the process that
+ * writes them has not created them yet. `undefined` when they can be read.
+ *
+ * @throws {Fault} for a problem that waiting does not solve.
+ */
 const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error | undefined> => {
   try {
     const store = await openReadStore(source, 'alone', logId);
     try {
-      await store.prepare(models.map(({ collection }) => collection)); // holds what there is against what there should be
+      await store.prepare(models.map(({ collection }) => collection)); // throws where one is missing or differs
     } finally {
       await store.close();
     }
@@ -100,15 +110,15 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
   }
 };
 
-/** Tables are made one after another: for so many looks, one that is missing is one that is not made yet. */
+/** The writer creates tables one after another: for this many attempts, a missing table counts as not created yet. */
 const LOOKS_AT_TABLES = 40;
 
 const WHERE_FROM =
   'the views are not there; it is tried again. A projector makes them: on this data directory, or anywhere with --read-store mongodb://… for all';
 
 /**
- * Waits until there are views that can be read: until the server that has them can be reached, or, in a data directory,
- * until another process has made them.
+ * Waits until the views can be read: until their server can be reached or, in a data directory, until another process
+ * has created them.
  *
  * @throws {CannotGoOn} when waiting does not help, naming the setting.
  */

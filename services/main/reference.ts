@@ -8,7 +8,7 @@ import { projectDirectory, type ProjectDirectory, projectFold } from '../referen
 import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
 import type { Configuration } from '../config/configuration.js';
 
-/** What commands need of other streams, folded live over one subscription. */
+/** The state of other streams that commands need, folded live over one subscription. */
 export type Reference = {
   readonly following: Following;
   readonly projects: ProjectDirectory;
@@ -20,11 +20,11 @@ export type ReferenceServices = {
   readonly store: EventStore;
   readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
   readonly parked: ParkedStreams;
-  /** Other processes write the log too. */
+  /** True when other processes write the log too. */
   readonly isShared?: boolean;
 };
 
-/** Opens the reference; whoever opened it closes `following`. */
+/** Opens the reference; the caller closes `following`. */
 export const openReference = ({
   configuration,
   store,
@@ -34,7 +34,8 @@ export const openReference = ({
 }: ReferenceServices): Reference => {
   const { acknowledged } = sessions;
   const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
-  // What follows an event store hears of each event; the embedded log wakes nobody for what its filter leaves out.
+  // A subscription to an event store is notified of every event; one to the embedded log only of those that its filter
+  // lets through.
   const following = followLog(store, [folds.projects, folds.attributes], { bringsAll: isShared });
   return {
     following,

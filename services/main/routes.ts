@@ -56,7 +56,7 @@ import { runData } from './run-data.js';
 import type { WarmSessions } from './shared-log.js';
 import { version } from './version.js';
 
-/** What the routes stand on. */
+/** The services that the routes need. */
 export type RouteServices = {
   readonly configuration: Configuration;
   readonly store: EventStore;
@@ -77,16 +77,19 @@ export type RouteServices = {
   readonly logger: Logger;
 };
 
-/** The routes, and what follows the log for them; it ends when the log cannot be followed, and closes all they use. */
+/**
+ * The routes, and the subscription that keeps their reference current. `following` ends when the log cannot be
+ * followed; closing it also closes the clients of the agents.
+ */
 export type Routing = { readonly routes: readonly AnyRoute[]; readonly following: Following };
 
-/** The largest workflow that may be registered. */
+/** The limits of a workflow that may be registered: nodes, and bytes of its compiled closure. */
 export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
   nodes: registration.max_workflow_nodes,
   closureBytes: registration.workflow_size_limit,
 });
 
-/** The most that tasks may ask for: what the attributes of project and domain say, or else the platform. */
+/** The largest resources that a task may ask for: by the attributes of project and domain, or else by the platform. */
 const registrationLimits =
   (resourcesOf: ReturnType<typeof registrationResources>, { taskResources }: ReturnType<typeof platformOf>) =>
   async (project: string, domain: string) =>
@@ -188,7 +191,7 @@ const readRoutes = ({
   ];
 };
 
-/** Joins every slice to what it asks of the others. */
+/** Makes all routes, and connects each slice to the parts of others that it needs. */
 export const allRoutes = (services: RouteServices): Routing => {
   const { configuration, store, sessions, parked, warm } = services;
   const reference = openReference({ configuration, store, sessions, parked, isShared: warm !== undefined });

@@ -18,7 +18,7 @@ type Ask = <Input extends DescMessage, Output extends DescMessage>(
   call: Call,
 ) => Promise<MessageShape<Output>>;
 
-/** Asks routes of this process as a client would. */
+/** Calls routes of this process as a client would. */
 const asking =
   (routes: readonly Route[]): Ask =>
   async (method, request, call) => {
@@ -30,7 +30,7 @@ const asking =
 
 type Maps = { readonly fullInputs?: LiteralMap | undefined; readonly fullOutputs?: LiteralMap | undefined };
 
-/** What is read with a call, and in the place of what could not be read the fault. */
+/** Reads inputs and outputs; a map that could not be read is replaced by its fault. */
 const workedOn = async (call: Call, read: (call: Call) => Promise<Maps>): Promise<WorkedOn> => {
   const faults = new Map<string, Fault>();
   const maps = await read({ ...call, unread: (field, fault) => void faults.set(field, fault) });
@@ -39,7 +39,7 @@ const workedOn = async (call: Call, read: (call: Call) => Promise<Maps>): Promis
   return { ...(fullInputs && { fullInputs }), ...(fullOutputs && { fullOutputs }) };
 };
 
-/** The data of runs as the read models answer it. */
+/** Reads the data of runs through the routes of the read models. */
 export const runData = (routes: readonly Route[]): RunData => {
   const ask = asking(routes);
   const { method } = AdminService;

@@ -30,7 +30,7 @@ import { unseenFolder } from './threads/unseen.js';
 import { openUploads } from './uploads.js';
 import { watchWork } from './work-watch.js';
 
-/** A server that answers. */
+/** A process that serves the interface. */
 export type Running = {
   /** `host:port`. */
   readonly grpc: string;
@@ -40,21 +40,21 @@ export type Running = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
-  /** Nothing had ever been recorded when it started. */
+  /** True when the log had no event at the start. */
   readonly isEmpty: boolean;
-  /** How many executions it found. */
+  /** The number of executions in the views at the start. */
   readonly executions: number;
-  /** Calls back when an execution is to be begun or ended; it may take a moment until lists show it. */
+  /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
-  /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
+  /** Rejects with a {@link CannotGoOn} when the log or the views have failed permanently. */
   readonly failed: Promise<never>;
-  /** What has become of the data directory, where it is not what it was any more. */
+  /** Says in words how the data directory has changed, if it has been removed or replaced. */
   readonly lost: () => string | undefined;
-  /** Stops taking calls, finishes those on their way, and closes what it opened. */
+  /** Stops taking calls, finishes those in flight, and closes everything that the process opened. */
   readonly close: () => Promise<void>;
 };
 
-/** Rejects when one of the parts of the process fails. */
+/** Rejects when a component of the process fails. */
 const failureOf = (
   ending: readonly ({ readonly ended: Promise<unknown> } | undefined)[],
   failing: readonly ({ readonly failed: Promise<unknown> } | undefined)[],
@@ -64,24 +64,24 @@ const failureOf = (
     ...failing.flatMap((part) => (part ? [part.failed] : [])),
   ]);
 
-/** Makes sure of all ports before anything is written; answers the one of the EventStoreDB protocol. */
+/** Checks all ports and the TLS files before anything is written; returns the port of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
-  tlsOf(configuration); // what is wrong with it is said before anything is written
+  tlsOf(configuration); // throws when the files cannot be used
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   return eventstorePort(configuration);
 };
 
-/** Whether anything was ever recorded; what an event store writes by itself is nothing. */
+/** True when the log has an event; events that an event store writes itself do not count. */
 const isBegun = async (log: Pick<EventLog, 'readLog'>): Promise<boolean> => {
   for await (const { events } of log.readLog({ after: 0n, limit: 1 })) if (events.length > 0) return true;
   return false;
 };
 
 /**
- * Begins a log that has no event: with the projects of the configuration, and the newest format.
+ * Gives a log without events the configured projects and the newest format.
  *
- * @returns whether it had none.
+ * @returns true when the log was empty.
  */
 const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, format }: Foundation): Promise<boolean> => {
   if (await isBegun(log.store)) return false;
@@ -92,8 +92,8 @@ const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, forma
 };
 
 /**
- * Starts what serves the interface in this process, and with it whatever else the process does: the log and its writer
- * thread, the views and theirs, the reactors, the transports.
+ * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
+ * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
  * @throws {CannotGoOn} when a port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
@@ -145,7 +145,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
   const transports = await startTransports(configuration, routes, hosting);
 
-  // Closed in this order: what takes calls first, what others stand on last.
+  // Closed in this order: components that take calls first, those that others depend on last.
   const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
   const last = [registrations, launches, current, foundation];
   return {

@@ -7,32 +7,32 @@ import { lagCheck } from './checks.js';
 import { headLag } from './head-lag.js';
 import type { WritableLog } from './log-source.js';
 
-/** What a process does to be current where other processes write the log too. */
+/** Keeps a process current where other processes write the log too. */
 export type Current = {
-  /** Whether it knows what the log had a second ago; it should get no calls otherwise. */
+  /** Down when the process lags behind the log by more than a second: it should get no calls then. */
   readonly check: () => Check;
   /** Rejects when the log cannot be followed any further. */
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** A process that knows less than that is not ready. */
+/** A process with a larger lag is not ready. */
 const MAX_LAG_MS = 1_000;
 
-/** Whether other processes may write the log too: an embedded one is this process's alone. */
+/** True when other processes may write the log too; an embedded log has one writer, this process. */
 export const isShared = ({ source }: Pick<WritableLog, 'source'>): boolean => source.kind === 'eventstore';
 
-/** A log that nobody else writes is known. */
+/** A process that is the only writer of its log is always current. */
 const ALONE: Current = {
   check: () => ({ name: 'log', state: 'well' }),
   ended: new Promise(() => undefined),
   close: () => Promise.resolve(),
 };
 
-/** Live streams that are kept current, and calls that wait until they are. */
+/** Sessions that are kept current, and waits until they have reached a position. */
 export type WarmSessions = KeptWarm & Pick<Following, 'reached'>;
 
-/** Keeps the live streams current where other processes write the log too. */
+/** Keeps the sessions current where other processes write the log too; `undefined` where none does. */
 export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Promise<WarmSessions | undefined> => {
   if (!isShared(log)) return undefined;
   const waits = positionWaits({ hasReached: (position) => warm.position() >= position });
@@ -47,7 +47,7 @@ export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Pr
   };
 };
 
-/** Watches how far a process is behind: its live streams, and the reference where it has one. Closes `warm`. */
+/** Watches the lag of a process: of its sessions, and of the reference where it has one. Its `close` closes `warm`. */
 export const watchLag = (
   { store, denied }: Pick<WritableLog, 'store' | 'denied'>,
   { warm, reference }: { readonly warm: WarmSessions | undefined; readonly reference?: { position(): bigint } },

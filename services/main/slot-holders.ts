@@ -4,7 +4,7 @@ import { attemptStanding } from '../execution/attempt-standing.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/take.js';
 
-/** What slots ask of executions, answered from their own streams. */
+/** Answers the questions of slots about executions, from the executions' own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
   standing: (id, attempt) =>
     sessions.read(aggregate, executionStream(id), ({ state }) => attemptStanding(state, attempt)),

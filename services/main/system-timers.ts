@@ -1,7 +1,7 @@
-/** Longer delays overflow the timers of the platform, which then fire at once. */
+/** The longest delay of a platform timer; a longer one overflows and fires at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The clock of the machine. A timer that waits keeps no process alive. */
+/** The clock and the timers of the platform. A pending timer does not keep the process alive. */
 export const systemTimers = {
   now: (): number => Date.now(),
   after: (delayMs: number, run: () => void): (() => void) => {

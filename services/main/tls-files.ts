@@ -27,9 +27,9 @@ const assertUsable = (key: string, file: string, context: Parameters<typeof crea
 };
 
 /**
- * Reads what TLS needs; `undefined` where none is configured.
+ * Reads the certificate, the key and the client authorities of TLS; `undefined` where TLS is not configured.
  *
- * @throws {InvalidConfiguration} naming the setting whose file is missing, no PEM, or of another pair.
+ * @throws {InvalidConfiguration} naming the setting whose file is missing or not PEM, or whose key is of another pair.
  */
 export const tlsOf = ({ tls }: Configuration): Tls | undefined => {
   const { cert_file: certFile, key_file: keyFile, client_ca_file: caFile } = tls;

@@ -29,7 +29,7 @@ export type Transports = {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
-  /** Takes no new calls, and finishes those on their way. */
+  /** Refuses new calls, and finishes those in flight. */
   readonly close: () => Promise<void>;
 };
 
@@ -42,20 +42,20 @@ const limitsOf = (totalBytes: number): RoomLimits => ({
 
 const GOING: Check = { name: 'process', state: 'down', why: 'it is going: it takes no new calls' };
 
-/** What the transports ask of the process. */
+/** The services that the transports need of the process. */
 export type Hosted = {
   readonly logId: string;
   readonly logger: Logger;
-  /** Absent where no links are served. */
+  /** Absent where this process serves no links to uploads. */
   readonly uploads?: Uploads;
-  /** What follows the log here and commands are decided on; absent where there are no commands. */
+  /** The subscriptions whose state commands are decided on; absent where the process takes no commands. */
   readonly known?: readonly Follower[];
   readonly metrics: ProcessMetrics;
-  /** How its parts are. */
+  /** Health of the components. */
   readonly checks: () => readonly Check[];
 };
 
-/** What of the process is served, and who is asked whether it is ready. */
+/** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
 const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
   const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
   const requests = requestRoom(limitsOf(configuration.max_request_bytes));
@@ -129,7 +129,7 @@ export const startTransports = async (
   };
 };
 
-/** Serves what is asked of a process that serves no interface: whether it lives, and whether it is ready. */
+/** Serves health, readiness and metrics over HTTP, for a process that does not serve the interface. */
 export const startProbes = async (configuration: Configuration, hosted: Hosted): Promise<Omit<Transports, 'grpc'>> => {
   const { hosting, leave, close } = hostingOf(configuration, [], hosted);
   const http = await serveHttp({ ...hosting, port: configuration.http_port });

@@ -2,16 +2,16 @@ import type { LinkedFiles, UploadStore } from '../kernel/ports/uploads.js';
 import { fileUploadStore } from '../store/uploads/file-upload-store.js';
 import type { Configuration } from '../config/configuration.js';
 
-/** Where uploads are kept, and who serves the links to them. */
+/** The store of uploads, and the files that this process serves by links. */
 export type Uploads = {
   readonly store: UploadStore;
-  /** Absent where the store has a server of its own. */
+  /** Absent where the store has a server of its own, as S3 has. */
   readonly files?: LinkedFiles;
-  /** Says where this server listens, once it does: that is where its links lead unless the settings say otherwise. */
+  /** Sets the URL of this server, once it listens; links point there unless `data_proxy.public_url` is set. */
   readonly listensAt: (url: string) => void;
 };
 
-/** Opens the place for uploads of a configuration: beside the payloads. */
+/** Opens the upload store, which is beside the payloads: in the data directory or in the bucket. */
 export const openUploads = async (configuration: Configuration, directory: string): Promise<Uploads> => {
   const { payload_store: location, data_proxy: settings } = configuration;
   if (location.kind === 's3') {

@@ -6,15 +6,15 @@ import { progressViews, type Views } from '../../projections/runtime/views.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
 
-/** The views of this process, kept on a thread of their own. */
+/** The views of this process, written by a thread of its own. */
 export interface RunningViews extends Views {
-  /** Why they cannot be written now; nothing where they can. */
+  /** Why the views cannot be written now; `undefined` when they can. */
   trouble(): string | undefined;
-  /** How many streams it has set aside, which it cannot go on with. */
+  /** The number of streams that are parked because they cannot be projected. */
   parked(): number;
-  /** The lowest position over the partitions that this process has now. */
+  /** The lowest position of the partitions that are assigned to this process now. */
   lowest(): bigint;
-  /** Rejects when the views cannot go on. */
+  /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const CANNOT_BE_WRITTEN = 'the views cannot be written now and stay behind; it i
 const NOTABLE_LAG_MS = 5_000;
 const WARN_EVERY_MS = 10_000;
 
-/** Says that the views are behind, in time, and not too often. */
+/** Logs that the views are behind, at most once in {@link WARN_EVERY_MS}. */
 const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
   let quietUntil = 0;
   return (lagMs) => {
@@ -33,7 +33,7 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
   };
 };
 
-/** Says on the log what the thread has said that is no progress. */
+/** Logs a message of the thread that is not progress. */
 const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): void => {
   if ('startOver' in message) logger.warn(`${message.startOver}: they are folded from the log again`);
   else if ('waits' in message) logger.warn({ why: message.waits }, 'the views wait for the log');
@@ -46,11 +46,11 @@ const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): vo
     );
   else if ('partitions' in message)
     logger.info({ partitions: message.partitions }, 'this process keeps these partitions of the views');
-  // The first time, and then less and less often.
+  // Logged for the attempts 1, 2, 4, 8 and so on.
   else if (Number.isInteger(Math.log2(message.times))) logger.error({ why: message.unavailable }, CANNOT_BE_WRITTEN);
 };
 
-/** Starts the thread that keeps the views up with the log, and waits until it has opened them. */
+/** Starts the thread that projects the log to the views, and waits for its first message. */
 export const startViews = async (data: ProjectingThreadData, logger: Logger): Promise<RunningViews> => {
   const worker = new Worker(new URL('./threads/views-thread.js', import.meta.url), { workerData: data });
   const views = progressViews((afterMs, run) => {

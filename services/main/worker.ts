@@ -19,20 +19,20 @@ import { firstFailure } from '../config/operator-errors.js';
 import { startProbes } from './transports.js';
 import type { RunningViews } from './views.js';
 
-/** A process that works behind those that serve the interface. */
+/** A process that runs projections or reactors and does not serve the interface. */
 export type Working = {
   /** A URL, for health checks. */
   readonly http: string;
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
-  /** Rejects with a {@link CannotGoOn} when the log or the views fail for good. */
+  /** Rejects with a {@link CannotGoOn} when the log or the views have failed permanently. */
   readonly failed: Promise<never>;
-  /** Finishes what is at work, and closes what it opened. */
+  /** Finishes the work in hand, and closes everything that the process opened. */
   readonly close: () => Promise<void>;
 };
 
-/** A part of the process: what it does, until it is closed. */
+/** A component of the process: its checks, the promises that reject when it fails, and its close. */
 type Part = {
   readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];
@@ -55,7 +55,7 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
   const { log, payloads, sessions, source } = foundation;
   const executions = executionAggregate({ payloads });
   const slots = slotsOf(sessions, executions);
-  // It knows nothing of other streams but what its sessions hear.
+  // No reference here: reactors use no other streams than those of their sessions.
   const keeping = watchLag(log, { warm: await warmSessions(log, sessions) });
   const reactors = await openReactors({ configuration, foundation, executions, slots, logger });
   const egress = await startExport(configuration, source, logger);
@@ -69,13 +69,13 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
 };
 
 /**
- * Starts what works without being called: the views, the reactors, or both, and says over HTTP how it is.
+ * Starts the projections, the reactors, or both, and serves their health over HTTP.
  *
  * @throws {CannotGoOn} when the port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory or the log cannot be used.
  */
 export const startWorker = async (configuration: Configuration, logger: Logger): Promise<Working> => {
-  tlsOf(configuration); // what is wrong with it is said before anything is written
+  tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const foundation = await openFoundation(configuration, logger);
   const views = await startProjecting(configuration, foundation, logger);

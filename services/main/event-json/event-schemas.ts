@@ -27,7 +27,7 @@ const SCALARS: Readonly<Partial<Record<ScalarType, Schema>>> = {
   [ScalarType.SINT64]: LONG,
 };
 
-/** Messages that the JSON mapping writes in a form of their own. */
+/** Messages that have a special form in the JSON mapping of protobuf. */
 const WELL_KNOWN: Readonly<Record<string, Schema>> = {
   'google.protobuf.Timestamp': { type: 'string', format: 'date-time' },
   'google.protobuf.Duration': { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?s$' },
@@ -46,10 +46,10 @@ const WELL_KNOWN: Readonly<Record<string, Schema>> = {
   'google.protobuf.FloatValue': REAL,
 };
 
-/** What is said of a message or a field, by its full name. */
+/** The description of a message or a field, by its full name. */
 export type Descriptions = ReadonlyMap<string, string>;
 
-/** The messages that a schema refers to, each once, and what is said of them. */
+/** The messages that a schema refers to, each once, and the descriptions to use. */
 type Definitions = Map<string, Schema> & { readonly descriptions: Descriptions };
 
 const described = (name: string, { descriptions }: Definitions): Schema => {
@@ -61,7 +61,7 @@ const refTo = (message: DescMessage, definitions: Definitions): Schema => {
   const known = WELL_KNOWN[message.typeName];
   if (known) return known;
   if (!definitions.has(message.typeName)) {
-    definitions.set(message.typeName, {}); // messages refer to each other in circles
+    definitions.set(message.typeName, {}); // set first, because messages can refer to each other in cycles
     definitions.set(message.typeName, objectOf(message, definitions));
   }
   return { $ref: `#/$defs/${message.typeName}` };
@@ -71,7 +71,7 @@ type Kind = Pick<DescField, 'scalar' | 'enum' | 'message'>;
 
 const valueOf = ({ scalar, enum: named, message }: Kind, definitions: Definitions): Schema => {
   if (message) return refTo(message, definitions);
-  // A value that a newer release has added is written as its number.
+  // An enum value that a newer release has added is written as its number.
   if (named) return { anyOf: [{ enum: named.values.map(({ name }) => name) }, WHOLE] };
   return (scalar === undefined ? undefined : SCALARS[scalar]) ?? WHOLE;
 };
@@ -95,7 +95,7 @@ const objectOf = (message: DescMessage, definitions: Definitions): Schema => ({
   ),
 });
 
-/** What may stand where the log has bytes: the messages that they are, or, where those cannot be had, the bytes. */
+/** The messages that the bytes of a content field may hold; empty where it is not known. */
 const openedOf = ({ name }: DescMessage, field: string): readonly DescMessage[] => {
   const message = field === 'message' ? REPORTED[name] : field === 'compiled' ? COMPILED[name] : CONTENTS[field];
   return message ? [message] : [];
@@ -107,14 +107,14 @@ const propertyOf = (event: DescMessage, field: DescField, definitions: Definitio
   return { anyOf: [...opened, refTo(ContentSchema, definitions)] };
 };
 
-/** What events of executions are about, before what they have of their own. */
+/** Fields that identify the execution; they come first in every event of an execution. */
 const FLAT_FIELDS: Schema = {
   project: { type: 'string', description: 'The project of the execution.' },
   domain: { type: 'string', description: 'The domain of the execution.' },
   execution: { type: 'string', description: 'The name of the execution.' },
 };
 
-/** Phases that an event brings its execution to, and that its message does not have. */
+/** The phase that an event brings its execution to, for events whose message has no phase field. */
 const IMPLIED_PHASE: Readonly<Record<string, Schema>> = {
   ExecutionCreated: { phase: { const: 'QUEUED', description: 'The phase that the execution is in.' } },
   TerminationRequested: { phase: { const: 'ABORTING', description: 'The phase that the execution is in.' } },
@@ -129,7 +129,7 @@ const headOf = (message: DescMessage, definitions: Definitions): Schema => ({
   ...described(message.typeName, definitions),
 });
 
-/** Its events have the fields of the types that have taken its place. */
+/** The schema of the older report event: its events are written with the fields of the types that replaced it. */
 const olderReports = (message: DescMessage, definitions: Definitions): Schema => ({
   ...headOf(message, definitions),
   anyOf: Object.values(REPORT_TYPES).map((name) => ({ $ref: idOf(name) })),
@@ -152,6 +152,6 @@ const schemaOf = ({ category, message }: EventType, descriptions: Descriptions):
   };
 };
 
-/** The schema of the data of every type of event, by the name of its file. Fields that are absent are not required. */
+/** The JSON schema of the data of every event type, by its file name. No field is required. */
 export const eventSchemas = (descriptions: Descriptions): ReadonlyMap<string, Schema> =>
   new Map(eventTypes().map((type) => [`${type.message.name}.v1.json`, schemaOf(type, descriptions)]));

@@ -3,7 +3,7 @@ import { UnknownEvent } from '../../kernel/fault.js';
 import { codecs } from '../models.js';
 import { eventRegistry } from './readable.js';
 
-/** A type of event: the category of its streams, and the message that it is stored as. */
+/** An event type: the category of its streams, and the message that it is stored as. */
 export type EventType = { readonly category: string; readonly message: DescMessage };
 
 const isEventOf = (category: string, { name }: DescMessage): boolean => {
@@ -15,7 +15,7 @@ const isEventOf = (category: string, { name }: DescMessage): boolean => {
   }
 };
 
-/** Every type of event that this release knows: the messages that the codec of some category takes. */
+/** Every event type that this release knows: each message that the codec of a category decodes. */
 export const eventTypes = (): readonly EventType[] => {
   const messages = [...eventRegistry].filter((each) => each.kind === 'message');
   return [...codecs.keys()].flatMap((category) =>

@@ -47,14 +47,14 @@ export const eventRegistry = createRegistry(
   file_platformidl_eventlog_workflow,
 );
 
-/** What the engine's message is, by the event. */
+/** The message of the engine that a report event carries, by the event's type. */
 export const REPORTED: Readonly<Record<string, DescMessage>> = {
   WorkflowPhaseReported: WorkflowExecutionEventSchema,
   NodePhaseReported: NodeExecutionEventSchema,
   TaskPhaseReported: TaskExecutionEventSchema,
 };
 
-/** What the bytes in a field of events are, by its name in JSON. */
+/** The message in a content field of an event, by the field's name in JSON. */
 export const CONTENTS: Readonly<Record<string, DescMessage>> = {
   closed: OpenEntitiesSchema,
   inputs: LiteralMapSchema,
@@ -63,19 +63,19 @@ export const CONTENTS: Readonly<Record<string, DescMessage>> = {
   value: LiteralSchema,
 };
 
-/** What `compiled` is, by the event. */
+/** The message in the field `compiled`, by the event's type. */
 export const COMPILED: Readonly<Record<string, DescMessage>> = {
   TaskRegistered: CompiledTaskSchema,
   WorkflowRegistered: CompiledWorkflowClosureSchema,
 };
 
-/** Which message the bytes of a content are. */
+/** Finds the message in a content field; `undefined` where it is not known. */
 export const contentIn: Opens = ({ jsonName, parent }) => {
   if (jsonName === 'compiled') return COMPILED[parent.name];
   return jsonName === 'message' ? REPORTED[parent.name] : CONTENTS[jsonName];
 };
 
-/** Fields of events that stand among the flat ones in JSON. */
+/** Fields that the message writer leaves out, because they are among the flat fields in JSON already. */
 const FLAT: Readonly<Partial<Record<string, ReadonlySet<string>>>> = {
   WorkflowPhaseReported: new Set(['phase']),
   NodePhaseReported: new Set(['node', 'phase']),
@@ -91,7 +91,7 @@ const schemaOf = (type: string): DescMessage => {
   return schema;
 };
 
-/** In JSON, an event of an older type has the fields of the one that has taken its place. */
+/** In JSON, an event of an older type has the fields of the type that replaced it. */
 const writtenAs = ({ type, data }: RecordedEvent): string => {
   const entity = entityOf(type, data);
   return entity === undefined ? type : REPORT_TYPES[entity];
@@ -114,7 +114,7 @@ const headOf = (event: RecordedEvent): string => {
 
 type Fetch = (ref: PayloadRef) => Promise<Uint8Array | undefined>;
 
-/** As encoders usually write it; bytes that are no such message stay as they are. */
+/** Encodes the message again, in the usual way; bytes that are not such a message stay as they are. */
 const canonical = (schema: DescMessage | undefined, value: Uint8Array): Uint8Array => {
   try {
     return schema ? toBinary(schema, fromBinary(schema, value)) : value;
@@ -123,7 +123,7 @@ const canonical = (schema: DescMessage | undefined, value: Uint8Array): Uint8Arr
   }
 };
 
-/** What lies beside the event takes its place in it; what cannot be had stays a reference. */
+/** Puts the payloads that the message refers to inline; a payload that is not found stays a reference. */
 const bringIn = async (schema: DescMessage, message: Message, fetch: Fetch): Promise<void> => {
   const fields = message as unknown as Readonly<Record<string, unknown>>;
   for (const { message: type, localName } of schema.fields) {
@@ -154,17 +154,18 @@ const decoded = ({ type, data }: RecordedEvent): readonly [DescMessage, Message]
   }
 };
 
-/** Gives events to others. */
+/** Encodes events for consumers outside this process. */
 export type Presenting = {
-  /** Writes it at the end of what is given; where that is not done at once, resolves when it is. */
+  /** Appends the JSON of the event to `json`: before it returns, or else before the promise resolves. */
   readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
+  /** The stored message in protobuf, with the payloads beside the log put inline. */
   readonly message: (event: RecordedEvent) => Promise<Uint8Array>;
 };
 
 /**
- * The JSON of events, the same for every consumer: the flat fields of {@link flatFields} first, then the stored message
- * in the JSON mapping of protobuf, with the messages that it carries opened, those beside the log included. Enums are
- * names; numbers, booleans and enums are present also where they are zero.
+ * Makes the JSON of events, the same for every consumer: the flat fields of {@link flatFields} first, then the stored
+ * message in the JSON mapping of protobuf. The messages that it carries are decoded, also those that are stored beside
+ * the log. Enums are names; numbers, booleans and enums are present also where they are zero.
  */
 const presenting = (fetch: Fetch): Presenting => {
   const whole = async (event: RecordedEvent): Promise<Uint8Array> => {
@@ -172,7 +173,7 @@ const presenting = (fetch: Fetch): Presenting => {
     await bringIn(schema, message, fetch);
     return toBinary(schema, message);
   };
-  /** What is encoded in an unusual way, or lies beside the log. */
+  /** For events in an unusual encoding, and for those with payloads beside the log. */
   const slowly = async (event: RecordedEvent, json: JsonBytes): Promise<void> => {
     const data = withCanonicalContents(schemaOf(writtenAs(event)), await whole(event));
     if (!writerOf(event)(data, json, { head: headOf(event), isLenient: true }))
@@ -189,7 +190,10 @@ const presenting = (fetch: Fetch): Presenting => {
   };
 };
 
-/** An object that is damaged stays a reference, as one that is gone does; one that cannot be had now is waited for. */
+/**
+ * Treats a damaged payload like a missing one, so that it stays a reference. Other errors pass through: a payload that
+ * cannot be read now is tried again later by the consumer.
+ */
 const intact =
   (payloads: PayloadStore): Fetch =>
   (ref) =>
@@ -199,17 +203,17 @@ const intact =
     });
 
 /**
- * Gives events to programs: whole, or not at all.
+ * Encodes events for programs: an event is whole, or it is an error.
  *
- * @throws {UnknownEvent} of a type that this release does not know.
- * @throws {CorruptEvent} when the data is not what the type says.
- * @throws {StoreUnavailable} when what lies beside the log cannot be had now.
+ * @throws {UnknownEvent} when this release does not know the event's type.
+ * @throws {CorruptEvent} when the data cannot be decoded as the event's type.
+ * @throws {StoreUnavailable} when a payload beside the log cannot be read now.
  */
 export const presentingWhole = (payloads: PayloadStore): Presenting => presenting(intact(payloads));
 
 /**
- * Gives the JSON of events to people, whatever it takes: what lies beside the log and cannot be had stays a reference,
- * and data that this release cannot read is shown as it is, in base64.
+ * Encodes events as JSON for people and never fails: a payload that cannot be read stays a reference, and data that
+ * this release cannot decode is a JSON string in base64.
  */
 export const readable = (payloads: PayloadStore): ((event: RecordedEvent) => Promise<Buffer>) => {
   const { json: write } = presenting((ref) => payloads.get(ref).catch(() => undefined));

@@ -12,23 +12,24 @@ export const OPEN = 0x7b;
 export const CLOSE = 0x7d;
 
 /**
- * Writes everything of a field that stands at the reader, up to the end of its message; answers whether it is another
- * value than the zero of its type.
+ * Writes the field at the reader, with all its adjacent elements, up to `end`, the end of the message.
+ *
+ * @returns false when the value is the zero of its type.
  */
 type WriteField = (passage: Passage, end: number) => boolean;
 
-/** How a field is written. */
+/** The writer of a field, and the wire type that it expects. */
 export type FieldShape = { readonly wireType: WireType; readonly write: WriteField };
 
-/** How messages of a type are written. */
+/** Gives the writer of the messages of a type. */
 export type Compile = (schema: DescMessage) => ValueShape;
 
 const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: unusual };
 
-/** What a field is that is left to the library. */
+/** A field that is left to the library: its writer always throws. */
 export const NO_FIELD: FieldShape = NEVER;
 
-/** Moves past a tag, when it is what comes next. */
+/** Moves past the tag when it comes next; false, without moving, when it does not. */
 export const isNext = ({ reader, bytes }: Passage, tag: readonly number[], end: number): boolean => {
   if (reader.pos >= end) return false;
   for (let at = 0; at < tag.length; at += 1) if (bytes[reader.pos + at] !== tag[at]) return false;
@@ -36,7 +37,7 @@ export const isNext = ({ reader, bytes }: Passage, tag: readonly number[], end: 
   return true;
 };
 
-/** A tag as it stands on the wire. */
+/** Encodes a tag as it is on the wire, a varint. */
 export const tagOf = (number: number, wireType: WireType): readonly number[] => {
   const bytes: number[] = [];
   let rest = number * 8 + wireType;
@@ -44,7 +45,7 @@ export const tagOf = (number: number, wireType: WireType): readonly number[] => 
   return [...bytes, rest];
 };
 
-/** The elements one after another, each with its tag. */
+/** A list whose elements follow one another, each with its tag. */
 const list = ({ number }: DescField, { wireType, write }: ValueShape): WriteField => {
   const tag = tagOf(number, wireType);
   return (passage, end) => {
@@ -59,7 +60,7 @@ const list = ({ number }: DescField, { wireType, write }: ValueShape): WriteFiel
   };
 };
 
-/** The elements together, without tags; there may be none. */
+/** A packed list: the elements together, without tags; it may be empty. */
 const packedList =
   ({ write }: ValueShape): WriteField =>
   (passage) => {
@@ -80,7 +81,7 @@ const packedList =
 const KEY_TAG = tagOf(1, WireType.LengthDelimited);
 const { write: writeKey } = scalarShape(ScalarType.STRING);
 
-/** One entry of a map, of a key and a value; answers the key, as JSON. */
+/** Writes one entry of a map; returns its key, as JSON. */
 const entry = ({ wireType, write }: ValueShape): ((passage: Passage) => string) => {
   const valueTag = tagOf(2, wireType);
   return (passage) => {
@@ -97,7 +98,7 @@ const entry = ({ wireType, write }: ValueShape): ((passage: Passage) => string) 
   };
 };
 
-/** Of several entries of one key the last counts, which is for who has read them all. */
+/** A map with string keys. Entries with the same key, of which the last counts, are left to the library. */
 const map = ({ number }: DescField, value: ValueShape): WriteField => {
   const tag = tagOf(number, WireType.LengthDelimited);
   const writeEntry = entry(value);
@@ -114,7 +115,7 @@ const map = ({ number }: DescField, value: ValueShape): WriteField => {
   };
 };
 
-/** The enum of one value, which is null in JSON. */
+/** An enum with one value, which is `null` in JSON. */
 const NULL = 'google.protobuf.NullValue';
 
 const valueShape = (field: DescField, compile: Compile): ValueShape => {
@@ -125,7 +126,7 @@ const valueShape = (field: DescField, compile: Compile): ValueShape => {
 
 const isPacked = (field: DescField): boolean => field.fieldKind === 'list' && field.packed;
 
-/** The field of a message; how a message in it is written is asked for. */
+/** The writer of a field; `compile` gives the writers of messages in it. */
 export const fieldShape = (field: DescField, compile: Compile): FieldShape => {
   const shape = valueShape(field, compile);
   if (isPacked(field)) return { wireType: WireType.LengthDelimited, write: packedList(shape) };
@@ -136,7 +137,7 @@ export const fieldShape = (field: DescField, compile: Compile): FieldShape => {
     : NO_FIELD;
 };
 
-/** Whether a field stands in JSON only when it holds another value than the zero of its type. */
+/** True for a field that is absent in JSON where its value is the zero of its type. */
 export const isImplicit = (field: DescField): boolean => {
   if (field.fieldKind === 'list') return isPacked(field);
   return field.fieldKind !== 'map' && field.oneof === undefined && field.presence === FeatureSet_FieldPresence.IMPLICIT;

@@ -10,34 +10,34 @@ import {
 import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
 import { type JsonBytes, writeAscii, writePlainText, writeText } from '../../kernel/encoding/json-bytes.js';
 
-/** An encoding that is not written here: the library knows what it means. */
+/** An encoding that this writer does not handle; the library does. */
 class Unusual extends Error {}
 
 const UNUSUAL = new Unusual('an unusual encoding');
 
-/** Thrown once for each message: an error of its own would cost more than what it ends. */
+/** Throws one shared error: to make an error for each message would cost more than the work that it ends. */
 export const unusual = (): never => {
   throw UNUSUAL;
 };
 
-/** A message on its way to JSON: the reader moves over the bytes. */
+/** The state of one conversion to JSON: the reader moves over the bytes. */
 export type Passage = {
   readonly reader: BinaryReader;
   readonly bytes: Uint8Array;
   readonly json: JsonBytes;
-  /** How many messages there are around the one in hand. */
+  /** The number of messages around the current one. */
   depth: number;
-  /** Content that cannot be opened is written as it is. */
+  /** Content that cannot be decoded is written as it is, instead of failing. */
   readonly isLenient: boolean;
 };
 
-/** Writes the value at the reader; answers whether it is another one than the zero of its type. */
+/** Writes the value at the reader; returns false when it is the zero of its type. */
 export type ValueWriter = (passage: Passage) => boolean;
 
-/** More messages in one another than an event and what it carries have: the library reads 100 of each. */
+/** A nesting depth that no event reaches: the library reads 100 levels in an event, and 100 in a message it carries. */
 export const MAX_DEPTH = 250;
 
-/** The end of what has its length at the reader, which moves to its beginning. */
+/** Reads the length at the reader; returns the end of the value, with the reader at its beginning. */
 export const endOf = ({ reader }: Passage): number => {
   const length = reader.uint32();
   const end = reader.pos + length;
@@ -75,7 +75,7 @@ const whole =
     return value !== 0;
   };
 
-/** JSON has no whole numbers of 64 bits: they are texts. */
+/** The JSON mapping writes integers of 64 bits as strings. */
 const long =
   (read: (reader: BinaryReader) => bigint | string): ValueWriter =>
   ({ reader, json }) => {
@@ -94,7 +94,7 @@ const real =
 
 const { Varint, Bit32, Bit64, LengthDelimited } = WireType;
 
-/** How a value stands on the wire, and what writes it. */
+/** The wire type of a value, and its writer. */
 export type ValueShape = { readonly wireType: WireType; readonly write: ValueWriter };
 
 const SCALARS: Readonly<Record<ScalarType, ValueShape>> = {
@@ -115,10 +115,10 @@ const SCALARS: Readonly<Record<ScalarType, ValueShape>> = {
   [ScalarType.DOUBLE]: { wireType: Bit64, write: real((reader) => reader.double()) },
 };
 
-/** A value that is no message. */
+/** The writer of a scalar value. */
 export const scalarShape = (scalar: ScalarType): ValueShape => SCALARS[scalar];
 
-/** A value of an enum: its name or, where it has none, its number. */
+/** The writer of an enum value: its name or, where it has none, its number. */
 export const enumShape = ({ value: names }: DescEnum): ValueShape => {
   const texts = new Map(
     Object.entries(names).map(([number, { jsonName }]) => [Number(number), JSON.stringify(jsonName)]),
@@ -151,13 +151,16 @@ const ZEROS: Readonly<Record<ScalarType, string | undefined>> = {
   [ScalarType.DOUBLE]: '0',
 };
 
-/** What is written of a field that is not there, because zero says something: of numbers, booleans and enums. */
+/**
+ * The JSON of a field that is absent on the wire, which means zero: for numbers, booleans and enums. `undefined` for
+ * fields of other types, which are not written then.
+ */
 export const zeroOf = (field: DescField): string | undefined => {
   if (field.fieldKind === 'enum') return JSON.stringify(field.enum.value[0]?.name ?? 0);
   return field.fieldKind === 'scalar' ? ZEROS[field.scalar] : undefined;
 };
 
-/** 5 bytes of a varint have 35 bits; up to here, 32 of them are used. */
+/** The largest fifth byte of a varint whose value fits in 32 bits; five bytes have 35. */
 const LAST_OF_32_BITS = 0x0f;
 
 const secondsAt = ({ reader, bytes }: Passage): number => {
@@ -180,7 +183,7 @@ const twoDigits = (number: number): string => TWO_DIGITS[number] ?? '';
 
 const dateOf = (day: number): string => new Date(day * DAY * 1_000).toISOString().slice(0, -14);
 
-/** Points in time that follow one another are mostly of one day. */
+/** The last date, cached: timestamps that follow one another are mostly of one day. */
 let lastDay = { day: 0, date: dateOf(0) };
 
 const textOf = (seconds: number): string => {
@@ -218,10 +221,10 @@ const time: ValueWriter = (passage) => {
   return true;
 };
 
-/** A point in time. */
+/** The writer of `google.protobuf.Timestamp`. */
 export const TIME: ValueShape = { wireType: LengthDelimited, write: time };
 
-/** Any message, by way of the library. */
+/** A writer of any message, through the library. */
 export const libraryShape = (schema: DescMessage, registry: Registry): ValueShape => ({
   wireType: LengthDelimited,
   write: ({ reader, json, depth }) => {

@@ -26,28 +26,28 @@ import {
   zeroOf,
 } from './wire-json-values.js';
 
-/** Bits that tell which fields of a message were there; fields beyond are left to the library. */
+/** Bits that record which fields of a message were present; fields beyond them are left to the library. */
 const MAX_BITS = 31;
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 const CONTENT = 'platformidl.eventlog.Content';
 
-/** Messages whose JSON is not that of their fields. */
+/** Messages whose JSON is not an object of their fields. */
 const CUSTOM = /^google\.protobuf\.(?:Any|Duration|FieldMask|Struct|Value|ListValue)$/u;
 
 type FieldWriter = FieldShape & {
   /** `"name":` */
   readonly key: Buffer;
-  /** The members of a oneof share it: one of them can be there. */
+  /** The members of a oneof share one bit: only one of them can be present. */
   readonly bit: number;
   readonly isImplicit: boolean;
-  /** `"name":0,` where that is written of a field that is not there. */
+  /** `"name":0,` where an absent field is written as its zero; `undefined` where it is not. */
   readonly zero: Buffer | undefined;
 };
 
 type Fields = {
   readonly byNumber: ReadonlyMap<number, FieldWriter>;
-  /** Those that are written also where they are not there. */
+  /** Fields that are written also where they are absent on the wire. */
   readonly present: readonly FieldWriter[];
 };
 
@@ -58,7 +58,7 @@ const namesOf = (field: DescField): Pick<FieldWriter, 'key' | 'isImplicit' | 'ze
   return { key: Buffer.from(`${name}:`), isImplicit: isImplicit(field) && !zero, zero };
 };
 
-/** The fields of a message; `own` is how some are written instead. */
+/** The writers of a message's fields; `own` gives another writer for some of them. */
 const fieldsOf = (
   schema: DescMessage,
   compile: Compile,
@@ -95,8 +95,8 @@ const writeZeros = ({ json }: Passage, { present }: Fields, seen: number): void 
 };
 
 /**
- * Writes the fields in the order in which they stand, then the zeros of those that are not there. What comes twice is merged
- * or replaced, which is left to others.
+ * Writes the fields in their order on the wire, then the zeros of absent fields. A field that comes twice, which would
+ * have to be merged or replaced, is left to the library.
  */
 const writeFields = (passage: Passage, fields: Fields, end: number, head = ''): void => {
   const { reader, json } = passage;
@@ -126,7 +126,7 @@ const shapeOf = (schema: DescMessage, registry: Registry, compile: Compile): Val
   if (CUSTOM.test(schema.typeName) || isWrapperDesc(schema)) return libraryShape(schema, registry);
   let fields: Fields | undefined;
   const write: ValueWriter = (passage) => {
-    fields ??= fieldsOf(schema, compile); // no sooner, for messages can contain themselves
+    fields ??= fieldsOf(schema, compile); // not sooner, because messages can contain themselves
     const end = endOf(passage);
     passage.depth += 1;
     if (passage.depth >= MAX_DEPTH) unusual();
@@ -149,7 +149,7 @@ const compiler = (registry: Registry): Compile => {
 
 const INLINE_TAG = tagOf(1, WireType.LengthDelimited);
 
-/** Content that stands in the event, opened; what lies beside it has to be fetched first, by others. */
+/** The writer of content that is inline in the event, decoded. Content beside the log has to be put inline first. */
 const contentShape = (
   content: DescMessage,
   schemaOf: (event: Uint8Array) => DescMessage | undefined,
@@ -178,16 +178,18 @@ const contentShape = (
   };
 };
 
-/** Which message the bytes of a content in a field of an event are; `undefined` where they are none that is known. */
+/** Gives the message that a content field of an event holds; `undefined` where it is not known. */
 export type Opens = (field: DescField, event: Uint8Array) => DescMessage | undefined;
 
 /**
- * Writes an encoded event; answers whether it has. In an odd encoding it has not, and what it leaves is to be dropped.
- * Content that cannot be opened is odd, unless it is lenient: then it is written as it is.
+ * Appends the JSON of an encoded event to `json`.
+ *
+ * @returns false for an unusual encoding; the caller must then drop what was appended. Content that cannot be decoded
+ *   is unusual too, unless `isLenient` is set: then it is written as it is.
  */
 export type WireJson = (event: Uint8Array, json: JsonBytes, options?: WireJsonOptions) => boolean;
 
-/** How an event is written. */
+/** Options of one event. */
 export type WireJsonOptions = {
   /** Members of the object that come first, in JSON, each with a comma after it. */
   readonly head?: string;
@@ -195,9 +197,10 @@ export type WireJsonOptions = {
 };
 
 /**
- * What writes events of a type in the JSON mapping of protobuf, with every number, boolean and enum present, with the contents in them opened, right from their
- * encoding: at a fifth of the price of the library, which makes objects of everything twice. It writes what encoders
- * usually make; what is unusual, and what is not a message at all, is left to the library.
+ * Makes a writer of events of one type in the JSON mapping of protobuf, with every number, boolean and enum present,
+ * and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of the cost of the library,
+ * which makes objects of everything twice. It handles what encoders usually produce; an unusual encoding, and bytes
+ * that are not a message at all, are left to the library.
  */
 export const wireJson = (
   schema: DescMessage,
@@ -217,7 +220,7 @@ export const wireJson = (
       writeFields(passage, fields, bytes.length, head);
       return true;
     } catch {
-      return false; // the library says what is wrong with it, if anything is
+      return false; // the library reports what is wrong with it, if anything is
     }
   };
 };

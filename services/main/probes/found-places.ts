@@ -11,14 +11,14 @@ const readable = (file: string | null | undefined): Buffer | undefined => {
   try {
     return readFileSync(file);
   } catch {
-    return undefined; // whoever connects says so
+    return undefined; // the client that connects reports it
   }
 };
 
 const withAuthorities = (authorities: string | Buffer | undefined) =>
   authorities === undefined ? {} : { authorities };
 
-/** Who is found where the event store should be; `undefined` where somebody speaks its protocol. */
+/** Probes the addresses of the event store; `undefined` when one of them answers as an event store may. */
 export const foundAtEventstore = async (url: string): Promise<Finding | undefined> => {
   const address = eventstoreAddress(url);
   if (typeof address === 'string') return undefined;
@@ -58,8 +58,10 @@ const mongoPlaces = ({ url }: MongoLocation): readonly Place[] => {
   });
 };
 
-/** Who is found where the read store should be; `undefined` where somebody speaks its protocol, or a name has to be
- * looked up first. */
+/**
+ * Probes the addresses of the read store; `undefined` when one of them speaks its protocol, or when the addresses are
+ * not in the URL because they have to be looked up by name (`mongodb+srv://`).
+ */
 export const foundAtReadStore = (location: MongoLocation): Promise<Finding | undefined> =>
   lookAt(mongoPlaces(location), {
     greeting: mongoGreeting,
@@ -71,7 +73,7 @@ export const foundAtReadStore = (location: MongoLocation): Promise<Finding | und
     },
   });
 
-/** Who is found where the brokers should be; `undefined` where one answers. */
+/** Probes the addresses of the brokers; `undefined` when one of them speaks Kafka's protocol. */
 export const foundAtBrokers = ({ brokers, tls }: Connection): Promise<Finding | undefined> => {
   const places = brokers.map((broker): Place => {
     const [, host = '', port = ''] = /^(.*):(\d+)$/u.exec(broker) ?? [];

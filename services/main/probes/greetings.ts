@@ -3,7 +3,7 @@ import type { Greeting } from './what-answers.js';
 const FRAME_TYPE = 3;
 const SETTINGS = 4;
 
-/** HTTP/2, as gRPC has it: the preface and empty settings; the first that is answered are settings. */
+/** HTTP/2 as gRPC uses it: sends the preface and empty settings; the first frame of the answer must be settings. */
 export const http2Greeting: Greeting = {
   protocol: 'HTTP/2',
   alpn: 'h2',
@@ -26,13 +26,13 @@ const API_VERSIONS = 18;
 
 const kafkaHeader = (): Buffer => {
   const header = Buffer.alloc(10);
-  header.writeInt16BE(API_VERSIONS, 0); // of version 0, which every broker answers, before it knows who asks
+  header.writeInt16BE(API_VERSIONS, 0); // of version 0, which every broker answers, also before authentication
   header.writeInt32BE(REQUEST, 4);
   header.writeInt16BE(-1, 8); // no client id
   return header;
 };
 
-/** Kafka: which requests the broker knows. */
+/** Kafka: asks which API versions the broker supports. */
 export const kafkaGreeting: Greeting = {
   protocol: 'Kafka',
   bytes: withLength(kafkaHeader()),
@@ -65,7 +65,7 @@ const mongoMessage = (document: Buffer): Buffer => {
   return Buffer.concat([header, document]);
 };
 
-/** MongoDB: what the server says of itself. */
+/** MongoDB: sends the command `hello`. */
 export const mongoGreeting: Greeting = {
   protocol: 'MongoDB',
   bytes: mongoMessage(helloDocument()),

@@ -6,8 +6,8 @@ const PATH = '/event_store.client.server_features.ServerFeatures/GetSupportedMet
 const SERVER_ERROR = 500;
 
 /**
- * Whether a server of HTTP/2 answers a call of gRPC with anything but gRPC. One that does not answer, or says that what
- * is behind it is not there, may come to it.
+ * Tests whether an HTTP/2 server answers a gRPC call with something that is not gRPC. False when it does not answer or
+ * answers with a status of 500 or above, like a proxy whose backend is down: it may speak gRPC later.
  */
 export const isNoGrpc = ({ host, port, tls }: Place): Promise<boolean> =>
   new Promise((resolve) => {

@@ -1,33 +1,36 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Where somebody should be who answers. */
+/** The address of a server that should answer. */
 export type Place = {
   readonly host: string;
   readonly port: number;
-  /** Absent where TLS is not spoken. */
+  /** Absent where the connection does not use TLS. */
   readonly tls?: {
-    /** In PEM; those of the platform where absent. */
+    /** Certificate authorities, in PEM; those of the platform where absent. */
     readonly authorities?: string | Buffer;
-    /** Whether the certificate is not looked at. */
+    /** True when the server's certificate is not verified. */
     readonly isTrusting?: boolean;
   };
 };
 
-/** How one protocol is told from others: what is said first, and whether the answer is one. */
+/** A probe of one protocol: the first bytes to send, and a test of the answer. */
 export type Greeting = {
   readonly protocol: string;
-  /** What it is called in a TLS handshake, where it is. */
+  /** The name of the protocol in a TLS handshake (ALPN), where it has one. */
   readonly alpn?: string;
   readonly bytes: Buffer;
   readonly isAnswer: (answer: Buffer) => boolean;
 };
 
-/** Who was found at a place. What is `absent` may come; what is `wrong` says so to whoever comes. */
+/**
+ * The result of a probe: a server of the protocol (`right`), no answer yet (`absent`: it may still start), or an answer
+ * of another protocol (`wrong`: waiting does not help).
+ */
 export type Answer = {
   readonly is: 'right' | 'absent' | 'wrong';
   readonly what: string;
-  /** What is wrong about TLS, if that is it. */
+  /** The problem with TLS, if that is the problem. */
   readonly tls?: 'spoken' | 'not spoken' | 'not trusted';
 };
 
@@ -81,7 +84,7 @@ const opened = ({ host, port, tls }: Place, { alpn }: Greeting): Socket => {
   });
 };
 
-/** Says the greeting at a place, and answers who is there. */
+/** Connects, sends the greeting, and judges the answer. */
 const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
   new Promise((resolve) => {
     const socket = opened(place, greeting);
@@ -103,7 +106,7 @@ const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
     socket.once('close', () => found({ is: 'absent', what: 'ends connections without an answer' }));
   });
 
-/** Somebody who ends the connection, or waits for more, may be waiting for other words. */
+/** True for a server that accepts connections but sends nothing: it may speak another protocol. */
 const isThere = ({ is, what }: Answer): boolean => is === 'absent' && !what.startsWith('cannot be reached');
 
 const asOther = async (place: Place, greeting: Greeting, others: readonly Greeting[]): Promise<Answer | undefined> => {
@@ -121,21 +124,21 @@ const asOther = async (place: Place, greeting: Greeting, others: readonly Greeti
   return at < 0 ? undefined : { is: 'wrong', what: `speaks ${others[at]?.protocol}` };
 };
 
-/** What was found where nobody answers as they should. */
+/** The finding where no address answers with the expected protocol. */
 export type Finding = {
   readonly text: string;
-  /** Whether waiting does not help: everybody is somebody else. */
+  /** True when waiting does not help, because a server of another protocol is at every address. */
   readonly isFinal: boolean;
 };
 
-/** What is looked for: its protocol, those that it is taken for, and what to do about TLS, by what is wrong with it. */
+/** The expected protocol, others that may be there instead, and the advice for each problem with TLS. */
 export type Wanted = {
   readonly greeting: Greeting;
   readonly others: readonly Greeting[];
   readonly advice: Readonly<Record<NonNullable<Answer['tls']>, string>>;
 };
 
-/** Looks who is at places of which one has to answer; `undefined` where one does. */
+/** Probes addresses of which one has to answer; `undefined` when one does, or when there is none. */
 export const lookAt = async (
   places: readonly Place[],
   { greeting, others, advice }: Wanted,

@@ -22,7 +22,7 @@ type Answered =
   | { readonly id: number; readonly appended: Appended }
   | { readonly id: number; readonly code: FaultCode; readonly message: string };
 
-/** An append of a thread that has no way to the log's writer of its own. */
+/** The append of a thread that does not have the store itself. */
 export type RelayedAppend = EventStore['append'];
 
 const FAULTS: Partial<Record<FaultCode, new (message: string) => Fault>> = {
@@ -33,7 +33,7 @@ const FAULTS: Partial<Record<FaultCode, new (message: string) => Fault>> = {
 
 const faultOf = (code: FaultCode, message: string): Fault => new (FAULTS[code] ?? StoreUnavailable)(message);
 
-/** The thread's end: appends by way of the thread that has the store. */
+/** The client end: sends appends to the thread that has the store. */
 export const relayedAppends = (port: MessagePort): RelayedAppend => {
   const waiting = new Map<number, { resolve: (appended: Appended) => void; reject: (error: Error) => void }>();
   let count = 0;
@@ -51,7 +51,7 @@ export const relayedAppends = (port: MessagePort): RelayedAppend => {
     });
 };
 
-/** The other end: takes appends in their order, and answers each. */
+/** The server end, on the thread that has the store: starts appends in their order, and answers each when done. */
 export const relayAppends = (port: MessagePort, store: EventStore): void => {
   const answer = (answered: Answered): void => port.postMessage(answered);
   port.on('message', ({ id, stream, expected, events }: Asked) => {

@@ -4,7 +4,7 @@ import { contentOf } from '../../kernel/idempotency.js';
 import type { Large } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// Hashes what large requests say.
+// Hashes the content of large requests.
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 
 answerAll(({ rpc, request }: Large<{ readonly rpc: string }>): string => {

@@ -14,7 +14,7 @@ import { openPayloads, type PayloadSource } from '../payloads.js';
 import { readable } from '../event-json/readable.js';
 import type { Configuration } from '../../config/configuration.js';
 
-/** What the thread that serves the EventStoreDB protocol is started with. */
+/** The worker data of the thread that serves the EventStoreDB protocol. */
 export type EventstoreThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly host: string;
@@ -23,7 +23,7 @@ export type EventstoreThreadData = PayloadSource & {
   readonly format: 'json' | 'stored';
   readonly tls: EventstoreTls | undefined;
   readonly logLevel: Configuration['log_level'];
-  /** Appends go by here to the thread that has the store. */
+  /** Carries appends to the thread that has the store. */
   readonly appends: MessagePort;
 };
 
@@ -36,13 +36,13 @@ const payloads = await openPayloads({ directory, location });
 
 const json = readable(payloads);
 
-/** Analysts read JSON; what a guest has written is given back as it came. */
+/** Presents our own events as JSON; events that clients of the protocol have written stay as they are. */
 const asJson: Present = async (event) => {
   if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return asStored(event);
   return { data: await json(event), isJson: true };
 };
 
-/** What comes from another thread are bytes, and no buffers. */
+/** Makes buffers again: a `Buffer` arrives from another thread as a `Uint8Array`. */
 const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
   cert: Buffer.from(cert),
   key: Buffer.from(key),

@@ -13,7 +13,7 @@ import { codecs } from '../models.js';
 import { messagesApart } from './messages-apart.js';
 import type { PayloadSource } from '../payloads.js';
 
-/** What the thread that publishes the log is started with. */
+/** The worker data of the thread that exports the log to Kafka. */
 export type ExportThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly connection: Connection;
@@ -22,7 +22,10 @@ export type ExportThreadData = PayloadSource & {
   readonly parts: number;
 };
 
-/** What it says: how far behind it is, what was tried again, and that it cannot begin. */
+/**
+ * A message of the thread: its lag, a failed attempt, a partition taken over by another process, a trace, or the
+ * refusal that ends the export.
+ */
 export type ExportThreadMessage =
   | { readonly lagMs: number }
   | { readonly failure: string; readonly times: number }

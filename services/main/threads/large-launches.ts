@@ -5,10 +5,10 @@ import { decode } from '../../gateway/decode.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { largeWork, reading } from './large-work.js';
 
-/** Literals are small messages: a map of this size takes tens of milliseconds, and one of 60 MB half a minute. */
+/** In bytes. Literals are small messages: a map of this size takes tens of milliseconds, one of 60 MB half a minute. */
 const LARGE = 256 * 1024;
 
-/** What is recorded beside the inputs is one append, which has no room for more. */
+/** In bytes. The request without its inputs is recorded in one append, which cannot hold more. */
 const MAX_REST = 1_000_000;
 
 const parted = reading(ExecutionCreateRequestSchema, cutInputs);
@@ -20,7 +20,7 @@ const read: LargeLaunches['read'] = (bytes) => {
   return { request: decode(ExecutionCreateRequestSchema, rest), inputs };
 };
 
-/** Has large inputs checked and completed on a thread of their own. */
+/** Checks and completes large inputs on a thread of their own. */
 export const largeLaunches = (): LargeLaunches & { close(): Promise<void> } => {
   const thread = largeWork<ExpectedInputs, LaunchInputs>({
     thread: './inputs-thread.js',

@@ -15,27 +15,27 @@ import { largeWork, reading } from './large-work.js';
 import type { LogSource } from '../log-source.js';
 import type { PayloadSource } from '../payloads.js';
 
-/** What the thread that compiles is started with. */
+/** The worker data of the thread that compiles. */
 export type RegistrationThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly taskTypes: TaskTypes;
   readonly workflowLimits: WorkflowLimits;
 };
 
-/** What is to be compiled, and what it is held against. */
+/** A definition to be compiled, and the data that it is checked against. */
 export type LargeRegistration =
   | { readonly kind: 'task'; readonly id: Version; readonly limits: PlatformLimits }
   | { readonly kind: 'workflow'; readonly id: Version }
   | { readonly kind: 'launch-plan'; readonly id: Version; readonly workflow: PlannedWorkflow };
 
-/** What each kind comes to. */
+/** The command that each kind is compiled to. */
 type Registered = {
   readonly task: RegisterTask;
   readonly workflow: RegisterWorkflow;
   readonly 'launch-plan': RegisterLaunchPlan;
 };
 
-/** What is registered is decoded and hashed entry by entry: one of this size, in bytes, takes tens of milliseconds. */
+/** In bytes. A definition is decoded and hashed entry by entry: one of this size takes tens of milliseconds. */
 const LARGE = 32 * 1024;
 
 export type LargeRegistrations = {
@@ -45,7 +45,7 @@ export type LargeRegistrations = {
   readonly close: () => Promise<void>;
 };
 
-/** Has large tasks, workflows and launch plans compiled on a thread of their own. */
+/** Compiles large tasks, workflows and launch plans on a thread of their own. */
 export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrations => {
   const thread = largeWork<LargeRegistration, Registered[LargeRegistration['kind']]>({
     thread: './registration-thread.js',

@@ -3,32 +3,35 @@ import { assertDecodable } from '../../gateway/decode.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { threadCaller } from './thread-caller.js';
 
-/** A large request on its way to a thread, with what it is held against. Messages cross as they are: plain objects. */
+/**
+ * A large request that is sent to a thread, with the data that it is checked against. Protobuf messages in it are plain
+ * objects, so they can be sent as they are.
+ */
 export type Large<Against> = Against & { readonly request: Uint8Array };
 
-/** What may wait, and its bytes together; another would wait for longer than its caller does. */
+/** The longest queue, in requests and in bytes; a request beyond it would wait longer than its caller does. */
 const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 
-/** A thread that large requests are worked on by, one after another. It starts with the first. */
+/** A thread that works on large requests, one after another. It is started by the first request. */
 export interface LargeWork<Against, Answer> {
   /**
-   * @throws {RpcError} what is wrong with the request; RESOURCE_EXHAUSTED when too many wait.
-   * @throws {StoreUnavailable} when the thread, or something that it stands on, has failed.
+   * @throws {RpcError} the refusal of the request; RESOURCE_EXHAUSTED when too many wait.
+   * @throws {StoreUnavailable} when the thread, or a store that it reads, has failed.
    */
   ask(request: Uint8Array, against: Against): Promise<Answer>;
   close(): Promise<void>;
 }
 
 /**
- * Has large requests worked on by a thread of their own. One that is larger than all that may wait is taken when
- * nothing else does.
+ * Has a thread of its own work on large requests. A request that is larger than {@link MAX_WAITING_BYTES} is taken when
+ * no other waits.
  */
 export const largeWork = <Against extends object, Answer>(options: {
   /** The file of the thread, and what it is started with. */
   readonly thread: string;
   readonly workerData?: unknown;
-  /** What waits, and for what: `large bodies wait to be read`. */
+  /** The text of the refusal after "too many": `large bodies wait to be read`. */
   readonly waiting: string;
 }): LargeWork<Against, Answer> => {
   const tooMany = (): RpcError =>
@@ -45,7 +48,7 @@ export const largeWork = <Against extends object, Answer>(options: {
     ask: async (request, against) => {
       if (waiting > 0 && waiting + request.length > MAX_WAITING_BYTES) throw tooMany();
       waiting += request.length;
-      // A copy: the bytes may be a part of a larger buffer, all of which would be sent.
+      // A copy, because the bytes may be a slice of a larger buffer, all of which would be sent.
       const asked = { ...against, request: new Uint8Array(request) };
       return thread.ask(asked).finally(() => (waiting -= request.length));
     },
@@ -54,9 +57,9 @@ export const largeWork = <Against extends object, Answer>(options: {
 };
 
 /**
- * What is read of a large request before it goes to its thread.
+ * Makes a reader of the fields of a large request that are needed before it is sent to its thread.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the place when the bytes are no message.
+ * @throws {RpcError} INVALID_ARGUMENT with the position of the error, when the bytes are not a message.
  */
 export const reading =
   <Head>(schema: DescMessage, read: (request: Uint8Array) => Head) =>
@@ -64,7 +67,7 @@ export const reading =
     try {
       return read(request);
     } catch (cause) {
-      assertDecodable(schema, request); // says what and where
+      assertDecodable(schema, request); // throws with the reason and the position
       throw cause;
     }
   };

@@ -6,23 +6,23 @@ import { type LogSource, openLog } from '../log-source.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 import { presentingWhole } from '../event-json/readable.js';
 
-/** What the thread that makes messages of the log is started with. */
+/** The worker data of the thread that makes Kafka messages from the log. */
 export type MessageThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly format: ExportFormat;
   readonly wanted: Wanted;
 };
 
-/** What it says: the messages of everything up to a position, or why there are no more. */
+/** A message of the thread: a page of the messages up to a position, or the failure that ended it. */
 export type MessageThreadMessage =
   { readonly page: PackedMessages; readonly position: bigint } | { readonly failure: Error };
 
-/** What it is told: that a page has been taken, or to end. */
+/** A command to the thread: a page has been taken, or close. */
 export type MessageThreadCommand = 'taken' | 'close';
 
-/** What waits to be taken is no more than this, or one page. */
+/** The thread pauses while the pages that are not yet taken hold more bytes than this. */
 const BYTES_AHEAD = 2_000_000;
-/** A page counts as so much at least. */
+/** A page counts as at least this many bytes. */
 const PAGE_BYTES = 50_000;
 
 const { directory, location, source, format, wanted } = workerData as MessageThreadData;

@@ -3,7 +3,7 @@ import type { MessageSource, OnMessages } from '../../reactors/export-to-kafka/m
 import { unpacked } from '../../reactors/export-to-kafka/packed-messages.js';
 import type { MessageThreadCommand, MessageThreadData, MessageThreadMessage } from './message-thread.js';
 
-/** Takes what the thread says, one after another, and says when it has; rejects with what goes wrong on either side. */
+/** Handles the thread's pages one after another, and acknowledges each; rejects with a failure of either side. */
 const takeFrom = (worker: Worker, onMessages: OnMessages): Promise<never> =>
   new Promise((_, reject) => {
     let taking = Promise.resolve();
@@ -21,8 +21,8 @@ const takeFrom = (worker: Worker, onMessages: OnMessages): Promise<never> =>
   });
 
 /**
- * Reads the log and makes the messages on a thread of its own for each that follows, so that this one has nothing to do
- * but to send them.
+ * Reads the log and makes the messages on a thread of its own for each subscription, so that the calling thread only
+ * has to send them.
  */
 export const messagesApart = (given: Omit<MessageThreadData, 'wanted'>): MessageSource => ({
   follow: (wanted, onMessages) => {
@@ -35,7 +35,7 @@ export const messagesApart = (given: Omit<MessageThreadData, 'wanted'>): Message
       if (!isClosing) throw new Error('the thread that makes messages has ended');
     });
     const ended = Promise.race([takeFrom(worker, onMessages), wasClosed]);
-    ended.catch(() => undefined); // whoever watches it later hears of it all the same
+    ended.catch(() => undefined); // not unhandled: callers may await `ended` later
     return {
       ended,
       close: async () => {

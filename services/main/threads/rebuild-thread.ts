@@ -7,17 +7,17 @@ import { type LogSource, openLog } from '../log-source.js';
 import { codecs, models } from '../models.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 
-/** What a thread that builds a share of the views is started with. */
+/** The worker data of a thread that rebuilds some partitions of the views. */
 export type RebuildThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly partitions: readonly Partition[];
   readonly verifiedStreams: number;
 };
 
-/** The steps of a share, in order. */
+/** The steps of a rebuild, in order. */
 export type RebuildStep = 'build' | 'verify';
 
-/** What it says of a step: how far it is, what came out, or why it failed. */
+/** A message of the thread about a step: its progress, its result, or its failure. */
 export type RebuildThreadMessage =
   | { readonly progress: RebuildProgress }
   | { readonly done: number }

@@ -15,7 +15,7 @@ import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
 
-// Compiles what is large; what it is made of is read over connections of its own.
+// Compiles large definitions; the definitions that they refer to are read over connections of its own.
 const { directory, location, source, taskTypes, workflowLimits } = workerData as RegistrationThreadData;
 const log = await openLog(source);
 const { decider, codec } = launchPlanAggregate;

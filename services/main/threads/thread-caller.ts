@@ -2,10 +2,10 @@ import { parentPort, Worker } from 'node:worker_threads';
 import { Fault, StoreUnavailable } from '../../kernel/fault.js';
 import { RpcError, type StatusCode } from '../../kernel/rpc.js';
 
-/** A question on its way to a thread. */
+/** A question to a thread. */
 export type Asked<Question> = { readonly id: number; readonly question: Question };
 
-/** Its answer on the way back; a failure is said in the words of the interface. */
+/** The thread's answer; a failure has the status code and the message for the client, if the thread gave a code. */
 export type Answered<Answer> =
   | { readonly id: number; readonly answer: Answer }
   | { readonly id: number; readonly failure: { readonly code: StatusCode | undefined; readonly message: string } };
@@ -13,8 +13,8 @@ export type Answered<Answer> =
 /** Has questions answered on another thread, one after another. */
 export interface ThreadCaller<Question, Answer> {
   /**
-   * @throws {RpcError} what the thread has thrown, or that too many wait for it already.
-   * @throws {StoreUnavailable} when the thread, or something that it stands on, has failed.
+   * @throws {RpcError} the one that the thread has thrown, or `tooMany` when too many questions wait already.
+   * @throws {StoreUnavailable} when the thread, or a store that it reads, has failed.
    */
   ask(question: Question): Promise<Answer>;
   close(): Promise<void>;
@@ -25,12 +25,12 @@ type Waiting<Answer> = { readonly resolve: (answer: Answer) => void; readonly re
 const failureOf = ({ code, message }: { code: StatusCode | undefined; message: string }): Error =>
   code === undefined ? new StoreUnavailable(message) : new RpcError(code, message);
 
-/** Starts the thread with the first question, and again should it have died. */
+/** Starts the thread at the first question, and again at the next one after it has died. */
 export const threadCaller = <Question, Answer>(options: {
   readonly url: URL;
   readonly workerData: unknown;
   readonly maxWaiting: number;
-  /** Made for a question that finds too many before it. */
+  /** Makes the error of a question that finds `maxWaiting` others before it. */
   readonly tooMany: () => RpcError;
 }): ThreadCaller<Question, Answer> => {
   const waiting = new Map<number, Waiting<Answer>>();
@@ -82,7 +82,10 @@ const said = (error: unknown): { readonly code: StatusCode | undefined; readonly
 };
 
 /**
- * What a thread makes of a question: the answer, or the failure. A bug ends the thread, and with it what waits.
+ * Runs the work on one question.
+ *
+ * @returns the answer, or the failure where the work threw an RpcError or a Fault.
+ * @throws anything else, which is a bug: it ends the thread, and every question that waits fails.
  */
 const answerTo = async <Question>(
   { id, question }: Asked<Question>,
@@ -95,7 +98,7 @@ const answerTo = async <Question>(
   }
 };
 
-/** Has the thread that calls this answer what it is asked, one question after another. */
+/** Makes the calling thread answer its questions, one after another. */
 export const answerAll = (work: (question: never) => unknown): void => {
   let last = Promise.resolve();
   parentPort?.on('message', (asked: Asked<never>) => {

@@ -4,11 +4,11 @@ import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runti
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 
-/** Has a share of the views built on a thread of its own. */
+/** Rebuilds some partitions of the views on a thread of its own. */
 export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
   const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });
   const failed = new Promise<never>((_, reject) => worker.once('error', reject));
-  failed.catch(() => undefined); // the step that waits, or the next one, hears of it
+  failed.catch(() => undefined); // not unhandled: the current or the next step rejects with it
 
   const step = (name: RebuildStep, onProgress: OnRebuildProgress): Promise<number> =>
     new Promise((resolve, reject) => {

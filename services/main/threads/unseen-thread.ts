@@ -7,7 +7,7 @@ import { openReadStore } from '../read-stores.js';
 import { answerAll } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
-// Folds what the views have not seen, over connections of its own.
+// Folds the events that are not yet projected, over connections of its own.
 const { directory, location, source } = workerData as ViewsThreadData;
 const events = unseenEvents({
   log: await openLog(source),

@@ -4,10 +4,10 @@ import { RpcError } from '../../kernel/rpc.js';
 import { threadCaller } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
-/** Reads that may wait for the thread; one more would wait for longer than its caller does. */
+/** The number of reads that may wait for the thread; one more would wait longer than its caller does. */
 const MAX_WAITING = 256;
 
-/** Has what the views have not seen folded on a thread of its own. */
+/** Folds the events that are not yet projected on a thread of its own. */
 export const unseenFolder = (data: ViewsThreadData): UnseenEvents & { close(): Promise<void> } => {
   const thread = threadCaller<Wanted, readonly StoredDocument[]>({
     url: new URL('./unseen-thread.js', import.meta.url),

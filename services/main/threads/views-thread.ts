@@ -12,15 +12,15 @@ import { openViews, type ReadStoreSource, viewsKey } from '../read-stores.js';
 import { systemTimers } from '../system-timers.js';
 import { forSetting } from '../../config/operator-errors.js';
 
-/** What threads that work with the views are started with. */
+/** The worker data of threads that work with the views. */
 export type ViewsThreadData = PayloadSource & ReadStoreSource & { readonly source: LogSource };
 
-/** What the thread that keeps them is started with: whether it shares them with other processes besides. */
+/** The worker data of the thread that writes the views; `isShared` when other processes write some partitions. */
 export type ProjectingThreadData = ViewsThreadData & { readonly isShared: boolean };
 
 /**
- * What it says: how far it has come, what its share is, why the views start over or wait for the log, that a write was
- * refused, or why they cannot be written now.
+ * A message of the thread: its progress, the partitions assigned to it, that the leases cannot be read, why the views
+ * start over or wait for the log, that a write was refused, or why the views cannot be written now.
  */
 export type ViewsThreadMessage =
   | Progress
@@ -31,10 +31,10 @@ export type ViewsThreadMessage =
   | { readonly refused: true }
   | { readonly unavailable: string; readonly times: number };
 
-/** Longer would save little more, and be felt by who reads what was just written. */
+/** The pause after a large page. A longer one would save little more, and noticeably delay reads after a write. */
 const BREATH_MS = 25;
 
-/** Between two attempts to write views that cannot be written. */
+/** The longest pause between two attempts to write views that cannot be written. */
 const MAX_PAUSE_MS = 2_000;
 
 const { directory, location, source, isShared } = workerData as ProjectingThreadData;
@@ -68,7 +68,7 @@ const projections = await runProjections({
 });
 
 const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, leases: true });
-// Partitions are taken as they come free, and left to others that are theirs.
+// Leases assign partitions to this process as they become free, and take away those of other processes.
 const sharing =
   coordination.leases &&
   assignPartitions({
