@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { binaryEvent, EventStoreDBClient } from '@eventstore/db-client';
 
-/** What a thread appends that writes beside a test: numbered events to one stream, 100 at a time, until it is told to end. */
+/**
+ * The worker data of a thread that appends beside a test: numbered events to one stream, 100 at a time, until it is
+ * told to end.
+ */
 export type Appending = { readonly url: string; readonly stream: string; readonly bytes: number };
 
 const { url, stream, bytes } = workerData as Appending;

@@ -11,15 +11,15 @@ import { taskCollection, taskColumns } from '../../projections/tasks/columns.js'
 import { workflowCollection, workflowColumns } from '../../projections/workflows/columns.js';
 import { FIRST_AT, SCOPE } from './many-documents.js';
 
-/** What one list RPC lists. */
+/** The list of one list RPC: its collection and scope. */
 export type AskedList = {
   readonly collection: Collection;
   readonly columns: Columns;
   readonly order: string;
   readonly scope: Scope;
-  /** The newest first, unless this says `ascending`. */
+  /** Newest first, unless this is `ascending`. */
   readonly direction?: Listed['order']['direction'];
-  /** Each value of `order` once: what List*Ids answer. */
+  /** Each value of `order` once, as List*Ids answer. */
   readonly isOfNames?: true;
 };
 
@@ -78,10 +78,10 @@ const CREATED = { key: 'created_at', direction: 0 };
 const BY_NAME = { key: 'name', direction: 1 };
 const at = (seconds: number): string => new Date(FIRST_AT / 1_000 + seconds * 1_000).toISOString();
 
-/** Texts that one, one of twenty, one of two and none of the documents have, and some that look like another. */
+/** Texts that one, every twentieth, every second and no document has, and some that resemble another. */
 const SEARCHED = ['oddity', 'nightly', 'stable', '37-odd', 'stab_e', 'nobody', 'table-night'] as const;
 
-/** Where nothing fits. */
+/** True for texts that match no document. */
 const isAbsent = (text: string): boolean => text === 'nobody' || text === 'table-night';
 
 const SEARCHES = (
@@ -103,10 +103,10 @@ const SEARCHES = (
 const searchesFor = (isWanted: (text: string) => boolean): readonly string[] =>
   SEARCHES.map(([name]) => name).filter((name) => isWanted(name.split('…')[1] ?? ''));
 
-/** Nothing fits. */
+/** The searches that match no document. */
 export const ABSENT: ReadonlySet<string> = new Set(searchesFor(isAbsent));
 
-/** What the command line, the Python SDK and the web console ask for; `count` is how many documents there are. */
+/** The lists that the command line, the Python SDK and the web console request; `count` is the number of documents. */
 export const ASKED: readonly (readonly [string, AskedList, (count: number) => Partial<ListRequest>])[] = [
   ['executions, the newest', executions, () => ({})],
   ['executions as the command line asks', executions, () => ({ sortBy: CREATED })],
@@ -191,10 +191,10 @@ export const ASKED: readonly (readonly [string, AskedList, (count: number) => Pa
   ...SEARCHES,
 ];
 
-/** One of twenty fits. */
+/** The searches that match every twentieth document. */
 export const SOME: ReadonlySet<string> = new Set(searchesFor((text) => text === 'nightly'));
 
-/** So few fit that there is no such page. */
+/** The searches that match too few documents for a page. */
 export const FEW: ReadonlySet<string> = new Set([
   ...searchesFor((text) => isAbsent(text) || text.includes('odd')),
   'some versions of a task',

@@ -2,19 +2,21 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerHttp2Stream, constants } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** An agent server that is broken in a way of its own. */
+/** An agent server that breaks every call in one way. */
 export type BrokenAgent = {
   readonly endpoint: string;
-  /** Resolves when so many calls of an RPC have ended on its side: nobody waits for them any more. */
+  /**
+   * Resolves when this many calls of an RPC have ended on the server's side, because their client has cancelled them.
+   */
   readonly left: (rpc: string, calls?: number) => Promise<void>;
-  /** Resolves with the next call that reaches it. */
+  /** Resolves with the next call that reaches the server. */
   readonly begun: () => Promise<unknown>;
   readonly close: () => void;
 };
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 
-/** A message as it is sent; its length can be another than it says. */
+/** Frames a message for gRPC; `length`, the length in the header, may be wrong. */
 const frame = (message: Uint8Array, length = message.length): Buffer => {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(length, 1);
@@ -69,10 +71,10 @@ const WAYS = {
   },
 } as const;
 
-/** How an agent can be broken. */
+/** A way in which an agent can be broken. */
 export type Breakage = keyof typeof WAYS;
 
-/** Starts an agent that does one thing with every call. */
+/** Starts an agent that breaks every call in the given way. */
 export const startBrokenAgent = async (breakage: Breakage): Promise<BrokenAgent> => {
   const sockets = new Set<Socket>();
   const die = (): void => {

@@ -2,7 +2,7 @@ import { isBuilt, routeTable, type RouteTable } from '../../services/gateway/rou
 import { configure } from '../../services/config/configuration.js';
 import { allRoutes, type RouteServices } from '../../services/main/routes.js';
 
-/** Stands for whatever routes are built on; none is asked anything here. */
+/** A stand-in for the services that routes need; none of them is called here. */
 const unasked: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === 'then' ? undefined : unasked),
   apply: () => unasked,
@@ -13,8 +13,8 @@ const { routes } = allRoutes(
   new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }),
 );
 
-/** Every RPC of every service, and whether something answers it. */
+/** Every RPC of every service, and whether it is implemented. */
 export const allRpcs: RouteTable = routeTable(routes);
 
-/** The RPCs that something answers, as `AdminService.GetTask`. */
+/** The names of the RPCs that are implemented, as `AdminService.GetTask`. */
 export const builtRpcs: ReadonlySet<string> = new Set(allRpcs.filter(isBuilt).map(({ name }) => name));

@@ -14,14 +14,14 @@ const later = (one: string | undefined, other: string | undefined): string | und
   return place(one) < place(other) ? other : one;
 };
 
-/** What a client remembers: the last position that it was answered at, whichever way. */
+/** The state of a client: the last position that it was answered at, over any transport. */
 export type Client = { seen?: string | undefined };
 
 /**
- * One way to several processes, or to the one that there is. Of several, each request goes to the next. It names the
- * position that its client was answered at, so that it sees through any of them what it was told through another, and
- * is asked again while a process has not come so far. So it does of one whose views are in what speaks MongoDB's
- * protocol: that may be slower than a list waits for it.
+ * One transport over several processes, or over one. Requests go to the processes in turn. Each request names the
+ * position that its client was last answered at, so that the client reads through any process what it wrote through
+ * another; it is sent again while a process has not reached that position. The same is done for one process whose views
+ * are in a server of MongoDB's protocol, because such views may lag for longer than a list waits for them.
  */
 export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
   const [first] = ways;

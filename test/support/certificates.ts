@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Makes authorities and certificates of theirs, in a directory of its own. */
+/** Makes certificate authorities and certificates that they sign, in a directory of its own. */
 export const certificates = () => {
   const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
   const file = (name: string): string => join(directory, name);

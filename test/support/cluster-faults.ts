@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, ClusterNode } from './eventstore-cluster/cluster.js';
 import { until } from './until.js';
 
-/** Something that goes wrong in a cluster, and is over when it resolves: there is a leader, and every node runs. */
+/** A fault in a cluster; it is over when the promise resolves: there is a leader then, and every node runs. */
 export type ClusterFault = (cluster: Cluster) => Promise<void>;
 
 const AWAY_MS = 1_000;
@@ -49,7 +49,7 @@ const deposed =
     await endedItself(leader, endings);
   };
 
-/** Another fault while a follower is in trouble, and for as long as it is. */
+/** Runs another fault while a follower is in trouble, for as long as it is. */
 const beside =
   (
     fault: ClusterFault,
@@ -75,7 +75,7 @@ const allAway =
     await cluster.leader();
   };
 
-/** The leader is killed, and of the two that are left one says nothing: there is no majority until it goes on. */
+/** The leader is killed, and one of the other two nodes is stopped: there is no majority until it resumes. */
 const noMajority: ClusterFault = async (cluster) => {
   const [leader, follower] = [await cluster.leader(), await oneOf(cluster)];
   await follower.standStill();
@@ -111,7 +111,7 @@ const callsForgotten: ClusterFault = async (cluster) => {
 
 const LAG_MS = 5_000;
 
-/** Everything that goes wrong, by what a table calls it. */
+/** All faults, by their name in test tables. */
 export const CLUSTER_FAULTS = {
   'leader killed': leaderKilled,
   'leader stands still, and is deposed': deposed(

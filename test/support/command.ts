@@ -6,16 +6,16 @@ import { fileURLToPath } from 'node:url';
 /** The checkout that the tests are compiled in. */
 export const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** What a process has come to. */
+/** The result of a process that has ended. */
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** A process whose output is gathered. */
+/** A running process whose output is collected. */
 export type Running = {
   readonly child: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly ended: Promise<Ended>;
-  /** Resolves as soon as standard output has this; rejects when the process ends without. */
+  /** Resolves as soon as standard output contains the text; rejects when the process ends without it. */
   readonly said: (text: string | RegExp) => Promise<void>;
 };
 
@@ -47,7 +47,7 @@ export const start = (command: string, args: readonly string[], { cwd, env }: Co
 export const flightlog = (args: readonly string[], options?: CommandOptions): Running =>
   start(process.execPath, [`${CHECKOUT}/flightlog.js`, ...args], options);
 
-/** A port that nobody listens on. */
+/** Finds a port on which no process listens. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 import { CHECKOUT } from './command.js';
 
-/** A service as docker-compose.yml has it, with what it takes over from the anchors. */
+/** A service of docker-compose.yml, with the values that it merges from anchors. */
 export type ComposeService = {
   readonly image?: string;
   readonly profiles?: readonly string[];
@@ -39,13 +39,13 @@ export const servicesOf = (
 
 type Attached = Readonly<Record<string, { readonly aliases?: readonly string[] } | null>>;
 
-/** The networks that a service is on, with the names that it has there beside its own. */
+/** The networks that a service is on, with its aliases there. */
 export const networksOf = ({ networks = {} }: ComposeService): Attached =>
   Array.isArray(networks)
     ? Object.fromEntries((networks as readonly string[]).map((name) => [name, null]))
     : (networks as Attached);
 
-/** The names that others reach a service by. */
+/** The names by which other services reach a service. */
 export const namesOf = (name: string, service: ComposeService): readonly string[] => [
   name,
   ...Object.values(networksOf(service)).flatMap((network) => network?.aliases ?? []),

@@ -17,30 +17,30 @@ import { overGrpc, overRest, type Transport } from './transports.js';
 
 export type Transports = { readonly grpc: Transport; readonly rest: Transport };
 
-/** A control plane of its own for one test file: a process with its data, the ways to it, and its log. */
+/** A control plane for one test file: a process with its data, the transports to it, and its log. */
 export type ControlPlane = Transports & {
-  /** REST with the bytes of messages as bodies. */
+  /** REST with encoded messages as bodies. */
   readonly octets: Transport;
   readonly server: () => ServerProcess;
   readonly directory: string;
-  /** The position of the last event: what changes nothing leaves it where it is. */
+  /** Reads the position of the last event; a request that changes nothing leaves it unchanged. */
   readonly head: () => Promise<bigint>;
-  /** Asks, and throws when something was recorded meanwhile. */
+  /** Runs the requests, and throws when an event was recorded meanwhile. */
   readonly unchanged: <Result>(ask: () => Promise<Result>) => Promise<Result>;
   readonly events: () => Promise<readonly RecordedEvent[]>;
-  /** What was recorded after a position that was the head. */
+  /** The events that were recorded after a position that was the head. */
   readonly eventsAfter: (position: bigint) => Promise<readonly RecordedEvent[]>;
-  /** Runs a simulated engine until nothing is left to run, or the signal. */
+  /** Runs a simulated engine until nothing is left to run, or until the signal aborts. */
   readonly run: (options?: Partial<EngineOptions>, signal?: AbortSignal) => Promise<EngineSummary>;
   /** Kills the process and leaves its data. */
   readonly kill: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** The graphs that dynamic tasks of the fixtures make at run time. */
+/** The graphs that dynamic tasks of the fixtures produce at run time. */
 const DYNAMIC_DIRECTORY = fileURLToPath(new URL('../../../test/fixtures/06-dynamic/dynamic', import.meta.url));
 
-/** What a log in an event store has besides: its own name. */
+/** The stream category of the log's id, which a log in an event store has besides. */
 const LOG_IDENTITY = 'flightlog-identity';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
@@ -54,7 +54,7 @@ const reading = async <Result>(directory: string, read: (log: EventLog) => Promi
   }
 };
 
-/** An engine as fast as it goes, without chance failures. */
+/** The options of an engine without a rate limit and without random failures. */
 const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = {}): EngineOptions => ({
   endpoint: server.ready.grpc,
   concurrency: 64,
@@ -73,7 +73,7 @@ const startProcesses = async (data: string, env: Readonly<Record<string, string>
   return { ...server, apis: [server] };
 };
 
-/** Starts a control plane with the project of the fixtures, on the data of one that was killed or on none. */
+/** Starts a control plane with the project of the fixtures, on the data of a killed one or on empty data. */
 export const startControlPlane = async (
   env: Readonly<Record<string, string>> = {},
   directory = mkdtempSync(join(tmpdir(), 'flightlog-e2e-')),
@@ -124,7 +124,10 @@ export const startControlPlane = async (
   };
 };
 
-/** Sends what a folder registers, in its order. @throws when anything is not answered OK. */
+/**
+ * Sends the requests of folders, in their order.
+ * @throws when an answer is not OK.
+ */
 export const register = async (transport: Transport, folders: readonly FixtureFolder[]): Promise<void> => {
   for (const entry of folders.flatMap(({ entries }) => entries)) {
     if (entry.kind === 'execution' || entry.kind === 'upload_location') continue;

@@ -4,7 +4,7 @@ import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.j
 import { contentIn } from '../../services/main/event-json/readable.js';
 import { messageOf } from './message-values.js';
 
-/** An event with something in it of what its contents are. */
+/** Generates an event whose contents are valid messages. */
 export const eventOf = (draw: fc.GeneratorValue, schema: DescMessage): Uint8Array => {
   const message = messageOf(draw, schema) as unknown as Record<string, unknown>;
   const head = toBinary(schema, message as never);

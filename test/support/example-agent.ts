@@ -29,17 +29,17 @@ import {
 /** An agent server that keeps its tasks in memory: a task is RUNNING until it has been asked for once. */
 export type ExampleAgent = {
   readonly endpoint: string;
-  /** A configuration in which it runs whatever there is. */
+  /** A configuration in which this agent runs all its task types. */
   readonly configured: () => string;
-  /** The tasks that it was told to delete. */
+  /** The tasks that clients have deleted. */
   readonly deleted: readonly string[];
   readonly close: () => void;
 };
 
-/** However many are asked for, an agent has no more. */
+/** The number of log lines that the agent has, however many are requested. */
 const MAX_LINES = 10n;
 
-/** What a status can say is bounded by what headers may have. */
+/** The message of a status is bounded by the size of headers. */
 const MAX_DETAILS = 1_000;
 
 const raw = (bytes: Buffer): Buffer => bytes;

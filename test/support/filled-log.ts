@@ -12,7 +12,7 @@ import type { NewEvent, RecordedEvent } from '../../services/kernel/event.js';
 import { streamName } from '../../services/kernel/stream.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 
-/** An event that something has recorded. */
+/** Makes an event with metadata as the control plane records it. */
 export const newEvent = (type: string, data: Uint8Array): NewEvent => {
   const recordedAtMs = Date.now();
   const id = randomBytes(16);
@@ -20,7 +20,7 @@ export const newEvent = (type: string, data: Uint8Array): NewEvent => {
   return { id, type, data, metadata: JSON.stringify(metadata) };
 };
 
-/** What an engine reports of a node. */
+/** Makes an event with an engine's report of a node. */
 export const nodeReported = (execution: string, node: number, deckUri = ''): NewEvent => {
   const at = timestampFromMs(Date.now());
   const phase = NodeExecution_Phase.RUNNING;
@@ -43,7 +43,7 @@ export const nodeReported = (execution: string, node: number, deckUri = ''): New
 /** The stream of an execution of the tests. */
 export const executionStream = (name: string) => streamName('execution', ['flytesnacks', 'development', name]);
 
-/** Appends reports of nodes to the streams of so many executions, `batch` after batch. */
+/** Appends reports of nodes to the streams of this many executions, batch after batch. */
 export const report = async (store: EventStore, executions: number, batches: number, perBatch = 10): Promise<void> => {
   for (let batch = 0; batch < batches; batch += 1) {
     const appends = Array.from({ length: executions }, (_, index) => {
@@ -54,13 +54,13 @@ export const report = async (store: EventStore, executions: number, batches: num
   }
 };
 
-/** A log of a test's own. */
+/** Opens a new log in a directory of its own. */
 export const openTestLog = async (): Promise<{ directory: string; store: EventStore }> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-export-'));
   return { directory, store: await sqliteEventStore({ directory }) };
 };
 
-/** Everything in a log. */
+/** Reads all events of a log. */
 export const allEvents = async (store: Pick<EventStore, 'readLog'>): Promise<readonly RecordedEvent[]> => {
   const all: RecordedEvent[] = [];
   for await (const { events } of store.readLog({ after: 0n })) all.push(...events);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { StatusCode } from '../../services/kernel/rpc.js';
 
-/** The compiled tests lie in `dist/test/support`, the fixtures stay where they are. */
+/** The compiled tests are in `dist/test/support`; the fixtures are not copied. */
 const ROOT = join(import.meta.dirname, '../../../test/fixtures');
 
 export type FixtureId = {
@@ -14,7 +14,7 @@ export type FixtureId = {
   readonly version?: string;
 };
 
-/** How many nodes of which kind a compiled workflow has. */
+/** The number of nodes of each kind in a compiled workflow. */
 export type NodeCounts = {
   readonly nodesWithStartAndEnd: number;
   readonly kinds: Readonly<Record<string, number>>;
@@ -43,9 +43,9 @@ type Request = {
 export type FixtureEntry = Request & {
   readonly kind: 'task' | 'workflow' | 'launch_plan' | 'launch_plan_update' | 'upload_location' | 'execution';
   readonly id: FixtureId;
-  /** Of workflows. */
+  /** The shape of a workflow; absent for other kinds. */
   readonly shape?: Shape;
-  /** Of executions: what runs, and the names of the inputs. */
+  /** For executions: the launch plan, and below the names of the inputs. */
   readonly launches?: FixtureId;
   readonly inputs?: readonly string[];
 };
@@ -74,7 +74,7 @@ export type InvalidEntry = Request & {
   /** The path of the request that it was made from. */
   readonly base: string;
   readonly expect: StatusCode;
-  /** What the text of the answer names. */
+  /** A text that the answer's message must contain. */
   readonly textNames?: string;
   readonly note?: string;
 };
@@ -133,7 +133,7 @@ export const fixtureFolder = (name: string): FixtureFolder => {
 export const fixtureFolders = (): readonly FixtureFolder[] =>
   (json('index.json') as readonly { readonly fixture: string }[]).map(({ fixture }) => fixtureFolder(fixture));
 
-/** The folder and all that it needs, in the order of registration. */
+/** The folders and all that they need, in the order of registration. */
 export const withNeeds = (...names: readonly string[]): readonly FixtureFolder[] => {
   const found = new Map<string, FixtureFolder>();
   const add = (name: string): void => {

@@ -12,18 +12,18 @@ import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_st
 import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
 
-/** A node of a cluster that is not its leader: whatever it is asked, it names who is. */
+/** A node of a cluster that is not the leader: it answers every call with the leader's address. */
 export type Follower = {
   /** `host:port`. */
   readonly address: string;
-  /** How many calls it has sent away. */
+  /** The number of calls that it has redirected. */
   readonly sentAway: () => number;
   readonly close: () => Promise<void>;
 };
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** Starts a follower of the leader at an address. */
+/** Starts a follower that redirects to the leader at an address. */
 export const startFollower = async (leader: string): Promise<Follower> => {
   const [host = '', port = ''] = leader.split(':');
   let sentAway = 0;

@@ -15,13 +15,15 @@ import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_st
 import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
 
-/** A node before a log server that can forget the calls that it has open. */
+/** A proxy node before a log server; it can forget its open calls. */
 export type ForgetfulLog = {
   /** `host:port`. */
   readonly address: string;
-  /** Answers none of the calls any more that are open; their connection stays as alive as it was. */
+  /** Never answers the calls that are open now; their connection stays alive. */
   readonly forget: () => void;
-  /** Whether it denies every append, without a word. */
+  /**
+   * Sets whether appends are refused with PERMISSION_DENIED and no text. The calls that are open now are refused too.
+   */
   readonly deny: (denies: boolean) => void;
   readonly close: () => Promise<void>;
 };
@@ -35,9 +37,9 @@ const DENIED = { code: status.PERMISSION_DENIED, details: ': ', metadata: access
 const same = (bytes: Buffer): Buffer => bytes;
 
 /**
- * Starts a node that hands on what it is asked, until it forgets.
+ * Starts a node that forwards calls until it forgets them.
  *
- * @param version what it says that it is of.
+ * @param version the server version that it reports.
  */
 export const startForgetfulLog = async (log: string, version?: string): Promise<ForgetfulLog> => {
   const client = new Client(log, credentials.createInsecure());

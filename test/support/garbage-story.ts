@@ -23,12 +23,12 @@ import { eventStoreEnvironment, openTestLog } from './test-log.js';
 export type GarbageStore = {
   /** The setting `payload_store`. */
   readonly setting: string;
-  /** How old what is removed is, in milliseconds: much longer than from a put to its event. */
+  /** The age from which payloads are removed, in milliseconds: much longer than from a put to its event. */
   readonly ageMs: number;
   readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
-  /** Makes what was put older than that, or waits until it is. */
+  /** Makes payloads older than that, or waits until they are. */
   readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
-  /** How many runs it takes until something is gone for good. */
+  /** The number of runs until a payload is permanently removed. */
   readonly runs: number;
 };
 
@@ -39,14 +39,14 @@ type Counts = Readonly<
 const ROUNDS = 6;
 const CREATES = 25;
 const LIMIT_MS = 300_000;
-/** What a log in an event store has besides: its own name. */
+/** The stream category of the log's id, which a log in an event store has besides. */
 const FOREIGN = new Set(['flightlog']);
 const greeting = (name: string): string => `${name} ${'x'.repeat(70_000)}`;
 const inputsOf = (name: string) =>
   create(LiteralMapSchema, { literals: { name: literal(greeting(name)), times: literal(1n) } });
 const scopeOf = (name: string): string => `runs/flytesnacks/development/${name}`;
 
-/** Payloads that nobody names go; those that somebody names, or is about to, stay. */
+/** Payloads that no event refers to are removed; those that an event refers to, or is about to, stay. */
 export const garbageStory = (name: string, open: (directory: string) => GarbageStore): void => {
   describe(`the garbage of ${name}`, () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
@@ -66,7 +66,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       );
       created.push(execution);
     };
-    /** Puts what an execution of this name will put, long ago. */
+    /** Puts the payloads that executions of these names will put, and makes them old. */
     const plant = async (executions: readonly string[]): Promise<readonly PayloadRef[]> => {
       const { store, objects } = garbage.open();
       const put = (each: string) => store.put(scopeOf(each), toBinary(LiteralMapSchema, inputsOf(each)));
@@ -156,7 +156,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
           };
           await Promise.all([sweeps(), ...executions.map((each) => launch(each).finally(() => launched.add(each)))]);
         }
-        // The server has put what was planted, or else this has shown nothing.
+        // Checks that the server has put the same payloads; otherwise the test would have shown nothing.
         const log = await openTestLog(directory);
         const named = await payloadReferences({ log, codecs, foreign: FOREIGN, onProgress: () => undefined });
         await log.close();

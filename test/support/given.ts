@@ -2,13 +2,13 @@ import { expect } from 'vitest';
 
 import type { Decider, Decision } from '../../services/kernel/aggregate.js';
 
-/** What a command came to. */
+/** The result of a command. */
 export type Came<Event, Refusal> = {
-  /** It was accepted, and exactly these events are recorded. */
+  /** Expects that it was accepted, and that exactly these events are recorded. */
   then(...events: readonly Event[]): void;
-  /** It was accepted, and there was nothing to do. */
+  /** Expects that it was accepted, and that nothing is recorded. */
   thenNothing(): void;
-  /** It was refused; `events` are recorded all the same. */
+  /** Expects that it was refused; `events` are recorded all the same. */
   thenRefused(refusal: Refusal, ...events: readonly Event[]): void;
 };
 

@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
-/** The answer to a call, whatever it was. */
+/** The answer to a call, with any status. */
 export type Answered = {
   readonly code: keyof typeof status;
   readonly message: string;
@@ -22,9 +22,9 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 /** A client of the interface over gRPC, raw or typed. */
 export type GrpcClient = {
-  /** Calls with bytes, under any name; never throws for a status. */
+  /** Calls any method with bytes; never throws for a status. */
   readonly raw: (path: string, request: Uint8Array, metadata?: Readonly<Record<string, string>>) => Promise<Answered>;
-  /** Calls an RPC that is a stream with one request; its bytes are those of the first answer, when all have come. */
+  /** Calls a streaming RPC with one request; resolves at its end, with the bytes of the first answer. */
   readonly rawStream: (path: string, request: Uint8Array) => Promise<Omit<Answered, 'metadata'>>;
   /** Calls an RPC; throws the status as a `ServiceError` unless it is OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
@@ -68,7 +68,7 @@ export const grpcClient = (address: string): GrpcClient => {
       const call = client.makeBidiStreamRequest(path, asIs, asIs, new Metadata());
       let first: Buffer | undefined;
       call.on('data', (answer: Buffer) => (first ??= answer));
-      call.on('error', () => undefined); // the status says it
+      call.on('error', () => undefined); // the status reports it
       call.on('status', ({ code, details }) => {
         resolve({ code: status[code] as keyof typeof status, message: details, bytes: first ?? new Uint8Array() });
       });

@@ -1,6 +1,6 @@
 import { until } from './until.js';
 
-/** What `/readyz` answers. */
+/** The answer of `/readyz`. */
 export type Readiness = {
   readonly ready: boolean;
   readonly checks: Readonly<
@@ -8,7 +8,7 @@ export type Readiness = {
   >;
 };
 
-/** Asks a process, by its URL, whether it is ready. */
+/** Reads the readiness of a process at a URL. */
 export const readiness = async (http: string): Promise<Readiness> => {
   const answer = await fetch(`${http}/readyz`);
   const body = (await answer.json()) as Readiness;
@@ -16,7 +16,7 @@ export const readiness = async (http: string): Promise<Readiness> => {
   return body;
 };
 
-/** Asks until a check is in a state. */
+/** Polls until a check is in a state. */
 export const untilCheck = (http: string, name: string, state: string): Promise<Readiness> =>
   until(
     () => readiness(http),

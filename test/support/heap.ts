@@ -1,18 +1,18 @@
 import assert from 'node:assert';
 
-/** What this thread has in memory, in bytes, once what nothing refers to is collected. */
+/** The live memory of this thread in bytes, after a garbage collection. */
 export const heapBytes = (): number => {
   assert(globalThis.gc, 'needs --expose-gc');
   globalThis.gc();
-  globalThis.gc(); // buffers that the first round has let go of
+  globalThis.gc(); // buffers that the first collection has released
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };
 
-/** What each of so many things takes in memory, in bytes. */
+/** The average live memory, in bytes, of each of `count` things. */
 export const heapBytesOfEach = (count: number, make: () => unknown): number => {
   const fill = (): unknown[] => Array.from({ length: count }, make);
-  fill(); // what is made once, such as compiled code
+  fill(); // allocates what is made only once, such as compiled code
   const before = heapBytes();
   const made = fill();
   return (heapBytes() - before) / made.length;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 
 const BUSY = 5;
-/** Far longer than anybody writes at a stretch who does go on. */
+/** Far longer than any write of a running process takes. */
 const PATIENCE_MS = 1_000;
 
 const isHeld = (file: string): boolean => {
@@ -18,6 +18,6 @@ const isHeld = (file: string): boolean => {
   }
 };
 
-/** Whether somebody stands still in the middle of a write to what processes share in a data directory. */
+/** True when a suspended process holds a write lock on a file that processes share in a data directory. */
 export const areFilesHeld = (directory: string): boolean =>
   ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));

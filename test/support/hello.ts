@@ -12,7 +12,7 @@ import type { Transport } from './transports.js';
 
 const recorded = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('01-hello/execute-02.create_request.pb'));
 
-/** A literal of an integer or a text. */
+/** Makes a literal of an integer or a text. */
 export const literal = (value: bigint | string): MessageInitShape<typeof LiteralSchema> => ({
   value: {
     case: 'scalar',
@@ -38,7 +38,7 @@ export const helloRequest = (
   return request;
 };
 
-/** Launches `01-hello` under a name. */
+/** Launches `01-hello` under the given name. */
 export const launchHello = async (transport: Transport, name: string): Promise<ExecutionId> => {
   const { id } = await transport.call(AdminService.method.createExecution, helloRequest(name));
   return id!;

@@ -23,7 +23,7 @@ for (const [rpc, request] of wholeRequests) {
   if (!wholeBytes.has(rpc)) wholeBytes.set(rpc, encodePublished(method.input.typeName, request));
 }
 
-/** What is wrong with the answer to a bad request, when it is not as it must be. */
+/** The fault of an answer to a bad request; `undefined` when the answer is as it must be. */
 const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
   if (NEVER.has(code)) return 'never for a mistake of the caller';
   if (code === 'OK') return names === undefined ? undefined : 'it was not seen';
@@ -44,22 +44,24 @@ const inOctets =
   (method, whole, { bytes }) =>
     client.bytesAt(method, whole, bytes);
 
-/** What has no form in JSON is not asked, nor what lacks a part of the path: there is no such request. */
+/** Skips requests that have no form in JSON, and those that lack a segment of the path: they cannot be sent. */
 const inJson =
   (client: RestClient): Ask =>
   (method, _, { bytes, names }) =>
     names === undefined ? client.rawJson(method, bytes) : undefined;
 
-/** The ways that requests take. */
+/** The transports that requests are sent over. */
 export const WAYS = ['gRPC', 'REST in bytes', 'REST in JSON'] as const;
 
 /** One of {@link WAYS}. */
 type Way = (typeof WAYS)[number];
 
-/** Whether an RPC can be asked for by a way. */
+/** True when an RPC can be called over a transport. */
 export const isAskedOver = (way: Way, method: DescMethod): boolean => way === 'gRPC' || isAsked(method);
 
-/** Everything that can be wrong with each request over one way, asked of a control plane of its own. */
+/**
+ * Defines tests that send every malformed variant of each request over one transport, to a control plane of their own.
+ */
 export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => Promise<ControlPlane>): void => {
   let plane: ControlPlane;
   let client: GrpcClient;
@@ -83,7 +85,7 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
   const faultOf = async (name: string, said: Said, hostile: Hostile, before: bigint): Promise<string | undefined> => {
     const { code, message } = said;
     const recorded = (await log.head()) - before;
-    const isMerged = code === 'ALREADY_EXISTS' && name.endsWith('Event'); // what is new in a repeated phase is kept
+    const isMerged = code === 'ALREADY_EXISTS' && name.endsWith('Event'); // new data in a repeated phase is recorded
     const isChanged = code !== 'OK' && recorded > 0n && !isMerged;
     const fault = isChanged ? `it recorded ${recorded} events` : faultIn(code, message, hostile.names);
     return fault === undefined ? undefined : `${hostile.what}: ${code}: ${message}: ${fault}`;

@@ -10,7 +10,7 @@ import {
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** One bad request: what is wrong where, and the field that a refusal must name, where it can know one. */
+/** One malformed request: a description, its bytes, and the field that the refusal must name, if it can know one. */
 export type Hostile = { readonly what: string; readonly bytes: Uint8Array; readonly names?: string };
 
 const LONG = 100_000;
@@ -29,7 +29,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'letters of other planes': '💥ÀƒſK'.repeat(20),
 };
 
-// As long as the bytes that replace it, and in no request.
+// Has the length of the bytes that replace it, and is in no request.
 const MARK = '\u0001invalid-utf8\u0001';
 
 const withoutUtf8 = (bytes: Uint8Array): Uint8Array => {
@@ -48,7 +48,7 @@ const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>
   [ScalarType.FLOAT]: [NaN, -Infinity],
 };
 
-/** The fields by which a type leads back to itself, the shortest way; none where it does not. */
+/** The shortest path of fields by which a type contains itself; `undefined` when it does not. */
 const wayBack = (type: DescMessage): readonly DescField[] | undefined => {
   let ways: (readonly DescField[])[] = [[]];
   for (let length = 0; length < 4; length++) {
@@ -76,13 +76,13 @@ const nested = (type: DescMessage): Uint8Array | undefined => {
 
 const known = new Map<DescMessage, Uint8Array | undefined>();
 
-/** A message of a type inside itself, a thousand deep; none where the type does not lead back to itself. */
+/** A message nested in itself a thousand deep; `undefined` when the type does not contain itself. */
 const deep = (type: DescMessage): Uint8Array | undefined => {
   if (!known.has(type)) known.set(type, nested(type));
   return known.get(type);
 };
 
-/** Puts bytes where a field has its value, whatever its type says. */
+/** Sets raw bytes for a field, whatever its type is. */
 const putRaw = (message: Message, no: number, wireType: WireType, data: Uint8Array): void => {
   message.$unknown = [...(message.$unknown ?? []), { no, wireType, data }];
 };
@@ -156,7 +156,7 @@ const kindChanges = (field: DescField): readonly Change[] => {
 const isPackable = (field: DescField): boolean =>
   field.fieldKind === 'list' && field.listKind !== 'message' && field.packed;
 
-/** The field in an encoding that it does not have: a number where text is, and the other way round. */
+/** Writes the field with a wrong wire type: a varint for a text, and the other way round. */
 const wrongWireType = (field: DescField): Change => ({
   what: 'a wrong wire type',
   names: field.name,
@@ -181,14 +181,14 @@ const changesOf = (field: DescField): readonly Change[] => [
   ...tooDeep(field),
 ];
 
-/** Walks to the message that has the last field of a path. */
+/** Finds the message that contains the last field of a path. */
 const within = (root: ReflectMessage, path: readonly DescField[]): ReflectMessage =>
   path.reduce((of, field) => of.get(field) as ReflectMessage, root);
 
-/** Wrappers and structs have a form of their own in memory, which is no message. */
+/** False for wrappers and structs, which are not messages in memory. */
 const isPlain = ({ typeName }: DescMessage): boolean => !/^google\.protobuf\.(?:\w*Value|Struct)$/u.test(typeName);
 
-/** All fields of a message and of the messages in it, each with the way to it. */
+/** The paths of all fields of a message and of the messages in it. */
 const pathsOf = (of: ReflectMessage, way: readonly DescField[] = []): readonly (readonly DescField[])[] =>
   of.fields.flatMap((field) => {
     const path = [...way, field];
@@ -227,7 +227,7 @@ const beside = (type: DescMessage, base: Message): readonly Hostile[] => {
   ];
 };
 
-/** Everything that can be wrong with a request, one thing at a time, out of its descriptor. */
+/** All malformed variants of a request, with one fault each, derived from its descriptor. */
 export const hostileTo = (type: DescMessage, base: Message = create(type)): readonly Hostile[] => [
   ...pathsOf(reflect(type, base)).flatMap((path) =>
     changesOf(path.at(-1)!).map((change) => changed(type, base, path, change)),

@@ -23,8 +23,8 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 
 /**
- * What the views must show, worked out from the bytes of the log by the rules of the contract alone. It shares nothing
- * with the projections but the generated messages, so that an error in one does not hide in the other.
+ * The content that the views must have, computed from the bytes of the log by the rules of the contract alone. It
+ * shares nothing with the projections but the generated messages, so that an error in one does not hide in the other.
  */
 export type ModelExecution = {
   phase: number;
@@ -49,7 +49,7 @@ export type ModelTask = {
   readonly reasons: string[];
 };
 
-/** The numbers of the contract, written down again. */
+/** The enum numbers of the contract, written here independently. */
 const WORKFLOW: Readonly<Record<'queued' | 'running' | 'aborting', number>> = { queued: 1, running: 2, aborting: 9 };
 const ENDED: ReadonlySet<number> = new Set([4, 6, 7, 8]);
 const NODE: Readonly<Record<'running' | 'aborted', number>> = { running: 2, aborted: 6 };
@@ -62,7 +62,7 @@ const earliest = (known: number | undefined, time: number): number => Math.min(k
 export const taskKey = (node: string, id: Identifier | undefined, attempt: number): string =>
   `${node}/${id?.project}:${id?.domain}:${id?.name}:${id?.version}/${attempt}`;
 
-/** Brings in bytes that are kept beside the log. */
+/** Reads the bytes of a content, also when they are stored beside the log. */
 export type ReadContent = (content: Content) => Promise<Uint8Array>;
 
 const read = async <Desc extends DescMessage>(
@@ -119,7 +119,7 @@ const nodeReported = async (
   execution.nodes.set(report.node, node);
 };
 
-/** The single reason of older engines is a new one when it is another. */
+/** Adds the single reason of older engines when it differs from the last one. */
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
 const reasonsIn = ({ reasons, reason }: TaskExecutionEvent, known: string): readonly string[] => {
   if (reasons.length > 0) return reasons.map((each) => each.reason);

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { CHECKOUT, start } from './command.js';
 
-/** The brokers that tests may use; where none are named, they are skipped by name. */
+/** The brokers that tests may use; without them, their tests are skipped by name. */
 export const kafkaBrokers = process.env['FLIGHTLOG_TEST_KAFKA'];
 
-/** The same brokers where they want a user, `flightlog` with the password `secret`. */
+/** The same brokers on a listener with SASL: user `flightlog`, password `secret`. */
 export const kafkaSaslBrokers = process.env['FLIGHTLOG_TEST_KAFKA_SASL'];
 
 const python = process.env['FLIGHTLOG_TEST_KAFKA_PYTHON'] ?? 'python3';
 
-/** What the names of a test's own topics begin with. */
+/** Makes a unique prefix for the names of a test's topics. */
 export const newPrefix = (): string => `test-${randomUUID()}`;
 
-/** A message as a client reads it that is not ours. */
+/** A message as an independent client reads it. */
 export type Consumed = {
   readonly topic: string;
   readonly partition: number;
@@ -22,7 +22,7 @@ export type Consumed = {
   readonly value: Buffer;
 };
 
-/** Everything that is committed in the topics of a prefix, by the client of another maker. */
+/** Reads all committed messages in the topics of a prefix, with an independent client. */
 export const consume = async (prefix: string, brokers = kafkaBrokers ?? ''): Promise<readonly Consumed[]> => {
   const program = join(CHECKOUT, 'test/integration/kafka-consume.py');
   const { code, stdout, stderr } = await start(python, [program, brokers, prefix]).ended;

@@ -17,14 +17,16 @@ import { overGrpc, type Transport } from './transports.js';
 import { until } from './until.js';
 import { viewDifferences } from './view-check.js';
 
-/** Events a second while processes are killed. Small: what is killed and comes back is what takes the time. */
+/** Events per second while processes are killed. It is small, because killing and restarting takes most of the time. */
 const RATE = 40;
-/** When nobody is killed any more. */
+/** The rate once no process is killed any more: no limit. */
 const AS_FAST_AS_IT_GOES = 0;
 const ENDED = new Set([4, 6, 7, 8]);
 
-/** So many executions may be waiting for the engine, and each has at least so many events: it never ends for want of
- * work, and never has more to do than a test waits for. */
+/**
+ * The most executions that wait for the engine, and the least number of events of each: so the engine never runs out of
+ * work, and never has more work than a test waits for.
+ */
 const AHEAD = { executions: 30, events: 12 };
 
 /** A launch, and the status of its answer. */
@@ -34,13 +36,16 @@ export type Launched = { readonly name: string; readonly code: string };
 export type Setting<Running extends Roles = Parts> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the views are, when that is not the data directory. */
+  /** The location of the views, when it is not the data directory. */
   readonly location?: MongoLocation;
-  /** Waits until what leaves the control plane has left it, and holds it against the log. */
+  /** Waits until exports are complete, and compares them with the log. */
   readonly settled?: (parts: Running, head: bigint) => Promise<void>;
 };
 
-/** Processes of a control plane, an engine that runs what is launched, and what they were told. */
+/**
+ * A load on the processes of a control plane: an engine runs the launched executions, and acknowledged launches and
+ * events are recorded.
+ */
 export const loadOn = <Running extends Roles>(
   startAll: (options: PartsOptions) => Promise<Running>,
   { args = [], env = {}, settled }: Setting<Running> = {},
@@ -69,7 +74,7 @@ export const loadOn = <Running extends Roles>(
       { signal, logger, watch },
     );
 
-  /** Launches through both by turns, or through one; what the caller was told is remembered. */
+  /** Launches through both API processes in turn, or through one; records the answer. */
   const launch = async (api = launches % 2): Promise<Launched> => {
     const name = `killed-${launches++}`;
     const { code } = await apis[api]!.refused(AdminService.method.createExecution, helloRequest(name));
@@ -84,7 +89,7 @@ export const loadOn = <Running extends Roles>(
     created,
     launch,
     launchSome: () => Promise.all(Array.from({ length: 6 }, () => launch())),
-    /** Waits until the engine is told of so many more events. */
+    /** Waits until this many more events of the engine are acknowledged. */
     progress: async (events = 10): Promise<void> => {
       const wanted = recorded.size + events;
       await until(
@@ -120,10 +125,10 @@ export const loadOn = <Running extends Roles>(
 export const underLoad = (setting: Setting) =>
   loadOn((options) => startParts(['api', 'api', 'projector', 'projector', 'reactor'], options), setting);
 
-/** Processes under load. */
+/** A control plane under load. */
 export type Load<Running extends Roles = Parts> = ReturnType<typeof loadOn<Running>>;
 
-/** Expects that everything acknowledged is in the log once, and that the views of each API process are what the log says. */
+/** Expects that every acknowledged event is in the log once, and that the views of each API process match the log. */
 export const expectNothingLost = async <Running extends Roles>({
   parts,
   recorded,

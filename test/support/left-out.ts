@@ -1,7 +1,7 @@
-/** End-to-end tests, by the names of their files, and why they would say nothing new. */
+/** End-to-end tests, by file name, with the reason why a run of them would show nothing new. */
 type LeftOut = Readonly<Record<string, string>>;
 
-/** What starts nothing on the read store or the log that FLIGHTLOG_TEST_READ_STORE and FLIGHTLOG_TEST_LOG name. */
+/** Tests that use neither the read store nor the log that FLIGHTLOG_TEST_READ_STORE and FLIGHTLOG_TEST_LOG name. */
 const ON_STORES_OF_ITS_OWN: LeftOut = {
   'command-line': 'starts commands that end before they open a store, or find theirs in a data directory',
   'command-line-serving': 'is about what commands do with a data directory that has everything in it',
@@ -12,7 +12,7 @@ const ON_STORES_OF_ITS_OWN: LeftOut = {
   sandbox: 'starts the sandbox, whose stores are in its data directory',
 };
 
-/** What says itself which processes there are, and what log they are on: npm run test:mongodb runs it as it is. */
+/** Tests that choose their processes and their log themselves; `npm run test:mongodb` runs them as they are. */
 const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
   'eventstore-cluster': 'starts processes of each role on a cluster of its own',
   'eventstore-faults': 'puts a control plane on a log server that it stops',
@@ -26,8 +26,8 @@ const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
 };
 
 /**
- * What `npm run test:mongodb` and `npm run test:roles` leave out of the end-to-end tests: only what does there just what
- * it does elsewhere. All of it runs with `npm test`.
+ * The end-to-end tests that `npm run test:mongodb` and `npm run test:roles` leave out: only those that do exactly the
+ * same there as elsewhere. All of them run with `npm test`.
  */
 export const leftOut = ({ FLIGHTLOG_TEST_READ_STORE, FLIGHTLOG_TEST_ROLES }: NodeJS.ProcessEnv): LeftOut => ({
   ...(FLIGHTLOG_TEST_READ_STORE === 'mongodb' && ON_STORES_OF_ITS_OWN),

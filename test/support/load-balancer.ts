@@ -7,24 +7,24 @@ import { freePort, start } from './command.js';
 import { fileText } from './compose.js';
 import { until } from './until.js';
 
-/** Where one of the processes behind it listens. */
+/** The ports of a process behind the load balancer. */
 export type Behind = { readonly grpcPort: number; readonly httpPort: number };
 
-/** The load balancer of docker-compose.yml, with processes of this machine behind it. */
+/** The load balancer of docker-compose.yml, in front of processes on this machine. */
 export type LoadBalancer = {
   /** `host:port` */
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
-  /** How many requests each process has had from a part of it, by its name. */
+  /** The number of requests that each process got from a frontend, by the process's name. */
   readonly requests: (part: 'grpc' | 'rest') => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 };
 
-/** Whether this machine has the program; without, the tests are skipped by name. */
+/** True when this machine has HAProxy; without it, its tests are skipped by name. */
 export const hasLoadBalancer = spawnSync('haproxy', ['-v']).status === 0;
 
-/** The configuration as it is committed, but for names and ports. */
+/** The committed configuration, with other names and ports. */
 const configurationFor = ([first, second]: readonly [Behind, Behind], grpc: number, http: number): string => {
   const behind = { 'api-1': first, 'api-2': second };
   return fileText('deployment/haproxy.cfg')
@@ -37,7 +37,7 @@ const configurationFor = ([first, second]: readonly [Behind, Behind], grpc: numb
     });
 };
 
-/** Starts it before two processes, and waits until one of them is ready. */
+/** Starts it in front of two processes, and waits until one of them is ready. */
 export const startLoadBalancer = async (behind: readonly [Behind, Behind]): Promise<LoadBalancer> => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-balancer-'));
   const [grpc, http] = [await freePort(), await freePort()];

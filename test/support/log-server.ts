@@ -11,9 +11,9 @@ export type LogServer = {
   readonly address: string;
   /** A URL, for health checks. */
   readonly http: () => string;
-  /** As its ready line has them. */
+  /** The roles in its ready line. */
   readonly roles: readonly string[];
-  /** Kills it, and starts it again on the same data and port. */
+  /** Kills the process, and starts it again on the same data and port. */
   readonly restart: () => Promise<void>;
   readonly kill: () => Promise<void>;
   readonly start: () => Promise<void>;

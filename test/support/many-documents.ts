@@ -19,10 +19,10 @@ type Fields = StoredDocument['fields'];
 export const SCOPE = { project: 'p', domain: 'd' } as const;
 const PHASES = ['SUCCEEDED', 'FAILED', 'RUNNING', 'ABORTED', 'SUCCEEDED'];
 const SECOND = 1_000_000;
-/** Of the first execution; each next one is a second later. */
+/** The creation time of the first execution, in microseconds since 1970; each next one is a second later. */
 export const FIRST_AT = Date.UTC(2026, 0, 1) * 1_000;
 
-/** Words in texts that are searched: one has a rare one, of twenty one has another, of two one has a third. */
+/** Words in searched texts: one document has a rare word, every twentieth has another, and every second a third. */
 const words = (index: number): string => {
   if (index === 37) return '-oddity';
   if (index % 20 === 7) return '-nightly';
@@ -31,13 +31,13 @@ const words = (index: number): string => {
 
 const digits = (index: number): string => String(index).padStart(7, '0');
 
-/** Of every two, one takes some minutes at most, and the other some hours. */
+/** Every second document takes minutes at most, the others take hours. */
 const durationOf = (index: number): number => {
   const part = (index * 37) % 4_000;
   return index % 2 === 0 ? part * 100_000 : 6_000 * SECOND + part * 2_400_000;
 };
 
-/** Executions that an engine takes within seconds. */
+/** An execution that an engine starts within seconds. */
 const execution = (index: number): Fields => {
   const created = FIRST_AT + index * SECOND;
   const delay = ((index * 7) % 4) * SECOND;
@@ -92,7 +92,7 @@ const node = (index: number): Fields => ({
   created_at: FIRST_AT + index,
 });
 
-/** Two versions of each of many names. */
+/** One of two versions of each of many names. */
 const workflow = (index: number): Fields => {
   const at = Math.floor(index / 2);
   return { ...version(index), name: `workflow-${digits(at)}${words(at)}` };
@@ -137,7 +137,7 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
 
 const BATCH = 5_000;
 
-/** Writes so many executions, versions and names, attempts, projects, and nodes of one execution. */
+/** Writes `count` each of executions, versions, names, attempts, projects, and nodes of one execution. */
 export const fillWithMany = async (store: ReadStore, count: number, answer: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
@@ -152,7 +152,7 @@ export const fillWithMany = async (store: ReadStore, count: number, answer: Uint
   }
 };
 
-/** A store with so many of each. */
+/** Opens a store with `count` documents of each kind. */
 export const storeOfMany = async (
   count: number,
   answer: Uint8Array,

@@ -40,7 +40,7 @@ const seconds = fc.oneof(
   fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }),
 );
 
-/** Messages that have JSON only within limits, as `create` takes them. */
+/** Values of messages that have JSON only within limits, as `create` takes them. */
 const LIMITED: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'google.protobuf.Timestamp': fc.record({ seconds, nanos }),
   'google.protobuf.Duration': fc.record({ seconds: fc.bigInt({ min: 0n, max: 315_576_000_000n }), nanos }),
@@ -76,7 +76,7 @@ const valueOf = (draw: Draw, field: DescField, depth: number): unknown => {
 const isDrawn = (draw: Draw, field: DescField, depth: number): boolean =>
   (depth < MAX_DEPTH || !field.message) && draw(() => fc.nat(depth + 1)) <= 1;
 
-/** A message with some of its fields set, of a type that is made to be complete or not. */
+/** Generates a message with some of its fields set. */
 export const messageOf = (draw: Draw, schema: DescMessage, depth = 0): Message => {
   const init: Record<string, unknown> = {};
   for (const field of schema.fields) {

@@ -2,10 +2,13 @@ import { createHash, randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { type MongoLocation, readStoreLocation } from '../../projections/store/mongo/location.js';
 
-/** The MongoDB that tests may use, or a server of its protocol; where none is named, they are skipped by name. */
+/** The MongoDB, or server of its protocol, that tests may use; without it, their tests are skipped by name. */
 export const mongoUrl = process.env['FLIGHTLOG_TEST_MONGO_URL'];
 
-/** Whether that server's explanations say what a query has looked at; a stand-in walks all that is in the scope. */
+/**
+ * True when the server's `explain` reports the keys and documents that a query examined; a stand-in scans the whole
+ * scope.
+ */
 export const countsWhatItExamines = process.env['FLIGHTLOG_TEST_MONGO_EXPLAINS'] === '1';
 
 const locationOf = (url: string): MongoLocation => {
@@ -20,10 +23,10 @@ const databaseUrl = (name: string): string => {
   return url.href;
 };
 
-/** A database that nobody else uses. */
+/** The location of a new database, which no other test uses. */
 export const newMongoLocation = (): MongoLocation => locationOf(databaseUrl(randomUUID().slice(0, 18)));
 
-/** Whether the views of servers under test are in a MongoDB, and not in their data directories. */
+/** True when the views of servers under test are in a MongoDB, and not in their data directories. */
 export const isOnMongodb = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb';
 
 /** The databases of data directories, by the directory. */
@@ -38,7 +41,7 @@ const databaseOf = (data: string): string => {
 
 /**
  * The flags for the read store that FLIGHTLOG_TEST_READ_STORE names: `mongodb` gives every data directory a database of
- * its own, for as long as its tests run; without, views are where they are by default.
+ * its own, for as long as its tests run; without the variable, the views are in the default store.
  */
 export const readStoreFlags = (data: string, args: readonly string[]): readonly string[] =>
   isOnMongodb && !args.includes('--read-store') ? ['--read-store', databaseOf(data)] : [];
@@ -59,7 +62,7 @@ export const dropTestDatabases = async (): Promise<void> => {
 export const dropDatabase = async ({ url, database }: MongoLocation): Promise<void> => {
   const client = new MongoClient(url);
   const db = client.db(database);
-  // A process that a test has killed may have left a transaction open, which a removal would wait for.
+  // A process that a test has killed may have left a transaction open, and dropping the database would wait for it.
   const writers = await db.collection('writers').find().toArray();
   if (writers.length > 0) await db.admin().command({ killSessions: writers.map(({ _id: id }) => ({ id })) });
   await db.dropDatabase();

@@ -12,8 +12,8 @@ export type OtherEventStore = {
 };
 
 /**
- * The command that starts an event store for tests: a line for the shell in which `{data}` stands for a directory,
- * `{port}` for the port of clients, and `{otherPort}` for one that nobody else has.
+ * The command that starts an event store for tests: a shell command in which `{data}` is replaced by a directory,
+ * `{port}` by the port for clients, and `{otherPort}` by a free port.
  */
 export const eventStoreCommand = process.env['FLIGHTLOG_TEST_EVENTSTORE_COMMAND'];
 
@@ -32,9 +32,9 @@ const takesConnections = (port: number): Promise<boolean> =>
 const isOver = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 /**
- * Starts an event store on a directory, and waits until it takes connections.
+ * Starts an event store on a directory, and waits until it accepts connections.
  *
- * @throws {Error} with what it wrote to standard error, when it ends before.
+ * @throws {Error} with its standard error, when it ends before that.
  */
 export const startOtherEventStore = async (command: string, data: string): Promise<OtherEventStore> => {
   const port = await freePort();

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** A server of something else than what is looked for. */
+/** A server of another protocol than the expected one. */
 export type OtherServer = { readonly address: string; readonly close: () => Promise<void> };
 
 const listening = async (server: Server): Promise<OtherServer> => {
@@ -25,19 +25,19 @@ const listening = async (server: Server): Promise<OtherServer> => {
   };
 };
 
-/** Takes connections, and never says anything. */
+/** Accepts connections, and never sends anything. */
 export const silentServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.resume()));
 
-/** Says one line to whoever comes, as servers of many protocols do. */
+/** Sends one line to every client, as servers of many protocols do. */
 export const greetingServer = (line: string): Promise<OtherServer> =>
   listening(createServer((socket) => socket.resume().write(`${line}\r\n`)));
 
-/** Ends every connection. */
+/** Closes every connection. */
 export const closingServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.destroy()));
 
 export const httpServer = (): Promise<OtherServer> =>
   listening(createHttpServer((_, response) => response.end('a page')));
 
-/** HTTP/2, and not gRPC. */
+/** Serves HTTP/2, but not gRPC. */
 export const http2Server = (): Promise<OtherServer> =>
   listening(createHttp2Server((_, response) => response.end('a page')));

@@ -75,10 +75,13 @@ const FILTERS: readonly (readonly [string, (fields: StoredDocument['fields']) =>
 
 const ORDERS = ['created_at', 'started_at', 'duration', 'name', 'phase', 'mode', 'updated_at', 'closure'];
 
-/** How much is tried: servers take longer than a file. */
+/** The size of the property's runs; servers get fewer, because they are slower than a file. */
 export type PagingRuns = { readonly runs: number; readonly documents: number; readonly leastLimit: number };
 
-/** Page by page, what was there comes once, by any filter and in any order, while others are added. */
+/**
+ * Asserts that paging returns every document that was there at the start exactly once, with any filter and any order,
+ * while others are added.
+ */
 export const assertPagesOnce = async (store: ReadStore, { runs, documents, leastLimit }: PagingRuns): Promise<void> => {
   await store.prepare([executionCollection]);
   const put = writer(store);

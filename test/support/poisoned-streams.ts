@@ -17,7 +17,7 @@ import type { Answer, Transport } from './transports.js';
 
 const { method } = AdminService;
 
-/** What a release may meet: an event of a type that it does not know, or with bytes that are no such message. */
+/** The kinds of poison events: of a type that the release does not know, or with bytes that cannot be decoded. */
 export const KINDS = ['unknown', 'corrupt'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -32,7 +32,7 @@ const TYPES = {
 export type Category = keyof typeof TYPES;
 export const CATEGORIES = Object.keys(TYPES) as readonly Category[];
 
-/** The projects of a control plane whose streams are poisoned, as its environment. */
+/** The setting `projects` of a control plane whose streams are poisoned, as an environment variable. */
 export const PROJECTS = JSON.stringify([
   'flytesnacks',
   ...KINDS.flatMap((kind) => [`closed-${kind}`, `attributed-${kind}`]),
@@ -64,14 +64,14 @@ export const plan = (name: string, max = 0) => {
   return { ...recorded, id: { ...recorded.id!, name }, spec };
 };
 
-/** Launches such a plan, which may be refused. */
+/** Launches such a plan; the launch may be refused. */
 export const launchOf = (way: Transport, name: string, planName: string): Promise<Answer> =>
   way.refused(
     method.createExecution,
     helloRequest(name, ({ spec }) => (spec!.launchPlan!.name = planName)),
   );
 
-/** Registers and launches what the streams are about. */
+/** Registers and launches the entities of the streams. */
 export const fillStreams = async (way: Transport): Promise<void> => {
   await register(way, withNeeds('01-hello'));
   for (const kind of KINDS) {
@@ -82,10 +82,10 @@ export const fillStreams = async (way: Transport): Promise<void> => {
   }
 };
 
-/** What a stream is parked with, as answers say it. */
+/** The text of answers about a parked stream. */
 export type ParkedText = (category: Category, kind: Kind) => string;
 
-/** Writes what no release has written to the end of a stream of each category and kind, on the log at an address. */
+/** Appends a poison event to a stream of each category and kind, in the log at an address. */
 export const poison = async (address: string): Promise<ParkedText> => {
   const texts = new Map<string, string>();
   const log = await eventstoreEventStore({ url: `esdb://${address}?tls=false` });
@@ -110,7 +110,7 @@ const launchIn = (way: Transport, project: string): Promise<Answer> =>
 
 const executionId = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
-/** Asks for something that needs the stream. */
+/** Sends a request that needs the parked stream. */
 export const ASKED: Readonly<Record<Category, (way: Transport, kind: Kind) => Promise<Answer>>> = {
   project: (way, kind) => launchIn(way, `closed-${kind}`),
   attributes: (way, kind) => launchIn(way, `attributed-${kind}`),

@@ -9,24 +9,24 @@ import { eventStoreEnvironment } from './test-log.js';
 import { until } from './until.js';
 
 /**
- * Whether a control plane under test is processes of a role each: two that serve the interface, two projectors and a
- * reactor, which publishes to Kafka where FLIGHTLOG_TEST_KAFKA names one. They need FLIGHTLOG_TEST_LOG=eventstore.
+ * True when a control plane under test has one process for each role: two that serve the interface, two projectors and
+ * a reactor, which exports to Kafka where FLIGHTLOG_TEST_KAFKA names brokers. Needs FLIGHTLOG_TEST_LOG=eventstore.
  */
 export const areApart = process.env['FLIGHTLOG_TEST_ROLES'] === 'apart';
 
 const ROLES = ['api', 'api', 'projector', 'projector', 'reactor'];
 
-/** Processes of a control plane, as one: the first that serves the interface stands for them. */
+/** The processes of a control plane, used like one: the first that serves the interface represents them. */
 export type Processes = ServerProcess & { readonly apis: readonly ServerProcess[] };
 
-/** One partition each, since a broker of a test has thousands of topics. */
+/** One partition for each topic, because a broker of tests has thousands of topics. */
 const kafkaEnvironment = (prefix: string) => ({
   FLIGHTLOG_KAFKA_BROKERS: kafkaBrokers ?? '',
   FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix,
   FLIGHTLOG_KAFKA_TOPIC_PARTITIONS: '1',
 });
 
-/** What the names of the topics of data directories begin with, by the directory. */
+/** The topic prefixes of data directories, by the directory. */
 const prefixes = new Map<string, string>();
 
 const prefixOf = (data: string): string => {
@@ -38,7 +38,7 @@ const prefixOf = (data: string): string => {
 const exporting = (data: string): Readonly<Record<string, string>> =>
   kafkaBrokers === undefined ? {} : kafkaEnvironment(prefixOf(data));
 
-/** Starts a control plane of processes, all at once, and waits until they are ready. */
+/** Starts the processes of a control plane, all at once, and waits until they are ready. */
 export const startApart = async (data: string, env: Readonly<Record<string, string>>): Promise<Processes> => {
   const all = { ...exporting(data), ...env };
   const processes = await Promise.all(
@@ -61,7 +61,7 @@ export const startApart = async (data: string, env: Readonly<Record<string, stri
   };
 };
 
-/** What `flightlog export reconcile` says of the topics of a log. */
+/** The output of `flightlog export reconcile`. */
 type Reconciled = {
   readonly expected: number;
   readonly missing: number;
@@ -70,9 +70,9 @@ type Reconciled = {
 };
 
 /**
- * Waits until Kafka has all that is in a log up to a position, as `flightlog export reconcile` finds it.
+ * Waits until Kafka has all events of a log up to a position, as `flightlog export reconcile` reports it.
  *
- * @throws {Error} with what it finds, when something is missing after half a minute, doubled or reordered.
+ * @throws {Error} with its report, when an event is doubled or reordered, or still missing after half a minute.
  */
 export const reconciled = async (
   data: string,

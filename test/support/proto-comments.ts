@@ -2,20 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKOUT } from './command.js';
 
-/** What the comments in the proto files say, by the full name of a message or field. */
+/** The comments in the proto files, by the full name of their message or field. */
 export type ProtoComments = ReadonlyMap<string, string>;
 
 const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;
 const FIELD = /^(?:repeated\s+|optional\s+)?[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=\s*\d+/u;
 
-/** The scope after a line; the fields of a oneof are fields of its message. */
+/** The nesting of messages after a line; a oneof is no level of its own, because its fields belong to its message. */
 const scopeAfter = (scope: readonly string[], line: string): readonly string[] => {
   const opened = OPENS.exec(line)?.[1];
   if (opened !== undefined && !line.endsWith('}')) return [...scope, line.startsWith('oneof') ? '' : opened];
   return line.startsWith('}') ? scope.slice(0, -1) : scope;
 };
 
-/** The comments of one file: those that stand right above what they speak of. */
+/** Collects the comments of one file that are directly above a message or a field. */
 const readFile = (text: string, found: Map<string, string>): void => {
   let scope: readonly string[] = [/^package\s+([\w.]+);/mu.exec(text)?.[1] ?? ''];
   let comment: string[] = [];
@@ -32,7 +32,7 @@ const readFile = (text: string, found: Map<string, string>): void => {
   }
 };
 
-/** Reads the comments of the messages that are stored and of those that they carry. */
+/** Reads the comments of the stored messages, and of the messages that they contain. */
 export const protoComments = (): ProtoComments => {
   const root = join(CHECKOUT, 'proto/platformidl');
   const found = new Map<string, string>();

@@ -1,23 +1,23 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 
-/** A way to a server that can be cut, stalled and closed, as networks are. */
+/** A TCP proxy before a server; its connections can be cut, stalled and refused, as in a network that fails. */
 export type Proxy = {
   /** `host:port`. */
   readonly address: string;
   /** Breaks every connection. */
   readonly cut: () => void;
-  /** Lets nothing more through from the server on the connections that there are, and keeps them. */
+  /** Holds back all bytes from the server on the open connections, without closing them. */
   readonly stallAnswers: () => void;
-  /** Lets through what was kept back since, in its order. */
+  /** Sends the bytes that were held back, in order. */
   readonly resumeAnswers: () => void;
-  /** Breaks every connection and takes no new ones, until it is opened again. */
+  /** Breaks every connection and refuses new ones, until `open`. */
   readonly shut: () => void;
   readonly open: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** Starts a proxy before a server, or before the one that is named for each connection anew. */
+/** Starts a proxy before a server; a function as `target` chooses the server anew for each connection. */
 export const startProxy = async (target: string | (() => string)): Promise<Proxy> => {
   const pairs = new Set<readonly [Socket, Socket]>();
   let isShut = false;

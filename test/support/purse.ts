@@ -1,7 +1,10 @@
 import type { Aggregate, Decision } from '../../services/kernel/aggregate.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 
-/** A purse: coins go in and out one by one, never above ten; notes of any size lie beside them. */
+/**
+ * A sample aggregate, a purse: coins go in and out one by one, never above ten; notes of any size are stored beside
+ * them.
+ */
 type Coin = { readonly kind: 'coin' };
 type Note = { readonly kind: 'note'; readonly text: Content };
 type Spent = { readonly kind: 'spent' };
@@ -22,7 +25,7 @@ export const decidePurse = ({ coins }: Purse, command: PurseCommand): Decision<P
     };
   }
   if (command.kind === 'count') {
-    // What is counted has only coins in it.
+    // A purse that is counted has only coins.
     if (command.counted === undefined)
       return { kind: 'unsure', at: Array.from({ length: coins }, (_, at) => BigInt(at)) };
     return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };

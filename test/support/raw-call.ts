@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 
-/** What came of a call; `OPEN` is one that goes on and was left. */
+/** The result of a call; `OPEN` is a call that had not ended when the client left it. */
 export type RawAnswer = {
   readonly code: keyof typeof status | 'OPEN' | 'RESET';
   readonly message: string;
@@ -9,16 +9,16 @@ export type RawAnswer = {
 };
 
 export type RawCall = {
-  /** What goes out, frames and all. */
+  /** The request body, with its gRPC frames. */
   readonly body: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Leaves the call once a message says that nothing more is to come for now. */
+  /** Leaves the call after the first message for which this returns true. */
   readonly isEnough?: (message: Buffer) => boolean;
 };
 
 const FRAME_BYTES = 5;
 
-/** A message as gRPC puts it on the wire. */
+/** Frames a message for gRPC. */
 export const framed = (message: Uint8Array, flag = 0, length = message.length): Buffer => {
   const head = Buffer.alloc(FRAME_BYTES);
   head.writeUInt8(flag, 0);
@@ -40,7 +40,7 @@ export const openRaw = (
     ...headers,
   });
 
-/** Takes the messages out of what has come, and leaves the rest. */
+/** Splits the received bytes into complete messages and the rest. */
 const messagesIn = (received: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
   const messages: Buffer[] = [];
   let rest = received;
@@ -59,7 +59,7 @@ const codeIn = (trailers: Trailers): RawAnswer['code'] =>
 
 const messageIn = (trailers: Trailers): string => decodeURIComponent([trailers['grpc-message'] ?? ''].join());
 
-/** Makes a call with bytes of any kind, and says what came of it. */
+/** Makes a call with any bytes, and returns its result. */
 export const callRaw = (
   session: ClientHttp2Session,
   path: string,
@@ -83,7 +83,7 @@ export const callRaw = (
       resolve({ code: 'OPEN', message: '', messages });
       stream.close(constants.NGHTTP2_CANCEL);
     });
-    stream.on('error', () => undefined); // the close that follows says the same
+    stream.on('error', () => undefined); // `close` follows and handles it
     stream.on('close', () => {
       const code = trailers['grpc-status'] === undefined ? 'RESET' : codeIn(trailers);
       resolve({ code, message: messageIn(trailers), messages });

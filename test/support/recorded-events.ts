@@ -5,7 +5,7 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 
-/** The `event` field of a request, the second of all three kinds: what the log keeps, byte for byte. */
+/** The field `event` of a request, number 2 in all three kinds; the log stores it byte for byte. */
 const eventIn = (request: Uint8Array): Uint8Array => {
   const reader = new BinaryReader(request);
   while (reader.pos < reader.len) {
@@ -16,15 +16,15 @@ const eventIn = (request: Uint8Array): Uint8Array => {
   throw new Error('a request without an event');
 };
 
-/** What engines were told of their events. */
+/** The record of the answers that engines got for their events. */
 export type RecordedEvents = {
   readonly watch: EventWatch;
-  /** Hashes of the events whose answer said that they are recorded. */
+  /** The hashes of the acknowledged events. */
   readonly hashes: ReadonlySet<string>;
   readonly inFlight: () => number;
 };
 
-/** Watches engines: remembers what they were told is recorded. */
+/** Makes a watch for engines that remembers the acknowledged events. */
 export const watchRecorded = (): RecordedEvents => {
   const hashes = new Set<string>();
   let inFlight = 0;
@@ -38,10 +38,10 @@ export const watchRecorded = (): RecordedEvents => {
   return { watch, hashes, inFlight: () => inFlight };
 };
 
-/** The stored types of what engines report. */
+/** The event types that store the reports of engines. */
 const REPORT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
 
-/** How often the log has each event of an engine, by hash. */
+/** Counts how often the log has each event of an engine, by hash. */
 export const timesInLog = async (
   log: Pick<EventLog, 'readLog'>,
   read: (content: Content) => Promise<Uint8Array>,

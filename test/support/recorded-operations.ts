@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDER = join(ROOT, 'test/fixtures/eventstoredb');
 
-/** What came of operations of an official client, by the name of each: a result, or the error and its fields. */
+/** The outcomes of the operations of an official client, by operation name: a result, or the error with its fields. */
 export type Answers = Readonly<Record<string, unknown>>;
 
 const answersIn = (path: string): Answers => {
@@ -15,10 +15,10 @@ const answersIn = (path: string): Answers => {
   return Object.fromEntries(Object.entries(recorded).map(([name, { result }]) => [name, result]));
 };
 
-/** The answers of EventStoreDB 23.10.6. */
+/** The recorded outcomes of EventStoreDB 23.10.6. */
 export const answersOfEventstoredb = (): Answers => answersIn(join(FOLDER, 'operations-23.10.6.json'));
 
-/** Plays the same operations on another server, in a process of their own: some of them can end a client. */
+/** Runs the same operations on another server, in a separate process, because some of them can crash a client. */
 export const playOperations = async (address: string): Promise<Answers> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-operations-'));
   try {
@@ -33,5 +33,5 @@ export const playOperations = async (address: string): Promise<Answers> => {
   }
 };
 
-/** The file with the answers of one of our servers that are not those of EventStoreDB. */
+/** The file with the outcomes on one of our servers that differ from EventStoreDB's. */
 export const differingAnswersFile = (server: string): string => join(FOLDER, `differs-${server}.json`);

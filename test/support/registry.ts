@@ -34,20 +34,23 @@ export type RegistryOptions = {
   readonly taskTypes?: TaskServices['taskTypes'];
   readonly taskLimits?: Awaited<ReturnType<TaskServices['limitsOf']>>;
   readonly workflowLimits?: WorkflowServices['limits'];
-  /** Makes the log one that other processes write too, and answers it as this one sees it. */
+  /** Replaces the store by one that other processes write too, as this process sees it. */
   readonly shared?: (store: EventStore) => EventStore;
 };
 
-/** The registering half of the control plane on a real log, without transports and views. */
+/** The registration part of the control plane on a real log, without transports and views. */
 export type Registry = {
   readonly store: EventStore;
   readonly sessions: Sessions;
   readonly directory: ProjectDirectory;
   readonly attributes: RecordedAttributes;
   readonly definitions: RegisteredDefinitions;
-  /** Sends request bytes to an RPC by its name, `CreateTask`. @throws {RpcError} as the handler does. */
+  /**
+   * Sends request bytes to an RPC by its name, such as `CreateTask`.
+   * @throws {RpcError} as the handler does.
+   */
   send(rpc: string, request: Uint8Array): Promise<unknown>;
-  /** The same with a message. */
+  /** Sends a message to an RPC. */
   ask<Desc extends DescMessage>(rpc: string, schema: Desc, request: MessageInitShape<Desc>): Promise<unknown>;
   /** The position of the last answer. */
   answeredAt(): bigint;

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CHECKOUT } from './command.js';
 
-/** The last commit of the release before, which writes logs of format 1 and knows of no other. */
+/** The last commit of the previous release, which reads and writes only format 1 of the log. */
 const RELEASE_BEFORE = 'a371975fb5be1e4520b594b296fbee85cfe64934';
 
 const git = (...args: readonly string[]): Buffer =>
   execFileSync('git', ['-C', CHECKOUT, ...args], { maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'ignore'] });
 
-/** Whether this checkout has the history that the release before is built from. */
+/** True when this checkout has the commit of the previous release. */
 export const isInHistory = (): boolean => {
   try {
     git('cat-file', '-e', `${RELEASE_BEFORE}^{commit}`);
@@ -20,17 +20,17 @@ export const isInHistory = (): boolean => {
   }
 };
 
-/** The product alone, without a check of its types: it had one when it was released. */
+/** Compiles the product only, without type checks, which passed when it was released. */
 const TSCONFIG = {
   extends: './tsconfig.json',
   compilerOptions: { noCheck: true, incremental: false, rootDir: '.', outDir: 'dist' },
   include: ['proto/gen', 'services', 'projections'],
 };
 
-/** The command line of the release before, built in a folder of its own. */
+/** The command line of the previous release, built in a folder of its own. */
 export type ReleaseBefore = { readonly binary: string; readonly remove: () => void };
 
-/** Builds the release before, with the packages of this one. */
+/** Builds the previous release, with the packages of this one. */
 export const buildReleaseBefore = (): ReleaseBefore => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-before-'));
   execFileSync('tar', ['-x', '-C', folder], { input: git('archive', RELEASE_BEFORE) });

@@ -28,10 +28,10 @@ export const HELLO_TASK = {
   version: 'v1',
 };
 
-/** A time of the engine's, in seconds after a beginning. */
+/** An engine's timestamp, `count` seconds after a fixed start. */
 export const second = (count: number) => timestampFromMs(Date.UTC(2026, 0, 1) + count * 1000);
 
-/** What an engine says of an execution; at the second that its phase has as a number, unless said otherwise. */
+/** An engine's report of an execution; by default, it occurs at the second that equals the number of its phase. */
 export const workflowReport = (
   executionId: ExecutionId,
   event: Phased<typeof WorkflowExecutionEventSchema>,
@@ -39,7 +39,7 @@ export const workflowReport = (
   event: { executionId, occurredAt: second(event.phase), ...event },
 });
 
-/** What an engine says of a node. */
+/** An engine's report of a node. */
 export const nodeReport = (
   executionId: ExecutionId,
   nodeId: string,
@@ -54,7 +54,7 @@ export const nodeReport = (
   },
 });
 
-/** What an engine says of an attempt of a node's task. */
+/** An engine's report of an attempt of a node's task. */
 export const taskReport = (
   executionId: ExecutionId,
   nodeId: string,

@@ -24,27 +24,29 @@ import {
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
-/** The answer to a request, in the words of gRPC where it is an error. */
+/** The answer to a request, with the gRPC status when it is an error. */
 export type RestAnswer = {
   readonly http: number;
   readonly code: keyof typeof status;
   readonly message: string;
-  /** The body as it came. */
+  /** The raw body. */
   readonly bytes: Uint8Array;
   readonly headers: Headers;
 };
 
-/** How messages are written: as JSON, or as the bytes that they are. */
+/** The encoding of messages: JSON, or protobuf bytes. */
 export type RestBody = 'json' | 'octets';
 
-/** An answer holds what a request of the greatest depth has brought, some levels further in. */
+/**
+ * The nesting depth to parse in answers: they hold the message of a request of the greatest depth, some levels deeper.
+ */
 export const ANSWER_DEPTH = 200;
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
-// The agents' last: an RPC that is asked for by its name alone is one of the others.
+// The agents' services come last, so that an RPC requested by its name alone is found in the others first.
 const SERVICES = [
   AdminService,
   DataProxyService,
@@ -55,10 +57,10 @@ const SERVICES = [
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 
-/** The name of a field as the JSON mapping has it: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
+/** The path of a field in the JSON mapping: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */
 const camel = (name: string): string => name.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
 
-/** What stands in a path for a field of a JSON message; a first attempt, which is empty, is not in the JSON. */
+/** The path segment for a field of a JSON message. A first attempt is 0, which is absent in the JSON. */
 const inPath = (message: JsonObject, path: string): string | undefined => {
   const value = camel(path)
     .split('.')
@@ -67,7 +69,7 @@ const inPath = (message: JsonObject, path: string): string | undefined => {
   return typeof value === 'object' ? undefined : encodeURIComponent(value);
 };
 
-/** All that is set in a message, as query parameters, but for what the path has. */
+/** The set fields of a message as query parameters, without those in the path. */
 const parametersOf = (value: JsonValue, path: string, isBound: (path: string) => boolean): [string, string][] => {
   if (isBound(path) || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((each) => parametersOf(each, path, isBound));
@@ -77,11 +79,11 @@ const parametersOf = (value: JsonValue, path: string, isBound: (path: string) =>
   );
 };
 
-/** Whether a service of those that are asked here has an RPC. */
+/** True when the RPC is in a service that this client calls. */
 export const isAsked = (method: DescMethod): boolean =>
   SERVICES.some(({ typeName }) => typeName === method.parent.typeName);
 
-/** An RPC by its name, whichever service has it. */
+/** Finds an RPC by its name, in any service. */
 export const methodOf = (name: string): DescMethod => {
   const method = SERVICES.flatMap(({ methods }) => methods).find((each) => each.name === name);
   if (method === undefined) throw new Error(`no service has ${name}`);
@@ -92,7 +94,7 @@ type Bound = { readonly verb: string; readonly path: string; readonly hasBody: b
 
 const FIELD = /\{([^}]+)\}/gu;
 
-/** One binding of an RPC, filled in from the message; none when the message lacks something of the path. */
+/** One HTTP binding of an RPC, filled in from the message; `undefined` when the message lacks a field of the path. */
 const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | undefined => {
   const verb = METHODS.find((each) => each === pattern.case);
   if (verb === undefined || pattern.case === 'custom') return undefined;
@@ -105,7 +107,7 @@ const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | und
   return { verb, path: asked, hasBody: body !== '' };
 };
 
-/** Where a request goes: the first of its bindings that it has all parts for. */
+/** The first binding of the RPC for which the request has all fields of the path. */
 const boundTo = (method: DescMethod, message: JsonObject): Bound => {
   const rule = getOption(method, http);
   for (const each of [rule, ...rule.additionalBindings]) {
@@ -140,29 +142,34 @@ const bodyOf = <Desc extends DescMessage>(schema: Desc, { bytes, headers }: Pick
 export const statusOf = (answer: Pick<RestAnswer, 'bytes' | 'headers'>): Status => bodyOf(StatusSchema, answer);
 
 export type RestClient = {
-  /** Any request at all. */
+  /** Sends any HTTP request. */
   readonly request: (
     method: string,
     path: string,
     body?: string | Uint8Array,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<RestAnswer>;
-  /** The request of an RPC by its binding; the answer's bytes are those of the message, or of the error as they came. */
+  /**
+   * Sends the request of an RPC by its binding; the bytes of the answer are the encoded message, or the raw body of an
+   * error.
+   */
   readonly raw: (
     method: string,
     request: Uint8Array,
     options?: { readonly body?: RestBody; readonly headers?: Readonly<Record<string, string>> },
   ) => Promise<RestAnswer>;
   /**
-   * A request as JSON; nothing where JSON has no form for the bytes, or they lack what the path is made of. The bytes of
-   * the answer are as they came.
+   * Sends a request as JSON; `undefined` when the bytes have no form in JSON, or lack a field of the path. The bytes of
+   * the answer are the raw body.
    */
   readonly rawJson: (method: DescMethod, request: Uint8Array) => Promise<RestAnswer> | undefined;
-  /** Any bytes, where a whole request goes; nothing where requests have no body. */
+  /**
+   * Sends any bytes as the body, to the path of the whole request; `undefined` when requests of the RPC have no body.
+   */
   readonly bytesAt: (method: DescMethod, whole: Uint8Array, bytes: Uint8Array) => Promise<RestAnswer> | undefined;
 };
 
-/** Sends requests of the interface over REST, as JSON made from their bytes or as the bytes. */
+/** Makes a client that sends requests over REST, as JSON made from their bytes, or as the bytes. */
 export const restClient = (base: string): RestClient => {
   const request: RestClient['request'] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${base}${path}`, {
@@ -184,7 +191,7 @@ export const restClient = (base: string): RestClient => {
     const answer = await request(verb.toUpperCase(), path, body, headers);
     return answer.code === 'OK' ? { ...answer, bytes: toBinary(method.output, bodyOf(method.output, answer)) } : answer;
   };
-  /** The bytes need not be a message, where nothing of it is in the path. */
+  /** Sends bytes as the body; they need not be a valid message when no field of it is in the path. */
   const asOctets = (method: DescMethod, bytes: Uint8Array, headers: Headed): Promise<RestAnswer> => {
     const { verb, path } = filledIn(getOption(method, http), {}) ?? boundTo(method, jsonOf(method, bytes));
     const inOctets = { ...headers, accept: OCTETS, 'content-type': OCTETS };

@@ -8,7 +8,7 @@ import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { type LogServer, startLogServer } from './log-server.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
-/** A process of a control plane that is many; the same ports after a restart. */
+/** One of several processes of a control plane; it keeps its ports after a restart. */
 export type Part = {
   readonly name: string;
   readonly server: () => ServerProcess;
@@ -17,18 +17,18 @@ export type Part = {
   readonly start: () => Promise<void>;
 };
 
-/** Processes of roles on one log, over one data directory unless the views are elsewhere. */
+/** Processes with roles on one log; they share one data directory, unless the views are elsewhere. */
 export type Roles = {
   readonly directory: string;
   readonly parts: readonly Part[];
-  /** The process of a name, such as `api-1`. */
+  /** Finds a process by its name, such as `api-1`. */
   readonly part: (name: string) => Part;
-  /** The log, to be read and closed by the caller. */
+  /** Opens the log for reading; the caller closes it. */
   readonly openLog: () => Promise<EventLog>;
   readonly close: () => Promise<void>;
 };
 
-/** The same with a log server of their own. */
+/** Processes with roles, and their log server. */
 export type Parts = Roles & {
   readonly log: LogServer;
   readonly events: () => Promise<readonly RecordedEvent[]>;
@@ -48,7 +48,7 @@ const portFlags = ({ ready }: ServerProcess): readonly string[] => [
     : []),
 ];
 
-/** Starts a process of a role, beside others. */
+/** Makes a process of a role, beside others; it is started by `start`. */
 const openPart = (name: string, data: string, { args = [], env }: PartsOptions): Part => {
   let server: ServerProcess | undefined;
   const running = (): ServerProcess => {
@@ -73,7 +73,7 @@ const openPart = (name: string, data: string, { args = [], env }: PartsOptions):
 const named = (roles: readonly string[]): readonly (readonly [name: string, role: string])[] =>
   roles.map((role, at) => [`${role}-${roles.slice(0, at + 1).filter((each) => each === role).length}`, role]);
 
-/** Where the log of processes is, and how a test reads it. */
+/** The URL of the processes' log, and a function that opens it for a test. */
 export type LogOfRoles = { readonly url: string; readonly openLog: () => Promise<EventLog> };
 
 /** Starts a process for each role, all at once. */

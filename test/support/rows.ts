@@ -3,17 +3,17 @@ import { expect } from 'vitest';
 
 import type { ControlPlane } from './control-plane.js';
 
-/** One rule of the contract: what is changed in a request that holds, and how that is refused. */
+/** One rule of the contract: a change that makes a valid request invalid, and the refusal. */
 export type Row<Desc extends DescMessage> = {
   readonly rule: string;
   readonly change: (request: MessageShape<Desc>) => void;
-  /** What the text says; the text of no other rule. */
+  /** A part of the refusal's text that no other rule's text has. */
   readonly says: string;
   /** INVALID_ARGUMENT, unless said otherwise. */
   readonly code?: string;
 };
 
-/** Sends a request with what is wrong in it, and holds the refusal against the row: nothing is recorded. */
+/** Sends the invalid request, and expects the refusal of the row, and that nothing is recorded. */
 export const expectRefused = async <Desc extends DescMessage>(
   { unchanged, ...plane }: ControlPlane,
   transport: 'grpc' | 'rest',
@@ -32,13 +32,13 @@ export const expectRefused = async <Desc extends DescMessage>(
 /** Changes a request. */
 export type Changed<Request> = (request: Request) => void;
 
-/** Several things at once: a refusal names the one that the contract looks at first. */
+/** Applies several changes; the refusal is for the one that the contract checks first. */
 export const all =
   <Request>(...changes: readonly Changed<Request>[]): Changed<Request> =>
   (request) => {
     for (const change of changes) change(request);
   };
 
-/** All rows over gRPC; over REST, behind which are the same handlers, one in four. */
+/** All rows over gRPC; every fourth over REST, which has the same handlers. */
 export const sampled = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
   way === 'grpc' ? rows : rows.filter((_, at) => at % 4 === 0);

@@ -18,10 +18,10 @@ import type { PayloadStore } from '../../services/kernel/ports/payload-store.js'
 import type { Call, Route } from '../../services/kernel/rpc.js';
 import { categoryOf } from '../../services/kernel/stream.js';
 
-/** When the event at a position was recorded, in milliseconds since 1970. */
+/** The recording time of the event at a position, in milliseconds since 1970. */
 export const recordedAtMs = (position: bigint): number => 1_690_000_000_000 + Number(position);
 
-/** Events with the metadata that a log gives them. */
+/** Adds the metadata that a log gives to events. */
 const inLog = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
   events.map((event) => {
     const metadata = { recordedAtMs: recordedAtMs(event.position), actor: '', commandId: '', schema: 1 };
@@ -51,7 +51,10 @@ const foldBatch = <Document>(
   for (const [key, document] of held) stored.set(key, { key, position: 0n, ...model.store(key, document) });
 };
 
-/** The stored documents after the events, by key; stored after each batch, and loaded again in the next. */
+/**
+ * Projects the events; the documents are stored after each batch, and loaded again in the next.
+ * @returns the stored documents, by key.
+ */
 export const documentsAfter = <Document>(
   model: ReadModel<Document>,
   events: readonly RecordedEvent[],
@@ -104,7 +107,7 @@ const logOf = (events: readonly RecordedEvent[]): EventLog => ({
   close: () => Promise.resolve(),
 });
 
-/** What routes are made of, over the views of some events. */
+/** The services of routes, over the views of given events. */
 export type Reads = {
   readonly store: ReadStore;
   readonly entities: Entities;
@@ -113,13 +116,13 @@ export type Reads = {
   readonly domains: readonly { readonly id: string; readonly name: string }[];
 };
 
-/** Asks an RPC, by the name of its method. */
+/** Calls an RPC by its method. */
 export type Ask = <Input extends DescMessage, Output extends DescMessage>(
   method: { readonly localName: string; readonly input: Input; readonly output: Output },
   request?: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
 
-/** Reads of the views of these events, through the routes. */
+/** Projects the events, and opens routes that read the views. */
 export const openReads = async (
   events: readonly RecordedEvent[],
   routes: (reads: Reads) => readonly Route[],

@@ -3,13 +3,13 @@ import { BucketAlreadyOwnedByYou, CreateBucketCommand } from '@aws-sdk/client-s3
 import { payloadLocation } from '../../services/store/payloads/payload-location.js';
 import { s3Client, type S3Location } from '../../services/store/s3-client.js';
 
-/** The object store that tests may use; where none is named, they are skipped by name. */
+/** The object store that tests may use; without it, their tests are skipped by name. */
 export const s3Url = process.env['FLIGHTLOG_TEST_S3_URL'];
 
-/** Whether that object store refuses what is signed wrongly. */
+/** True when the object store refuses requests with a wrong signature. */
 export const checksSignatures = process.env['FLIGHTLOG_TEST_S3_SIGNATURES'] === '1';
 
-/** A part of the test bucket that nobody else uses. */
+/** The location of a new prefix in the test bucket, which no other test uses. */
 export const newS3Location = (): S3Location => {
   const location = payloadLocation(s3Url ?? 's3://none');
   if (typeof location === 'string' || location.kind !== 's3') throw new Error(`FLIGHTLOG_TEST_S3_URL: ${s3Url}`);
@@ -25,7 +25,7 @@ export const s3Setting = ({ bucket, prefix, endpoint, region }: S3Location): str
   return `s3://${bucket}/${prefix}?${parameters.toString()}`;
 };
 
-/** Makes the test bucket where it is not there. */
+/** Creates the test bucket if it does not exist. */
 export const makeBucket = async (): Promise<void> => {
   const location = newS3Location();
   const client = s3Client(location);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** The parts of JSON Schema that the description of the interface is written in. */
+/** The subset of JSON Schema that the OpenAPI description uses. */
 export type Schema = {
   readonly $ref?: string;
   readonly anyOf?: readonly Schema[];
@@ -16,14 +16,14 @@ export type Schema = {
   readonly additionalProperties?: Schema;
 };
 
-/** What schemas are called by others. */
+/** The schemas by the name that references use. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
 type Values = fc.Arbitrary<unknown>;
 
 const MAX_DEPTH = 5;
 
-/** Some lead to what is there; the others are what no caller should send. */
+/** Some name existing entities; the others are texts that no client should send. */
 const text: Values = fc.oneof(
   {
     weight: 6,
@@ -96,7 +96,7 @@ const ofType = (type: string, schema: Schema, schemas: Schemas, depth: number): 
   }
 };
 
-/** Values of a schema, and some that are nearly so: numbers beyond their bounds, texts that are no time. */
+/** Generates values of a schema, and some that violate it slightly: numbers out of bounds, texts that are not times. */
 export const valuesOf = (schema: Schema, schemas: Schemas, depth = 0): Values => {
   const { $ref, anyOf, type } = schema;
   if ($ref !== undefined) return valuesOf(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas, depth);

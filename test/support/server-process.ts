@@ -22,9 +22,9 @@ export type Ready = {
 export type ServerProcess = {
   readonly ready: Ready;
   readonly child: ChildProcess;
-  /** What it has written to standard error so far. */
+  /** The text that it has written to standard error so far. */
   readonly log: () => string;
-  /** Asks it to stop, and answers its exit code. */
+  /** Sends a stop signal, and resolves with its exit code. */
   readonly stop: () => Promise<number | null>;
   readonly kill: () => Promise<void>;
 };
@@ -38,7 +38,7 @@ export type ServerOptions = {
   readonly binary?: string;
 };
 
-/** Starts `flightlog serve` as its users do, on free ports unless told otherwise, and waits until it is ready. */
+/** Starts `flightlog serve` as its users do, by default on free ports, and waits until it is ready. */
 export const startServerProcess = async ({
   data,
   args = [],

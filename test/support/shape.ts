@@ -1,7 +1,7 @@
-/** Stands for a value, the rest of an object or of a list, or any number of lines. */
+/** A placeholder for a value, for the rest of an object or a list, or for any number of lines. */
 const ELLIPSIS = '…';
 
-/** Values that differ from run to run: they have the form of the one that is shown. */
+/** The forms of values that differ from run to run: a real value needs only the form of the one shown. */
 const FORMS = [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/u, /^\d+(?:\.\d+)?s$/u];
 
 const textFits = (shown: string, real: string): boolean =>
@@ -33,7 +33,10 @@ const isAlike = (shown: unknown, real: unknown): boolean => {
   return typeof shown === 'string' && typeof real === 'string' ? textFits(shown, real) : shown === real;
 };
 
-/** Where a JSON value is not what is shown, whose numbers, times and durations are an example; `undefined` if it is. */
+/**
+ * The path and reason where a JSON value differs from the one shown, whose numbers, times and durations are examples;
+ * `undefined` when it does not.
+ */
 export const misfit = (shown: unknown, real: unknown, path = '$'): string | undefined => {
   if (shown === ELLIPSIS) return undefined;
   if (Array.isArray(shown)) return listMisfit(shown, real, path);
@@ -41,7 +44,7 @@ export const misfit = (shown: unknown, real: unknown, path = '$'): string | unde
   return isAlike(shown, real) ? undefined : `${path} is ${JSON.stringify(real)}`;
 };
 
-/** Whether the lines that are shown are in a text in this order, with nothing between two but where `…` stands. */
+/** True when a text has the lines shown, in order, with other lines only where `…` is. */
 export const showsLines = (shown: string, real: string): boolean => {
   const pattern = shown
     .split('\n')

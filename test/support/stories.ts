@@ -24,33 +24,33 @@ type Fields<Desc extends Parameters<typeof fromBinary>[0]> = Omit<
   'phase'
 >;
 
-/** Something that is asked about an execution. */
+/** A request about an execution. */
 export type Asked = (transport: Transport, id: ExecutionId) => Promise<Answer>;
 
-/** An engine says which phase an execution has, and what else it knows. */
+/** An engine's report of the phase of an execution, with more fields. */
 export const workflow =
   (phase: keyof typeof Phase, more: Fields<typeof WorkflowExecutionEventSchema> = {}): Asked =>
   (transport, id) =>
     transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase[phase], ...more }));
 
-/** The same of a node, `n0` unless it says otherwise. */
+/** An engine's report of a node, by default `n0`. */
 export const node =
   (phase: keyof typeof NodePhase, more: Fields<typeof NodeExecutionEventSchema> = {}, nodeId = 'n0'): Asked =>
   (transport, id) =>
     transport.refused(method.createNodeEvent, nodeReport(id, nodeId, { phase: NodePhase[phase], ...more }));
 
-/** The same of an attempt of the task of `n0`. */
+/** An engine's report of an attempt of the task of `n0`. */
 export const task =
   (phase: keyof typeof TaskPhase, more: Fields<typeof TaskExecutionEventSchema> = {}): Asked =>
   (transport, id) =>
     transport.refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[phase], ...more }));
 
-/** One step of a story: what is asked, how that is answered, and whether anything is recorded. */
+/** One step of a story: a request, the expected answer, and whether an event is recorded. */
 export type Step = {
   readonly ask: Asked;
   readonly code: string;
   readonly says: string;
-  /** The detail of the status. */
+  /** The expected detail of the status. */
   readonly reason: object | undefined;
   readonly isRecorded: boolean;
 };
@@ -59,39 +59,39 @@ const OK: Omit<Step, 'ask'> = { code: 'OK', says: '', reason: undefined, isRecor
 
 export const ok = (ask: Asked): Step => ({ ...OK, ask });
 
-/** Answered OK, with nothing to do. */
+/** A request that is answered OK and records nothing. */
 export const idle = (ask: Asked): Step => ({ ...OK, ask, isRecorded: false });
 
-/** The phase is known, and something that is said of it is not: that is kept. */
+/** A report of a known phase with new data, which is recorded. */
 export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS', says: 'already recorded' });
 
-/** All of it is known. */
+/** A report of which everything is known; nothing is recorded. */
 export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
 
-/** The execution has left the phase behind. */
+/** A report of a phase that the execution has already left. */
 export const stale = (ask: Asked): Step => ({ ...again(ask), says: 'was left behind' });
 
-/** Refused; nothing is recorded. */
+/** A request that is refused and records nothing. */
 export const refused = (code: string, ask: Asked, says: string, reason?: object): Step => ({
   ...{ ask, code, says, reason },
   isRecorded: false,
 });
 
-/** Refused, because it has ended in a phase, which the detail names. */
+/** A request that is refused because the execution has ended; the detail names its phase. */
 export const ended = (ask: Asked, currentPhase: string): Step =>
   refused('FAILED_PRECONDITION', ask, 'Invalid phase change', {
     case: 'alreadyInTerminalState',
     value: { currentPhase },
   });
 
-/** Refused, because it comes from another cluster than the execution's. */
+/** A report that is refused because it comes from another cluster than the execution's. */
 export const foreign = (ask: Asked, cluster: string): Step =>
   refused('FAILED_PRECONDITION', ask, cluster, { case: 'incompatibleCluster', value: { cluster } });
 
 const reasonOf = ({ details: [detail] }: Answer): unknown =>
   detail && fromBinary(EventFailureReasonSchema, detail.value).reason;
 
-/** Tells a story of an execution step by step, and holds each answer, and the log, against it. */
+/** Runs a story of an execution step by step, and checks each answer and the log. */
 export const tell = async (
   { head, ...plane }: ControlPlane,
   way: 'grpc' | 'rest',
@@ -108,7 +108,7 @@ export const tell = async (
   }
 };
 
-/** Holds the fields of an answer that are named against it; those that are undefined are not there. */
+/** Expects that an answer has the given fields; a field given as undefined must be absent. */
 export const expectShown = (answered: object | undefined, shown: Readonly<Record<string, unknown>>): void => {
   const all = new Map<string, unknown>(Object.entries(answered ?? {}));
   for (const [field, value] of Object.entries(shown)) {

@@ -1,7 +1,7 @@
-/** End-to-end tests that run apart from the stories, by the names of their files, and why. */
+/** End-to-end tests that run separately from the stories, by file name, with the reason. */
 type Apart = Readonly<Record<string, string>>;
 
-/** `npm run test:loads`: what keeps a machine busy for a minute or more. */
+/** `npm run test:loads`: tests that keep a machine busy for a minute or more. */
 export const LOADS: Apart = {
   'eventstore-cluster':
     'kills, stops and cuts off the nodes of an event store under load; a few ways of many by default',
@@ -20,6 +20,6 @@ export const MATRICES: Apart = {
   'eventstore-recording': 'plays 126 recorded operations against three servers, and waits for what must not come',
 };
 
-/** The compiled files of such a list. */
+/** The compiled files of a list. */
 export const filesOf = (apart: Apart): readonly string[] =>
   Object.keys(apart).map((name) => `dist/test/e2e/${name}.test.js`);

@@ -5,28 +5,29 @@ import { MongoClient } from 'mongodb';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { LEASE_MS } from '../../services/kernel/ports/leases.js';
 
-/** A lease of the views that changed hands, by the clock of the store that it is in, in milliseconds since 1970. */
+/** A lease of the views that changed its owner; times are by the clock of its store, in milliseconds since 1970. */
 export type Takeover = {
   readonly lease: string;
-  /** When the lease of the owner before ended, or would have. */
+  /** The time when the previous owner's lease expired, or would have. */
   readonly expiredMs: number;
   readonly takenMs: number;
-  /** Whether it was given back. */
+  /** True when the previous owner released it. */
   readonly isReleased: boolean;
 };
 
-/** Hears of every lease that changes hands from now on. */
+/** Watches every lease that changes its owner from now on. */
 export type TakeoverWatch = {
-  /** All until now. */
+  /** All takeovers so far. */
   readonly all: () => Promise<readonly Takeover[]>;
-  /** The number of leases of each worker has now, as the store has them. */
+  /** The number of leases that each worker has now, according to the store. */
   readonly shares: () => Promise<readonly number[]>;
   readonly close: () => Promise<void>;
 };
 
 const OF_VIEWS = /^views [\da-f]{8}\.\d+ \d+$/u;
 
-// What is recorded of a lease is when it was taken, and not when somebody looked: other work on the machine adds nothing.
+// Triggers record the time when a lease is taken, not when the test reads it, so other load on the machine adds
+// nothing.
 const RECORD = `
   CREATE TABLE IF NOT EXISTS released (name TEXT PRIMARY KEY, owner TEXT, until INTEGER);
   CREATE TABLE IF NOT EXISTS takeovers (name TEXT, expired INTEGER, taken INTEGER, is_released INTEGER);
@@ -52,7 +53,7 @@ type Recorded = {
 const sharesOf = (owners: readonly string[]): readonly number[] =>
   [...new Set(owners)].map((owner) => owners.filter((each) => each === owner).length);
 
-/** In the data directory that processes share. */
+/** Watches the leases in the data directory that processes share. */
 const watchFile = (directory: string): TakeoverWatch => {
   const db = new DatabaseSync(join(directory, 'claims.db'), { timeout: 10_000 });
   db.exec(RECORD);
@@ -83,7 +84,7 @@ const LOOK_EVERY_MS = 50;
 
 type Row = { readonly _id: string; readonly owner: string; readonly until: Date };
 
-/** A database has no triggers: it is looked at, far more often than a lease is renewed. */
+/** Watches the leases in a MongoDB by polling, far more often than leases are renewed, because it has no triggers. */
 const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
   const client = new MongoClient(url);
   const claims = client.db(database).collection<Row>('claims');
@@ -94,7 +95,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     const expiredMs = before?.until.getTime();
     if (before && before.owner !== row.owner && expiredMs !== undefined) {
       const takenMs = row.until.getTime() - LEASE_MS;
-      // Between two looks it may have been given back and taken: nobody takes it before it has run out otherwise.
+      // A lease that was taken before it expired was released between two polls.
       const isReleased = !present.has(row._id) || takenMs < expiredMs;
       found.push({ lease: row._id, expiredMs, takenMs, isReleased });
     }
@@ -107,7 +108,7 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     present = new Set(rows.map(({ _id }) => _id));
   };
   const state = { isClosed: false, looks: Promise.resolve() };
-  // One after another: what an older look found never comes after what a newer one did.
+  // One poll after another, so that the result of an older poll never comes after that of a newer one.
   const lookAgain = (): Promise<void> => (state.looks = state.looks.then(look));
   const looking = (async () => {
     while (!state.isClosed) {

@@ -2,14 +2,14 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** How many cases of the contract the test has tried; one, where it does not say. */
+    /** The number of contract cases that the test has tried; one by default. */
     cases?: number;
   }
 }
 
 const CONFORMANCE = '/test/e2e/conformance/';
 
-/** Closes the output with how many cases of the contract were tried, and the one line that says how it went. */
+/** Ends the output with the number of contract cases tried, and one line with the result. */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
@@ -22,7 +22,7 @@ export default class TallyReporter implements Reporter {
         if (state === 'failed') failed += 1;
         if (module.moduleId.includes(CONFORMANCE) && state === 'passed') cases += test.meta().cases ?? 1;
       }
-      // A file that could not be loaded, or what goes before its tests, has no test that could fail.
+      // A file that failed to load, or whose hooks failed, has no failed test; count it as one.
       if (failed === 0 && module.state() === 'failed') count.failed += 1;
     }
     if (cases > 0) process.stdout.write(`\n${cases} cases of the contract hold\n`);

@@ -8,14 +8,14 @@ import { startLogServer } from './log-server.js';
 import { eventStoreCommand, type OtherEventStore, startOtherEventStore } from './other-event-store.js';
 
 /**
- * Whether the logs of servers under test are in event stores, one for each data directory: log servers, or what
- * FLIGHTLOG_TEST_EVENTSTORE_COMMAND starts. Otherwise they are in the data directories themselves.
+ * True when the logs of servers under test are in event stores, one for each data directory: log servers, or the
+ * servers that FLIGHTLOG_TEST_EVENTSTORE_COMMAND starts. Otherwise the logs are in the data directories.
  */
 const isOnEventstore = process.env['FLIGHTLOG_TEST_LOG'] === 'eventstore' || eventStoreCommand !== undefined;
 
 /**
- * Whether a test cannot say anything where the logs are in an event store, because what it does is done to the writer of
- * the embedded log.
+ * True when a test has to be skipped because it acts on the writer of the embedded log, and the logs are in event
+ * stores.
  */
 export const isWithoutWriter = isOnEventstore;
 
@@ -36,7 +36,7 @@ const opened = (data: string): TestLog => {
 
 /**
  * The flags for the log that FLIGHTLOG_TEST_LOG names: `eventstore` gives every data directory a log server of its own,
- * which outlives whoever is killed on that directory.
+ * which keeps running when a process on that directory is killed.
  */
 export const eventStoreFlags = async (data: string, args: readonly string[] = []): Promise<readonly string[]> => {
   if (!isOnEventstore || args.includes('--event-store')) return [];
@@ -51,10 +51,13 @@ export const eventStoreEnvironment = (data: string): Readonly<Record<string, str
   return url === undefined ? {} : { FLIGHTLOG_EVENT_STORE: url };
 };
 
-/** Where the file of the log is that belongs to a data directory, unless others keep it. */
+/** The directory of the log file that belongs to a data directory. */
 export const logDirectory = (data: string): string => logs.get(data)?.directory ?? data;
 
-/** The log that belongs to a data directory, to be read and closed: its file, or what others keep through their port. */
+/**
+ * Opens the log that belongs to a data directory for reading, from its file or from its event store; the caller closes
+ * it.
+ */
 export const openTestLog = (data: string): Promise<EventLog> => {
   const { url } = logs.get(data) ?? {};
   if (eventStoreCommand === undefined || url === undefined) return sqliteLogReader({ directory: logDirectory(data) });

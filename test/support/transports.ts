@@ -14,12 +14,12 @@ import { grpcClient } from './grpc-client.js';
 import { ANSWER_DEPTH, methodOf, restClient, type RestBody, statusOf } from './rest-client.js';
 import type { Ready } from './server-process.js';
 
-/** The answer to a request, whichever way it came. */
+/** The answer to a request, over any transport. */
 export type Answer = {
   readonly code: string;
   readonly message: string;
   readonly details: readonly Any[];
-  /** The message that is answered; empty for an error. */
+  /** The encoded answer message; empty for an error. */
   readonly bytes: Uint8Array;
   /** `flightlog-position`. */
   readonly position: string | undefined;
@@ -38,10 +38,10 @@ class Refused extends Error {
   }
 }
 
-/** A way to the control plane: the same requests and answers on each. */
+/** A transport to the control plane; all have the same requests and answers. */
 export type Transport = {
   readonly name: string;
-  /** The package that messages and services are called by. */
+  /** The protobuf package by which the client names messages and services. */
   readonly callersPackage: string;
   /** Sends a request as bytes to an RPC by its name; never throws for a status. */
   readonly send: (rpc: string, request: Uint8Array, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
@@ -50,7 +50,7 @@ export type Transport = {
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
   ) => Promise<MessageShape<O>>;
-  /** Calls an RPC that is to be refused. */
+  /** Calls an RPC that should be refused; returns the refusal. */
   readonly refused: <I extends DescMessage>(
     method: DescMethodUnary<I>,
     request: MessageInitShape<I>,
@@ -58,7 +58,7 @@ export type Transport = {
   readonly close: () => void;
 };
 
-/** A way to the control plane by what sends its requests. */
+/** Makes a transport from a function that sends requests. */
 export const transport = (
   name: string,
   callersPackage: string,
@@ -101,7 +101,7 @@ export const overGrpc = (
   return transport(`gRPC (${callersPackage})`, callersPackage, send, client.close);
 };
 
-/** REST, in JSON made from the messages, or in their bytes. */
+/** REST, with messages as JSON or as protobuf bytes. */
 export const overRest = (ready: Pick<Ready, 'http'>, body: RestBody = 'json'): Transport => {
   const client = restClient(ready.http);
   const send: Transport['send'] = async (rpc, request, headers = {}) => {

@@ -8,11 +8,11 @@ import { type LogServer, startLogServer } from './log-server.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 import { overGrpc, type Transport } from './transports.js';
 
-/** One of the processes, and the way to it. */
+/** One of the processes, with the transport to it. */
 export type Member = {
   readonly api: () => Transport;
   readonly server: () => ServerProcess;
-  /** Who calls it meanwhile is told that it is not there. */
+  /** Kills the process; calls to it fail as unavailable until `start`. */
   readonly kill: () => Promise<void>;
   readonly close: () => Promise<void>;
   /** Starts it again on its own data. */
@@ -22,10 +22,10 @@ export type Member = {
 /** Two control planes on one log, with views and sessions of their own. */
 export type TwoProcesses = {
   readonly log: LogServer;
-  /** Of the log server. */
+  /** The data directory of the log server. */
   readonly directory: string;
   readonly members: readonly [Member, Member];
-  /** Everything in the log, in order. */
+  /** Reads all events of the log, in order. */
   readonly events: () => Promise<readonly RecordedEvent[]>;
   readonly close: () => Promise<void>;
 };
@@ -65,7 +65,7 @@ export const startTwoProcesses = async ({
   ...options
 }: {
   readonly env?: Readonly<Record<string, string>>;
-  /** The way of each of the two to the log server, by its address. */
+  /** Gives the address by which a process reaches the log server, such as a proxy's, from the server's own address. */
   readonly way?: (address: string) => Promise<string>;
 } = {}): Promise<TwoProcesses> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-two-'));

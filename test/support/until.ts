@@ -1,11 +1,11 @@
 const PAUSE_MS = 20;
-/** No state takes so long, however busy the machine is; an end-to-end test may take a little longer. */
+/** No state takes this long, however busy the machine is; the timeout of an end-to-end test is a little longer. */
 const LIMIT_MS = 100_000;
 
 /**
- * Reads again and again until what is read is as wanted, and answers it.
+ * Polls until a value is as wanted, and returns it.
  *
- * @throws {Error} with what was read last, when that takes longer than the limit.
+ * @throws {Error} with the last value, when that takes longer than the limit.
  */
 export const until = async <Result>(
   read: () => Promise<Result>,

@@ -12,7 +12,7 @@ const PAGE = 10_000;
 const started = (time: Parameters<typeof timestampMs>[0] | undefined): number | undefined =>
   time === undefined ? undefined : timestampMs(time);
 
-/** A node execution as the model has it, under the parent that it was listed by. */
+/** Converts a node execution to the model's form, under the parent that it was listed by. */
 export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): ModelNode => {
   if (closure === undefined || metadata === undefined) throw new Error('a node execution has a closure and metadata');
   const startedAtMs = started(closure.startedAt);
@@ -28,7 +28,7 @@ export const seenNode = ({ closure, metadata }: NodeExecution, parent: string): 
   };
 };
 
-/** A task execution as the model has it. */
+/** Converts a task execution to the model's form. */
 export const seenTask = ({ closure }: TaskExecution): ModelTask => {
   const startedAtMs = started(closure?.startedAt);
   return {
@@ -66,7 +66,7 @@ const seenExecution = async (client: GrpcClient, id: WorkflowExecutionIdentifier
   return { phase: closure?.phase ?? 0, ...(startedAtMs !== undefined && { startedAtMs }), nodes, tasks };
 };
 
-/** How the views of one execution differ from the model of it; the empty list when they do not. */
+/** The differences between the views of an execution and its model; empty when there are none. */
 export const differences = (name: string, model: ModelExecution, seen: ModelExecution): string[] => {
   const pairs: [string, unknown, unknown][] = [
     ['phase', model.phase, seen.phase],
@@ -89,7 +89,7 @@ export const differences = (name: string, model: ModelExecution, seen: ModelExec
 
 const LIST_PROJECTS = '/flyteidl.service.AdminService/ListProjects';
 
-/** Waits until the views of a server have seen the log up to a position, and holds them against the model of it. */
+/** Waits until the views of a server have reached a position of the log, and compares them with the model. */
 export const differencesAt = async (
   { grpc, logId }: { readonly grpc: string; readonly logId: string },
   head: bigint,
@@ -109,7 +109,7 @@ export const differencesAt = async (
   }
 };
 
-/** Holds every execution's views against the model of the log; answers what differs. */
+/** Compares the views of every execution with the model of the log; returns the differences. */
 export const viewDifferences = async (
   client: GrpcClient,
   model: ReadonlyMap<string, ModelExecution>,

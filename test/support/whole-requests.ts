@@ -27,7 +27,7 @@ const scopes = {
   Workflow: { ...SCOPE, workflow: workflow.name },
 };
 
-/** A call, what it is answered, and what the answer holds. */
+/** A call, the expected status, and fields that the answer must have. */
 export type WholeRequest = readonly [rpc: string, request: object, code?: string, holds?: object];
 
 const attributeRows = Object.entries(scopes).flatMap(([level, scope]): WholeRequest[] => [
@@ -167,7 +167,7 @@ const BESIDE: readonly WholeRequest[] = [
 
 const ofSensor = { taskCategory: { name: 'sensor', version: 1 }, resourceMeta: Buffer.from('sensor/out') };
 
-/** A request to each RPC of the agents' services, for a task of an agent that is called `sensor`. */
+/** A request to each RPC of the agents' services, for a task of the agent `sensor`. */
 export const agentRequests: readonly (readonly [rpc: string, request: object])[] = [
   ['AsyncAgentService.CreateTask', { template: { type: 'sensor', id: task }, outputPrefix: 'out' }],
   ['AsyncAgentService.GetTask', ofSensor],
@@ -181,5 +181,8 @@ export const agentRequests: readonly (readonly [rpc: string, request: object])[]
 
 const AGENTS = agentRequests.map((each): WholeRequest => [...each, 'UNIMPLEMENTED']);
 
-/** At least one whole request to every RPC, in an order in which each finds what it needs, where no agent is. */
+/**
+ * At least one complete request to every RPC, in an order in which each finds the entities that it needs; no agent is
+ * configured.
+ */
 export const wholeRequests: readonly WholeRequest[] = [...REGISTRATION, ...RUNS, ...BESIDE, ...AGENTS];

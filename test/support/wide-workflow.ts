@@ -13,7 +13,7 @@ const bound = (name: string, value: Bound) => ({
   },
 });
 
-/** A workflow of so many nodes, each of which runs the task of `01-hello` after the one before. */
+/** A workflow with `nodes` nodes, each of which runs the task of `01-hello` after the one before. */
 export const wideWorkflow = (
   version: string,
   nodes: number,

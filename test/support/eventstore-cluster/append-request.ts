@@ -21,7 +21,7 @@ export const expectedOf = (
 export const nameOf = (options: Pick<Options, 'streamIdentifier'> | undefined): string =>
   Buffer.from(options?.streamIdentifier?.streamName ?? []).toString();
 
-/** @throws where an event has no type. */
+/** @throws when an event has no type. */
 export const proposedOf = ({
   id,
   metadata,
@@ -44,7 +44,7 @@ export const bytesOf = (events: readonly Proposed[]): number => events.reduce((s
 export const isLeaderWanted = ({ metadata }: Pick<ServerUnaryCall<Buffer, Buffer>, 'metadata'>): boolean =>
   String(metadata.get('requires-leader')[0] ?? '').toLowerCase() === 'true';
 
-/** The refusal of a call of one append. */
+/** The error of a call with one append. */
 export const refusalOf = (stream: string, outcome: Outcome): Error => {
   if (outcome.kind === 'not-leader') return notLeader(outcome.port);
   if (outcome.kind === 'deleted') return streamDeleted(stream);

@@ -13,14 +13,14 @@ import {
 import { type Expected, MAX_APPEND_BYTES, type Outcome } from './streams.js';
 import { empty, encoded, place, streamIdentifier } from './wire.js';
 
-/** An append of a batch stream, as its answer names it. */
+/** The part of an append of a batch stream that its answer repeats. */
 export type Named = {
   readonly correlationId: UUID | undefined;
   readonly stream: string;
   readonly expected?: Expected;
 };
 
-/** Why one append of a batch has failed. */
+/** The failure of one append of a batch. */
 export type Failed = {
   readonly kind: 'failed';
   readonly code: number;
@@ -36,7 +36,7 @@ const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShap
 
 const failure = (code: number, message: string, details: Any): Failed => ({ kind: 'failed', code, message, details });
 
-/** What the server says without asking the log. */
+/** Failures that do not depend on the log. */
 export const failed = {
   timeout: () => failure(status.DEADLINE_EXCEEDED, 'Timeout', packed(TimeoutSchema, {})),
   badRequest: (message: string) =>
@@ -81,7 +81,7 @@ const failureOf = ({ stream, expected }: Named, outcome: Exclude<Outcome, { kind
       'Stream Deleted',
       packed(StreamDeletedSchema, { streamIdentifier: streamIdentifier(stream) }),
     );
-  // The real server leaves the code out of it.
+  // The real server does not set the code here.
   return failure(status.OK, 'Server Is Not Ready', packed(GoogleEmpty, {}));
 };
 

@@ -16,7 +16,7 @@ import { decoded, idBytes } from './wire.js';
 
 type Batch = ServerDuplexStream<Buffer, Buffer>;
 
-/** An append whose frames have not all come. */
+/** An append of which some frames are still missing. */
 type Open = Named & { readonly options: Options; readonly events: Proposed[]; readonly timer: NodeJS.Timeout };
 
 const waitMs = ({ deadlineOption }: Options): number => {
@@ -25,7 +25,7 @@ const waitMs = ({ deadlineOption }: Options): number => {
   return Number(deadlineOption.value.seconds) * 1_000 + deadlineOption.value.nanos / 1e6;
 };
 
-/** Takes the frames of a batch stream, and answers each append once it is whole and written. */
+/** Handles the frames of a batch stream, and answers each append once it is complete and written. */
 const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request: BatchAppendReq) => Promise<void>) => {
   const open = new Map<string, Open>();
   const send = (named: Named, result: Outcome | Failed): void => {
@@ -70,7 +70,7 @@ const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request:
     try {
       append.events.push(...request.proposedMessages.map(proposedOf));
     } catch (error) {
-      // Only the first answer: the second comes when the time of the append is over.
+      // Only the first answer; the second follows when the append times out.
       send(append, failed.badRequest(error instanceof Error ? error.message : 'bad request'));
       return;
     }

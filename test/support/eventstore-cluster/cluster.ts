@@ -14,51 +14,51 @@ import { type Timing, TIMING } from './timeouts.js';
 /** One node of the cluster: a process. */
 export type ClusterNode = {
   readonly name: string;
-  /** `host:port`, the same for ever. */
+  /** `host:port`; it never changes. */
   readonly address: string;
   readonly isRunning: () => boolean;
-  /** How often the process has ended by itself: a deposed leader does, and is started again. */
+  /** The number of times that the process has ended by itself, as a deposed leader does; it is started again. */
   readonly endings: () => number;
   readonly start: () => Promise<void>;
   readonly kill: () => Promise<void>;
-  /** Stops it gracefully. */
+  /** Stops the process gracefully. */
   readonly stop: () => Promise<void>;
-  /** It takes connections and says nothing, not even to pings. */
+  /** Suspends the process: it still accepts connections, and answers nothing, not even pings. */
   readonly standStill: () => Promise<void>;
   readonly goOn: () => void;
-  /** It answers pings and no calls: the calls that it has are forgotten for good, new ones until it speaks. */
+  /** Makes the node answer pings but no calls: open calls are never answered, new ones not until `speak`. */
   readonly mute: () => Promise<void>;
   readonly speak: () => Promise<void>;
-  /** As a follower, it shows events this much later than they were written, or none from now on. */
+  /** Makes a follower show events this much later than they were written; with `frozen`, none from now on. */
   readonly lag: (ms: number | 'frozen') => Promise<void>;
-  /** Cut off from the other nodes, and not from clients: as a leader, it confirms nothing any more. */
+  /** Cuts the node off from the other nodes, but not from clients: as a leader, it confirms no writes any more. */
   readonly isolate: () => Promise<void>;
   readonly rejoin: () => Promise<void>;
-  /** Gives up leading. */
+  /** Makes the leader resign. */
   readonly resign: () => Promise<void>;
 };
 
 export type Cluster = {
   readonly nodes: readonly ClusterNode[];
-  /** A connection string over the hosts of all nodes, or of as many as are named. */
+  /** A connection string with the hosts of all nodes, or of the first `hosts`. */
   readonly url: (options?: { readonly hosts?: number; readonly preference?: string }) => string;
-  /** Waits until there is a leader, or another one than a node that is losing its office. */
+  /** Waits for a leader; with `after`, for another leader than that node. */
   readonly leader: (after?: ClusterNode) => Promise<ClusterNode>;
-  /** The nodes that do not lead, once there is a leader. */
+  /** Waits for a leader, then gives the other nodes. */
   readonly followers: () => Promise<readonly ClusterNode[]>;
-  /** Who leads, by the log file and at once. */
+  /** The leader according to the log file, without waiting. */
   readonly leaderNow: () => ClusterNode | undefined;
   readonly close: () => Promise<void>;
 };
 
 export type ClusterOptions = {
   readonly size?: number;
-  /** Of the log file; a folder of its own, removed at the end, where none is given. */
+  /** The directory of the log file; by default a new one, which is removed at the end. */
   readonly directory?: string;
   readonly ports?: readonly number[];
   readonly version?: string;
   readonly timing?: Partial<Timing>;
-  /** How long a deposed leader is away that has ended itself. */
+  /** The time after which a deposed leader that has ended is started again. */
   readonly restartMs?: number;
 };
 
@@ -96,7 +96,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
 
   const tell = async (command: Omit<Command, 'id'>): Promise<void> => {
     const id = (commands += 1);
-    // A deposed leader is away for a while, and comes back by itself.
+    // A deposed leader is away for a while, and is started again without a call.
     await until(
       () => Promise.resolve(isRunning()),
       (isBack) => isBack || !isWanted,
@@ -136,7 +136,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
 };
 
 /**
- * Starts a cluster that is as strict as an EventStoreDB: processes of their own over one log, each on a port of its own.
+ * Starts a cluster that is as strict as EventStoreDB: one process for each node, each on its own port, over one log.
  *
  *     const cluster = await startEventstoreCluster({ timing: { electionMs: 8_000 } });
  *     const store = await eventstoreEventStore({ url: cluster.url() });
@@ -146,11 +146,11 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
  *     await leader.start();
  *     await cluster.close();
  *
- * Positions are byte offsets, and other places are refused with UNKNOWN. A call that requires the leader is refused
- * elsewhere with `not-leader`; appends that do not are forwarded, reads answered by what the node has. A live
- * subscription that leaves 32 events unread is dropped. Without a leader writes are not ready, and what a leader
- * without followers has taken is never confirmed and gone. A deposed leader ends itself and is started again.
- * `startEventstoreCluster({ size: 1 })` is one server of its own.
+ * Positions are byte offsets; a position that no event has is refused with UNKNOWN. A call that requires the leader is
+ * refused by another node with `not-leader`; other appends are forwarded, and other reads are answered from the node's
+ * own replica. A live subscription with more than 32 unread events is dropped. Without a leader, writes are answered
+ * `not-ready`; writes that a leader without followers has taken are never confirmed, and are lost. A deposed leader
+ * ends its process, and is started again. `startEventstoreCluster({ size: 1 })` is a single server.
  */
 export const startEventstoreCluster = async ({
   size = 3,

@@ -2,12 +2,12 @@ import type { ReadReq_Options_FilterOptions as FilterOptions } from '../../../pr
 import type { Stored } from './log-file.js';
 import { invalidArgument } from './refusals.js';
 
-/** Which events a reader wants, and after how many that were looked at it hears how far. */
+/** The filter of a reader, and the number of events examined after which it gets a checkpoint. */
 export type Filter = { readonly matches: (event: Stored) => boolean; readonly checkpointEvery: number };
 
 const DEFAULT_WINDOW = 32;
 
-/** @throws where it is none. */
+/** @throws when there is no filter in it. */
 export const filterOf = ({ filter, window, checkpointIntervalMultiplier }: FilterOptions): Filter => {
   if (filter.case === undefined) throw invalidArgument('a filter is needed');
   const { regex, prefix } = filter.value;

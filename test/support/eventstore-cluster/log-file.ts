@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 
-/** An event of the double, as its log file has it. */
+/** An event as the test double stores it. */
 export type Stored = {
   /** The byte offset of its record. */
   readonly position: bigint;
@@ -14,13 +14,13 @@ export type Stored = {
   readonly data: Buffer;
 };
 
-/** What is still to be written of an event. */
+/** An event that is to be written. */
 export type Proposed = Pick<Stored, 'id' | 'type' | 'isJson' | 'metadata' | 'data'>;
 
-/** Records have this many bytes besides their names and contents. */
+/** The size of a record without its names and contents, in bytes. */
 const RECORD_BYTES = 117;
 
-/** Of a record that readers never see. */
+/** The size of a record that readers never see, in bytes. */
 const HIDDEN_BYTES = 237;
 
 const SCHEMA = `
@@ -68,10 +68,10 @@ const storedOf = (row: Row): Stored => ({
   data: Buffer.from(row.data),
 });
 
-/** Which part of the log is read: from a position on, below another, at most so many. */
+/** The range of a read of the log: from a position (included) to another (excluded), at most `limit` events. */
 export type Range = { readonly from: bigint; readonly below: bigint; readonly limit: number };
 
-/** Which part of a stream: revisions from one to another, both in it. */
+/** The range of a read of a stream: revisions from `first` to `last`, both included. */
 export type StreamRange = {
   readonly first: bigint;
   readonly last: bigint;
@@ -81,8 +81,8 @@ export type StreamRange = {
 };
 
 /**
- * The log that all nodes share, and who leads them: one SQLite file, which a killed process leaves whole. A position is
- * the byte offset that the record would have in a log of records.
+ * Opens the log that all nodes share, with the record of their leader: one SQLite file, which stays intact when a
+ * process is killed. A position is the byte offset that the record would have in a log of records.
  */
 export const openLogFile = (path: string) => {
   const db = new DatabaseSync(path);
@@ -121,7 +121,7 @@ export const openLogFile = (path: string) => {
   return {
     db,
     end,
-    /** The end of what was written before a time, at or after a known end. */
+    /** The end of the log as of a time, at or after a known end. */
     endBefore: (from: bigint, ms: number): bigint =>
       (endUntil.get(from, BigInt(ms)) as { next: bigint } | undefined)?.next ?? from,
     isRecord: (position: bigint): boolean => at.get(position) !== undefined,
@@ -131,10 +131,10 @@ export const openLogFile = (path: string) => {
       rows((isBackwards ? streamDown : streamUp).all(Buffer.from(stream), first, last, below, limit)),
     lastRevision: (stream: string, below: bigint): bigint | undefined =>
       (lastOf.get(Buffer.from(stream), below) as { revision: bigint | null }).revision ?? undefined,
-    /** Where a stream has an event of this id. */
+    /** The revisions and positions at which a stream has an event with this id. */
     find: (stream: string, id: Buffer): { revision: bigint; position: bigint }[] =>
       known.all(id, Buffer.from(stream)) as { revision: bigint; position: bigint }[],
-    /** Within a transaction. @returns the position of the last event. */
+    /** Writes events; must be called within a transaction. @returns the position of the last event. */
     write: (stream: string, after: bigint, events: readonly Proposed[], nowMs: number): bigint => {
       let position = end();
       let last = position;
@@ -149,13 +149,16 @@ export const openLogFile = (path: string) => {
       });
       return last;
     },
-    /** Within a transaction: a record that readers never see, of a new leader or of an append of nothing. */
+    /**
+     * Writes a record that readers never see, for a new leader or for an empty append; must be called within a
+     * transaction.
+     */
     writeHidden: (nowMs: number): bigint => {
       const position = end();
       insert.run(position, position + BigInt(HIDDEN_BYTES), null, null, null, null, null, nowMs, null, null);
       return position;
     },
-    /** Does work that others see whole or not at all; nobody else writes meanwhile. */
+    /** Runs work in a transaction: atomic, and without other writers meanwhile. */
     transaction: <Result>(work: () => Result): Result => {
       db.exec('BEGIN IMMEDIATE');
       try {
@@ -170,5 +173,5 @@ export const openLogFile = (path: string) => {
   };
 };
 
-/** The log file, open. */
+/** An open log file. */
 export type LogFile = ReturnType<typeof openLogFile>;

@@ -13,17 +13,17 @@ type NodeRow = { name: string; instance: string; port: bigint; heardMs: bigint; 
 
 type Leadership = { epoch: bigint; leader: string | null; vacantMs: bigint };
 
-/** Who belongs to the cluster and who leads it, as one node sees it. */
+/** The members of the cluster and its leader, as one node sees them. */
 export type Membership = {
-  /** Heartbeat, loss of a leader and election; called every few milliseconds. */
+  /** Sends the heartbeat, detects the loss of a leader, and elects; called every few milliseconds. */
   readonly tick: () => void;
   readonly members: () => readonly Member[];
   readonly leader: () => Member | undefined;
   readonly isLeader: () => boolean;
-  /** Whether the leader in office is this process: asked within the transaction that writes. */
+  /** True when this process is the leader; must be called within the transaction that writes. */
   readonly mayWrite: () => boolean;
   readonly resign: () => void;
-  /** While it is cut off, it hears nobody and nobody hears it. */
+  /** An isolated node exchanges no heartbeats with the others. */
   readonly isolate: (isIsolated: boolean) => void;
 };
 
@@ -32,16 +32,19 @@ export type MembershipOptions = {
   readonly name: string;
   readonly instance: string;
   readonly port: number;
-  /** Nodes of the cluster, running or not. */
+  /** The number of nodes of the cluster, running or not. */
   readonly size: number;
   readonly timing: Timing;
-  /** The end of what this node shows. */
+  /** The end of the log as this node shows it. */
   readonly shown: () => bigint;
-  /** It led, and another does now: its log has a tail that is none of the cluster's. */
+  /** Called when another node leads after this one did: its log has a tail that the cluster does not have. */
   readonly onDeposed: () => void;
 };
 
-/** Members meet in the log file: each writes its heartbeat there, and a majority of fresh ones elects. */
+/**
+ * Implements membership through the log file: each node writes its heartbeat there, and a majority of live nodes
+ * elects.
+ */
 export const membership = (options: MembershipOptions): Membership => {
   const { log, name, instance, port, size, timing, shown, onDeposed } = options;
   const quorum = Math.floor(size / 2) + 1;
@@ -73,7 +76,10 @@ export const membership = (options: MembershipOptions): Membership => {
     beat.run(name, instance, port, beatMs, shown());
   };
 
-  /** An office without its holder, or without a majority behind it, is vacant; the clock of the election starts there. */
+  /**
+   * Vacates the leadership when the leader is dead or there is no majority, which starts the clock of the election;
+   * when it is vacant, stands for election.
+   */
   const settle = (): void => {
     const alive = nodes.filter(isFresh);
     const holder = nodes.find((each) => each.instance === current.leader);
@@ -109,7 +115,7 @@ export const membership = (options: MembershipOptions): Membership => {
     return { name: row.name, instance: row.instance, port: Number(row.port), isAlive, state };
   };
 
-  /** One that is cut off leads in its own eyes, until it misses its followers. */
+  /** An isolated leader considers itself the leader until it misses its followers. */
   const isLost = (): boolean => isIsolated && Date.now() - isolatedMs >= timing.deadMs;
 
   const members = (): readonly Member[] =>

@@ -1,28 +1,28 @@
 import { join } from 'node:path';
 import { type Timing, TIMING } from './timeouts.js';
 
-/** What a node is started with. */
+/** The options of a node process. */
 export type NodeOptions = {
   readonly name: string;
   readonly file: string;
   readonly port: number;
-  /** Nodes of the cluster. */
+  /** The number of nodes of the cluster. */
   readonly size: number;
   readonly version: string;
   readonly timing: Timing;
 };
 
-/** What a node is told to do. */
+/** A command to a node process. */
 export type Command = {
   readonly id: number;
   readonly kind: 'lag' | 'mute' | 'speak' | 'isolate' | 'rejoin' | 'resign' | 'stand';
-  /** Of `lag`. */
+  /** The argument of `lag`, in milliseconds. */
   readonly ms?: number | 'frozen';
 };
 
 const ALONE = { name: 'node-1', size: 1, version: '23.10.6' } as const;
 
-/** Of one node: all of them as JSON, or a directory and a port for a server of its own. */
+/** Parses the arguments of the process: all options as JSON, or a directory and a port for a single server. */
 export const nodeOptions = ([first = '', port = '0']: readonly string[]): NodeOptions =>
   first.startsWith('{')
     ? (JSON.parse(first) as NodeOptions)

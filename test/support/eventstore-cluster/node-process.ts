@@ -16,7 +16,7 @@ import { handleRemoval } from './removal.js';
 import { replicaOf } from './replica.js';
 import { FORWARD_PATH, writerOf } from './writing.js';
 
-/** A look at the log file; what a follower shows is at least so late. */
+/** The interval between reads of the log file; a follower lags by up to this. */
 const TICK_MS = 10;
 
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
@@ -91,7 +91,7 @@ const orders: Record<Command['kind'], (command: Command) => void> = {
   isolate: () => members.isolate(true),
   rejoin: () => members.isolate(false),
   resign: () => members.resign(),
-  // Here and not by the parent: never in the middle of a transaction, which would hold up all others.
+  // The process stops itself, so that it never stops within a transaction, which would block all others.
   stand: () => process.kill(process.pid, 'SIGSTOP'),
 };
 

@@ -3,15 +3,17 @@ import type { Membership } from './membership.js';
 import type { Replica } from './replica.js';
 import type { Append, Outcome } from './streams.js';
 
-/** What the calls of a node stand on. */
+/** The state that the call handlers of a node share. */
 export type Node = {
   readonly log: LogFile;
   readonly replica: Replica;
   readonly members: Membership;
-  /** A call asks once when it comes, and then whether it is to be answered: a node that falls mute forgets its calls. */
+  /**
+   * Called once at the start of a call; the function returned says whether to answer: a muted node forgets its calls.
+   */
   readonly remember: () => () => boolean;
-  /** The version that it says. */
+  /** The server version that the node reports. */
   readonly version: string;
-  /** Writes, or has the leader write. */
+  /** Writes as the leader, or forwards the append to it. */
   readonly write: (append: Append, requiresLeader: boolean) => Promise<Outcome>;
 };

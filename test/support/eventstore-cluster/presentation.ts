@@ -31,7 +31,7 @@ const METHODS: readonly (readonly [service: string, method: string, features: re
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
 ];
 
-/** What clients may call, and the version. */
+/** The methods that clients may call, and the server version. */
 export const supported = ({ version }: Node): Buffer =>
   encoded(SupportedMethodsSchema, {
     methods: METHODS.map(([serviceName, methodName, features]) => ({

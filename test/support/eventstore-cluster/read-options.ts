@@ -6,14 +6,14 @@ import type { IdForm } from './wire.js';
 
 export type ReadCall = ServerWritableStream<Buffer, Buffer>;
 
-/** Where a read begins. */
+/** The start of a read. */
 export type From = 'start' | 'end' | bigint;
 
 const END = 2n ** 64n - 1n;
 
 const placed = (value: bigint): From => (value === END ? 'end' : value);
 
-/** Where a read of the log begins. @throws where the two numbers of a position cannot be. */
+/** The start of a read of the log. @throws when the two numbers of a position cannot be one. */
 export const positionOf = ({ streamOption }: Options): From => {
   if (streamOption.case !== 'all') return 'start';
   const { allOption } = streamOption.value;
@@ -37,7 +37,7 @@ export const streamOf = ({ streamOption }: Options): string | undefined =>
     ? Buffer.from(streamOption.value.streamIdentifier?.streamName ?? []).toString()
     : undefined;
 
-/** @throws where a place was never given out: forwards the end and all beyond it are, backwards only the end. */
+/** @throws when no event has the position. 0 and the end are allowed too, and forwards any position beyond the end. */
 export const assertPlace = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
   const end = replica.end();
   if (position === 0n || position === end || (position > end && !isBackwards)) return;
@@ -46,7 +46,7 @@ export const assertPlace = ({ log, replica }: Node, position: bigint, isBackward
 
 const departures = new WeakMap<ReadCall, Promise<boolean>>();
 
-/** Resolves to `false` when the reader goes. */
+/** Resolves to `false` when the reader disconnects. */
 const goneOf = (call: ReadCall): Promise<boolean> => {
   const known =
     departures.get(call) ?? new Promise<boolean>((resolve) => void call.once('cancelled', () => resolve(false)));
@@ -54,7 +54,7 @@ const goneOf = (call: ReadCall): Promise<boolean> => {
   return known;
 };
 
-/** Waits while the reader takes nothing; `false` once it has gone. */
+/** Writes, and waits for flow control; `false` once the reader has disconnected. */
 export const written = (call: ReadCall, bytes: Buffer): Promise<boolean> => {
   if (call.cancelled) return Promise.resolve(false);
   const taken = new Promise<boolean>((resolve) => void call.write(bytes, () => resolve(!call.cancelled)));

@@ -96,7 +96,7 @@ const readAll = async (node: Node, call: ReadCall, options: Options, count: bigi
   await sendPages(call, pages, { count, form: formOf(options), filter });
 };
 
-/** From where to where a stream is read. */
+/** The range of revisions of a read of a stream. */
 const rangeOf = ({ first, last }: { first: bigint; last: bigint }, from: From, isBackwards: boolean) => {
   const begin = from === 'start' ? 0n : from === 'end' ? last : from;
   return isBackwards
@@ -104,7 +104,7 @@ const rangeOf = ({ first, last }: { first: bigint; last: bigint }, from: From, i
     : { first: most(first, begin), last, isBackwards };
 };
 
-/** @throws where the real server does not find an answer. */
+/** @throws when the real server fails with an unhandled error. */
 const assertReadable = (stream: string, from: From, count: bigint, isBackwards: boolean): void => {
   if (stream === '') throw unhandled();
   if (count === 0n || (from === 'end' && !isBackwards)) throw badStreamRead();
@@ -126,7 +126,7 @@ const readStream = async (node: Node, call: ReadCall, options: Options, count: b
     await written(call, answer({ case: 'lastStreamPosition', value: visible.last }));
 };
 
-/** @throws where only the leader answers, and this node is not. */
+/** @throws when the call requires the leader and this node is not the leader. */
 const assertLeader = ({ members }: Node, call: ReadCall): void => {
   const isWanted = String(call.metadata.get('requires-leader')[0] ?? '').toLowerCase() === 'true';
   if (!isWanted || members.isLeader()) return;

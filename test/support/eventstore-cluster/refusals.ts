@@ -2,14 +2,14 @@ import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]/gu, (char) => encodeURIComponent(char));
 
-/** What a call ends with, as the real server words and codes it. */
+/** The error of a call, with the code and the text of the real server. */
 const refusal = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError => {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));
   return Object.assign(new Error(details), { code, details: ascii(details), metadata });
 };
 
-/** The call is for the leader, which is elsewhere. */
+/** The call requires the leader, which is another node. */
 export const notLeader = (port: number): ServiceError =>
   refusal(status.NOT_FOUND, 'Leader info available', {
     exception: 'not-leader',
@@ -19,12 +19,12 @@ export const notLeader = (port: number): ServiceError =>
 
 export const notReady = (): ServiceError => refusal(status.UNAVAILABLE, 'Server Is Not Ready');
 
-/** A place in the log that no event has. */
+/** The position is not that of an event. */
 export const notAPlace = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
 export const badStreamRead = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
 
-/** The server did not think of it. */
+/** An error that the real server does not handle. */
 export const unhandled = (): ServiceError => refusal(status.UNKNOWN, 'Exception was thrown by handler.');
 
 export const tooSlow = (): ServiceError =>

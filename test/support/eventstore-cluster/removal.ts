@@ -26,7 +26,7 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   return expected === 'stream-exists' ? current !== undefined : expected === (current ?? 'no-stream');
 };
 
-/** Hides a stream, or ends it for good. */
+/** Makes the append that deletes a stream, or that tombstones it (permanently). */
 const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isForGood: boolean): Append => {
   if (options === undefined) throw invalidArgument('options are missing');
   const [stream, expected] = [nameOf(options), expectedOf(options.expectedStreamRevision)];

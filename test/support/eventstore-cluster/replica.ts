@@ -1,21 +1,21 @@
 import type { LogFile, Stored } from './log-file.js';
 
-/** Events of one look at the log file, at most. */
+/** The most events of one read of the log file. */
 const PAGE_EVENTS = 500;
 
-/** What a node has of the log, which may be less than there is. */
+/** The part of the log that a node has, which may lag behind the log file. */
 export type Replica = {
-  /** The end of it, as a position that no event has yet. */
+  /** The end of the replica: a position that no event has yet. */
   readonly end: () => bigint;
-  /** Takes what has been written since, as far as it is to be seen. */
+  /** Reads the events written since, as far as the lag lets the node see them. */
   readonly advance: (hasAll: boolean) => void;
-  /** Shows events this much later than they were written; `Infinity` stands still. */
+  /** Shows events this much later than they were written; with `Infinity`, no new ones. */
   readonly lag: (ms: number) => void;
-  /** Hears of events as this node gets them. */
+  /** Calls the listener with events as this node gets them. */
   readonly listen: (listener: (events: readonly Stored[]) => void) => () => void;
 };
 
-/** What a follower has lags by a chosen time; what a leader has is all there is. */
+/** A follower's replica lags by the set time; a leader's has all events. */
 export const replicaOf = (log: LogFile): Replica => {
   const listeners = new Set<(events: readonly Stored[]) => void>();
   let end = log.end();

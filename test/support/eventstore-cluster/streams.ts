@@ -1,17 +1,17 @@
 import type { LogFile, Proposed } from './log-file.js';
 
-/** Of one append, as the server counts it: the data alone. */
+/** The size limit of one append in bytes, as the server counts it: the data alone. */
 export const MAX_APPEND_BYTES = 1_048_576;
 
 export const TOMBSTONE = '$streamDeleted';
 export const STREAM_METADATA = '$metadata';
 
-/** Where a writer believes a stream to be. */
+/** The revision that a writer expects a stream to have. */
 export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 
 export type Append = { readonly stream: string; readonly expected: Expected; readonly events: readonly Proposed[] };
 
-/** What became of an append. */
+/** The outcome of an append. */
 export type Outcome =
   | { readonly kind: 'written'; readonly revision: bigint | undefined; readonly position: bigint }
   | { readonly kind: 'wrong-version'; readonly current: bigint | undefined }
@@ -22,7 +22,7 @@ type Rules = { readonly truncateBefore: bigint; readonly maxCount: bigint | unde
 
 const NO_RULES: Rules = { truncateBefore: 0n, maxCount: undefined };
 
-/** What the stream's own metadata say of it. */
+/** The rules in the metadata of a stream. */
 const rulesOf = (log: LogFile, stream: string, below: bigint): Rules => {
   const metadata = `$$${stream}`;
   const last = stream.startsWith('$$') ? undefined : log.lastRevision(metadata, below);
@@ -32,7 +32,7 @@ const rulesOf = (log: LogFile, stream: string, below: bigint): Rules => {
   return { truncateBefore: BigInt($tb ?? 0), maxCount: $maxCount === undefined ? undefined : BigInt($maxCount) };
 };
 
-/** What readers see of a stream: nothing, where it is not there; its revisions from one to another. */
+/** The revisions of a stream that readers see, from `first` to `last`, unless it is missing or deleted. */
 export type Visible = 'missing' | 'deleted' | { readonly first: bigint; readonly last: bigint };
 
 export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible => {
@@ -48,7 +48,7 @@ export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible 
 
 const END = 2n ** 62n;
 
-/** All of them written before, in this stream: where the last one stands; `torn` where only some are. */
+/** Finds events that were written to this stream before: the outcome of that write, or `torn` when only some were. */
 const alreadyWritten = (log: LogFile, { stream, events }: Append): Outcome | 'torn' | undefined => {
   const places = events.map(({ id }) => log.find(stream, id).at(-1));
   if (places[0] === undefined) return undefined;
@@ -57,7 +57,7 @@ const alreadyWritten = (log: LogFile, { stream, events }: Append): Outcome | 'to
   return { kind: 'written', ...last };
 };
 
-/** Whether what comes after the expected revision are these very events. */
+/** The earlier outcome, when the events after the expected revision are exactly these. */
 const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outcome | undefined => {
   const places = events.map(({ id }, index) =>
     log.find(stream, id).find(({ revision }) => revision === after + 1n + BigInt(index)),
@@ -68,7 +68,7 @@ const repeated = (log: LogFile, { stream, events }: Append, after: bigint): Outc
 
 const firstExpected = (expected: 'no-stream' | bigint): bigint => (expected === 'no-stream' ? -1n : expected);
 
-/** What stands in the way of writing, or was written before; `undefined` where it is to be written. */
+/** The refusal of an append, or its earlier outcome; `undefined` when it is to be written. */
 const checked = (log: LogFile, append: Append, current: bigint | undefined): Outcome | undefined => {
   const { expected } = append;
   const wrong: Outcome = { kind: 'wrong-version', current };
@@ -82,7 +82,7 @@ const checked = (log: LogFile, append: Append, current: bigint | undefined): Out
   return after < last ? (repeated(log, append, after) ?? wrong) : wrong;
 };
 
-/** Decides an append and writes it, within a transaction of the leader. */
+/** Decides an append and writes it; must be called within a transaction of the leader. */
 export const decideAppend = (log: LogFile, append: Append): Outcome => {
   const { stream, events } = append;
   const visible = visibleOf(log, stream, END);

@@ -17,13 +17,13 @@ import { invalidArgument, streamDeleted, tooSlow, unhandled } from './refusals.j
 import { visibleOf } from './streams.js';
 import { answer, eventAnswer, type IdForm, place } from './wire.js';
 
-/** Live events that may wait for a reader; with more it is dropped. */
+/** The number of live events that may wait for a reader; with more the subscription is dropped. */
 const MAX_WAITING = 32;
 
-/** Answers that are on their way to the connection at a time. */
+/** The most answers in flight to the connection. */
 const MAX_UNSENT = 16;
 
-/** How long a reader that takes nothing has, where more wait than may. */
+/** The time that a slow reader has to catch up once more than {@link MAX_WAITING} events wait. */
 const STALL_MS = 25;
 
 const PAGE_EVENTS = 100;
@@ -32,20 +32,20 @@ const caughtUp = answer({ case: 'caughtUp', value: {} });
 
 /** A subscription to the log or to a stream, to be sent from a position on. */
 type Plan = {
-  /** The last position that the reader has. */
+  /** The position after which events are sent. */
   readonly after: bigint;
   readonly isWanted: (event: Stored) => boolean;
   readonly filter: Filter | undefined;
   readonly form: IdForm;
 };
 
-/** Counts what was looked at, and says when a reader is told how far. */
+/** Counts examined events; returns true when a checkpoint is due. */
 const checkpoints = (filter: Filter | undefined): (() => boolean) => {
   let looked = 0;
   return () => filter !== undefined && (looked += 1) % filter.checkpointEvery === 0;
 };
 
-/** What goes to a reader for one event of the log. */
+/** The answers to send for one event of the log: the event, a checkpoint, both or none. */
 const answersFor = ({ isWanted, filter, form }: Plan): ((event: Stored) => readonly Buffer[]) => {
   const isDue = checkpoints(filter);
   return (event) => [
@@ -54,10 +54,13 @@ const answersFor = ({ isWanted, filter, form }: Plan): ((event: Stored) => reado
   ];
 };
 
-/** Whether live events are sent as they come, or the reader has left too many of them unread. */
+/** `lost` when the reader has left too many live events unread. */
 type Pace = 'kept' | 'lost';
 
-/** Sends live events as they come; ends when the reader goes, or has what was sent before it lost the pace. */
+/**
+ * Sends live events as they come. Ends when the reader disconnects, or when a slow reader has got the events that were
+ * sent before it fell behind.
+ */
 const live = (
   { replica, remember }: Node,
   call: ReadCall,
@@ -127,7 +130,7 @@ const follow = async (node: Node, call: ReadCall, plan: Plan): Promise<void> => 
   await live(node, call, { after, toAnswers });
 };
 
-/** A subscription begins after a place; one that begins at the end, or beyond it, has no history. */
+/** The position after which a subscription begins; one that begins at the end, or beyond it, has no history. */
 const afterOf = (node: Node, from: From): bigint => {
   if (from === 'start') return -1n;
   return from === 'end' ? node.replica.end() - 1n : from;

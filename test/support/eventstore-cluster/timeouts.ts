@@ -1,15 +1,15 @@
-/** A write that nobody has confirmed for so long is answered with a timeout, whatever was asked for. */
+/** A write that is not confirmed within this time is answered with a timeout, whatever deadline the client gave. */
 export const WRITE_TIMEOUT_MS = 2_000;
 
-/** How a cluster tells its members' health, in milliseconds. */
+/** The timing of failure detection and elections, in milliseconds. */
 export type Timing = {
-  /** From the loss of a leader to the next one. */
+  /** The time from the loss of a leader to the next one. */
   readonly electionMs: number;
-  /** A node that was not heard of for so long counts as dead. */
+  /** A node without a heartbeat for this long counts as dead. */
   readonly deadMs: number;
-  /** Between two heartbeats. */
+  /** The interval between two heartbeats. */
   readonly heartbeatMs: number;
 };
 
-/** The real server takes about 8,000 to elect. A busy machine may hold up a healthy node for a second. */
+/** The real server takes about 8,000 ms to elect. A busy machine may delay a healthy node by a second. */
 export const TIMING: Timing = { electionMs: 3_000, deadMs: 1_500, heartbeatMs: 100 };

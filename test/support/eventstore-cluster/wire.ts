@@ -5,7 +5,7 @@ import type { Stored } from './log-file.js';
 
 export const empty = create(EmptySchema);
 
-/** A message as bytes. */
+/** Encodes a message. */
 export const encoded = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
   Buffer.from(toBinary(schema, create(schema, message)));
 
@@ -13,7 +13,7 @@ export const decoded = fromBinary;
 
 export type IdForm = 'structured' | 'string';
 
-/** The 16 bytes of an id in either of its forms. */
+/** The 16 bytes of an id in either of its wire forms. */
 export const idBytes = (id: UUID | undefined): Buffer => {
   const value = id?.value;
   if (value?.case !== 'structured') return Buffer.from((value?.value ?? '').replaceAll('-', ''), 'hex');
@@ -42,11 +42,11 @@ export const place = (position: bigint): { commitPosition: bigint; preparePositi
 
 export const streamIdentifier = (stream: string): { streamName: Uint8Array } => ({ streamName: Buffer.from(stream) });
 
-/** One answer of a read. */
+/** Encodes one answer of a read. */
 export const answer = (content: NonNullable<MessageInitShape<typeof ReadRespSchema>['content']>): Buffer =>
   encoded(ReadRespSchema, { content });
 
-/** An event as the answer of a read; times are in units of 100 ns. */
+/** Encodes an event as an answer of a read; times are in units of 100 ns. */
 export const eventAnswer = (event: Stored, form: IdForm): Buffer =>
   answer({
     case: 'event',

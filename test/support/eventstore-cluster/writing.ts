@@ -11,7 +11,7 @@ import type { Replica } from './replica.js';
 import { type Append, decideAppend, type Expected, type Outcome } from './streams.js';
 import { WRITE_TIMEOUT_MS } from './timeouts.js';
 
-/** By which a node has its leader write. */
+/** The method by which a node forwards an append to the leader. */
 export const FORWARD_PATH = '/flightlog.test.Cluster/Write';
 
 const same = (bytes: Buffer): Buffer => bytes;
@@ -51,14 +51,16 @@ const withBigints = (_: string, value: unknown): unknown => (typeof value === 'b
 const bigintsBack = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && '$' in value ? BigInt(String(value.$)) : value;
 
-/** The way of appends to the log: written by the leader, and by nobody else. */
+/** The write path: only the leader writes. */
 export interface Writer {
   readonly write: (append: Append, requiresLeader: boolean) => Promise<Outcome>;
-  /** Serves nodes that forward. */
+  /** Serves appends that other nodes forward. */
   readonly handleForwarded: (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>) => void;
 }
 
-/** Appends that came in one turn are written in one transaction; without a majority they get no answer in time. */
+/**
+ * Appends that arrive in one turn of the event loop are written in one transaction; without a majority they time out.
+ */
 export const writerOf = (log: LogFile, replica: Replica, members: Membership): Writer => {
   type Waiting = { readonly append: Append; readonly settle: (outcome: Outcome) => void };
   let waiting: Waiting[] = [];
@@ -72,7 +74,7 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     waiting = [];
     const outcomes = writeAll(batch);
     if (outcomes === undefined) {
-      // Nobody confirms them: they stand at the end of a log that is not the cluster's.
+      // No majority confirms these events: they would be in a tail of this node's log that the cluster does not have.
       setTimeout(() => batch.forEach(({ settle }) => settle({ kind: 'timeout' })), WRITE_TIMEOUT_MS);
       return;
     }
@@ -92,7 +94,7 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     return known;
   };
 
-  /** What becomes of it where the leader is gone, nobody knows. */
+  /** Forwards the append; when the leader disappears, the outcome is unknown. */
   const forward = (append: Append, port: number): Promise<Outcome> =>
     new Promise((resolve) => {
       const deadline = Date.now() + WRITE_TIMEOUT_MS;
