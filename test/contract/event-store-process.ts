@@ -8,25 +8,25 @@ import { filePayloadStore } from '../../services/store/payloads/file-payload-sto
 import type { Synchronous } from '../../services/store/log/schema.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 
-/** What a process that writes to a data directory is asked to do. */
+/** The work of a process that writes to a data directory. */
 export type Work = {
   readonly directory: string;
-  /** Streams that are appended to at the same time, each one event after another. */
+  /** The number of streams that are appended to concurrently, one event after another in each. */
   readonly streams: number;
   readonly eventsEach: number;
   readonly dataBytes?: number;
   readonly synchronous?: Synchronous;
   /** Puts the data of each event into the payload store first. */
   readonly withPayloads?: boolean;
-  /** Gives up the rights of the administrator first. */
+  /** Drops root privileges first, to this user. */
   readonly userId?: number;
-  /** Says each append that failed, and keeps the log open until the process is killed. */
+  /** Reports each failed append, and keeps the log open until the process is killed. */
   readonly saysFaults?: boolean;
-  /** Keeps the directory until its standard input ends. */
+  /** Keeps the directory locked until its standard input ends. */
   readonly keepsLock?: boolean;
 };
 
-/** What such a process says, one JSON object a line. */
+/** A message of such a process, one JSON object a line. */
 export type Said =
   | { readonly locked: number }
   | { readonly stream: string; readonly revision: number; readonly position: number }
@@ -39,7 +39,7 @@ const say = (said: Said): void => void process.stdout.write(`${JSON.stringify(sa
 /** The stream of that number. */
 export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);
 
-/** The event at a place of a stream: the same in every process, so that it can be sent again. */
+/** The event at a revision of a stream; the same in every process, so that it can be sent again. */
 export const workEvent = (stream: number, revision: number, dataBytes = 100): NewEvent => ({
   id: sha256(`${stream}/${revision}`).subarray(0, 16),
   type: 'NodePhaseReported',
@@ -47,7 +47,7 @@ export const workEvent = (stream: number, revision: number, dataBytes = 100): Ne
   metadata: '{}',
 });
 
-/** Says a fault and then waits for ever: the process is killed with the log open. */
+/** Reports a fault and then waits forever, so that the process is killed with the log open. */
 const orSay = (stream: number, at: number, appended: Promise<Appended>): Promise<Appended> =>
   appended.catch((error: unknown) => {
     if (!(error instanceof Fault)) throw error;

@@ -8,20 +8,22 @@ import type { Said, Work } from './event-store-process.js';
 
 const PROGRAM = fileURLToPath(new URL('./event-store-process.js', import.meta.url));
 
-/** A process at work: what it has said, and how it ends. */
+/** A running process, with its messages and its end. */
 export type Running = {
   readonly pid: number;
   readonly said: Said[];
-  /** Resolves with the first thing said that fits, or, given a number, when so much was said; rejects when it ended. */
+  /**
+   * Resolves with the first message that fits, or, given a number, after that many messages; rejects when it has ended.
+   */
   until(fits: ((said: Said) => boolean) | number): Promise<Said>;
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null }>;
   kill(): void;
-  /** Kills it with the command that it runs behind. */
+  /** Kills the process together with the command that wraps it. */
   killGroup(): void;
   letGo(): void;
 };
 
-/** Starts a process that writes, behind a command where one is given (`strace …`). */
+/** Starts a writing process, wrapped in a command where one is given (`strace …`). */
 export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: readonly string[] = []): Running => {
   const [command, ...args] = before.concat(process.execPath);
   const child = spawn(command ?? '', [...args, PROGRAM, JSON.stringify(work)], {
@@ -62,13 +64,13 @@ export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: r
 /** The path of a new, empty directory. */
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flightlog-data-'));
 
-/** Why the calls of a process cannot be counted here; `undefined` when they can. */
+/** The reason why system calls cannot be counted here; `undefined` when they can. */
 export const noTracing = (): string | undefined => {
   const { status } = spawnSync('strace', ['-f', '-o', '/dev/null', process.execPath, '--version']);
   return status === 0 ? undefined : 'strace is not there or may not trace';
 };
 
-/** Runs the work under strace: how often the write-ahead log was synced, and what was said. */
+/** Runs the work under strace; returns the number of syncs of the write-ahead log, and the messages. */
 export const tracedSyncs = async (work: Work): Promise<{ syncs: number; said: readonly Said[] }> => {
   const trace = join(newDirectory(), 'trace');
   const running = start(work, {}, ['strace', '-f', '-qq', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace]);

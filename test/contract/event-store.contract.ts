@@ -14,7 +14,7 @@ import { AppendTooLarge, RevisionConflict, StoreUnavailable } from '../../servic
 import { sha256 } from '../../services/kernel/encoding/hash.js';
 import { streamName, type StreamName } from '../../services/kernel/stream.js';
 
-/** A store on a log of its own or a shared one, and a second look at the same log after the first is closed. */
+/** A store on a log of its own or a shared one; `reopen` opens the same log again after the store was closed. */
 export type OpenStore = { readonly store: EventStore; readonly reopen: () => Promise<EventStore> };
 
 const encoder = new TextEncoder();
@@ -56,7 +56,7 @@ const eventsOf = (pages: readonly LogPage[]): RecordedEvent[] => pages.flatMap((
 const isAscending = (positions: readonly bigint[]): boolean =>
   positions.every((p, i) => i === 0 || p > positions[i - 1]!);
 
-/** What a subscription has handed over, and a wait for some of it. */
+/** Collects the pages of a subscription, and waits for events in them. */
 const collector = () => {
   const pages: { page: LogPage; isLive: boolean }[] = [];
   let check: () => void = () => undefined;
@@ -73,7 +73,7 @@ const collector = () => {
   return { pages, seen, until, onPage };
 };
 
-/** What every adapter of the event-store port must do. */
+/** The contract of every adapter of the event-store port. */
 export const eventStoreContract = (name: string, open: () => Promise<OpenStore>): void => {
   describe(`${name} as an event store`, () => {
     let store: EventStore;

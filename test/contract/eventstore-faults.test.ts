@@ -59,7 +59,7 @@ describe('the log in an event store that is not always there', () => {
     await store.append(stream, 'no-stream', [event('first-' + stream)]);
     proxy.stallAnswers();
     const appended = store.append(stream, 0n, [given]);
-    // It is written behind the proxy; only its answer is missing.
+    // The event is written behind the proxy; only the answer is missing.
     const beside = EventStoreDBClient.connectionString(urlOf(server.address));
     for (let written = 0; written < 2;) {
       written = 0;

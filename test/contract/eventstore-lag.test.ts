@@ -8,7 +8,7 @@ import { eventstoreEventStore } from '../../services/store/eventstore/eventstore
 import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
 import { until } from '../support/until.js';
 
-/** The same for the same text, so that what was not answered can be sent again. */
+/** Makes the same event for the same text, so that an append without an answer can be sent again. */
 const event = (stream: StreamName, text: string): NewEvent => ({
   id: sha256(stream + text).subarray(0, 16),
   type: 'Counted',

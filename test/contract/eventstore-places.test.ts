@@ -33,7 +33,7 @@ describe('an event store whose positions are byte offsets', () => {
   let operator: EventStoreDBClient;
   const drops: number[] = [];
   const troubles: unknown[] = [];
-  /** Of `one`, `two` and `three`, the first events of ours. */
+  /** The positions of `one`, `two` and `three`, the first events of this test. */
   const places: bigint[] = [];
 
   beforeAll(async () => {
@@ -156,7 +156,7 @@ describe('an event store whose positions are byte offsets', () => {
     );
     await until(
       () => {
-        // As on a thread that has something else to do: nothing is taken off the wire meanwhile.
+        // Like a busy thread: nothing is read from the connection meanwhile.
         for (const busyUntil = performance.now() + 300; performance.now() < busyUntil;);
         return Promise.resolve(drops.length);
       },

@@ -88,7 +88,7 @@ describe('an event store that does not do what it is asked', () => {
     await proxy.close();
   });
 
-  /** Hears what a stream has before its connections are harmed and what comes after, each once and in its order. */
+  /** Expects a subscription to get the events before and after its connections are harmed, each once and in order. */
   const expectHeardAgain = async (url: string, harm: () => void): Promise<void> => {
     const troubles: unknown[] = [];
     const store = await eventstoreEventStore({ url, onTrouble: (error) => troubles.push(error) });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LEASE_MS, type Leases } from '../../services/kernel/ports/leases.js';
 import { until } from '../support/until.js';
 
-/** What a store of leases must do; `open` opens the same one each time. */
+/** The contract of a store of leases; `open` opens the same store each time. */
 export const claimsContract = (name: string, open: () => Promise<Leases>): void => {
   describe(`leases in ${name}`, () => {
     let one: Leases;
@@ -56,7 +56,7 @@ export const claimsContract = (name: string, open: () => Promise<Leases>): void 
         (names) => names.length > 0,
       );
       expect(got).toEqual(['out 1']);
-      // The clock of the store is as good as its milliseconds.
+      // A margin, because the clock of the store counts in milliseconds.
       expect(performance.now() - from).toBeGreaterThan(LEASE_MS - 50);
       expect((await one.held('out 1')).get('out 1')).toBe('b');
     });

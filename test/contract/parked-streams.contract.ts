@@ -23,7 +23,7 @@ const payloads = {
   close: () => Promise.resolve(),
 };
 
-/** What happens to one name: a version of it is registered, or something is noted of it. */
+/** A change of one name: a version is registered, or its description and state are set. */
 type Happens = { readonly version: number } | { readonly description: string; readonly state: number };
 
 const eventOf = (happens: Happens): Pick<RecordedEvent, 'stream' | 'type' | 'data'> => {
@@ -64,7 +64,7 @@ const without = (unknown: ReadonlySet<Uint8Array>): typeof codecs =>
     ]),
   );
 
-/** Names of entities, which several streams feed, in a store of any kind. */
+/** Named entities, whose documents several streams write to, in a store of any kind. */
 export const parkedStreamsContract = (name: string, open: () => Promise<ReadStore>, runs: number): void => {
   describe(name, () => {
     let store: ReadStore;

@@ -14,11 +14,11 @@ export const objectsOf = async (objects: PayloadObjects): Promise<PayloadObject[
   return found;
 };
 
-/** Everything that is there is older than this. */
+/** A cutoff that every object is older than. */
 const ALL = Number.MAX_SAFE_INTEGER - 1;
 const NONE = 0;
 
-/** What every adapter of the port must do. */
+/** The contract of every adapter of the port. */
 export const payloadObjectsContract = (name: string, open: () => OpenObjects): void => {
   describe(`${name} as payloads to tidy`, () => {
     let opened: OpenObjects;
@@ -42,7 +42,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
       return object!;
     };
 
-    /** Lets an object go until it is gone for good. */
+    /** Removes an object, in as many runs as it takes until it is permanently gone. */
     const remove = async (): Promise<void> => {
       while ((await opened.objects.drop(await only(), ALL)) !== 'removed');
     };

@@ -17,7 +17,7 @@ const open = () => {
 
 payloadObjectsContract('the folder of payloads', open);
 
-/** One object that somebody was about to remove when the process ended. */
+/** An object whose removal was interrupted by the end of the process. */
 const left = async () => {
   const opened = open();
   const ref = await opened.store.put('definitions/a', Uint8Array.of(1, 2, 3));

@@ -4,14 +4,14 @@ import { CorruptPayload } from '../../services/kernel/fault.js';
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
 
-/** A store, a second look at it after the first is closed, and a hand that damages an object of it. */
+/** A store, a function that opens it again after it was closed, and one that damages an object. */
 export type OpenPayloads = {
   readonly store: PayloadStore;
   readonly reopen: () => PayloadStore;
   readonly damage: (scope: string, sha256: string) => Promise<void>;
 };
 
-/** What every adapter of the payload port must do. */
+/** The contract of every adapter of the payload port. */
 export const payloadStoreContract = (name: string, open: () => OpenPayloads): void => {
   describe(`${name} as a payload store`, () => {
     let opened: OpenPayloads;

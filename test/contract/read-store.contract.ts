@@ -42,7 +42,7 @@ const run = (key: string, fields: Fields, position = 1n): StoredDocument => ({
   answer: bytes(`answer ${key}`),
 });
 
-/** Parks a stream that was not parked. */
+/** A move that parks a stream that was not parked. */
 const parked = ({ views, stream, position, reason }: ParkedStream): ParkedMove => ({
   views,
   stream,
@@ -52,17 +52,17 @@ const parked = ({ views, stream, position, reason }: ParkedStream): ParkedMove =
 
 const at = (position: bigint) => ({ logId: 'log', position });
 
-/** What differs between the tests of stores, never between stores. */
+/** Options for the test of a store; the behaviour of stores never differs. */
 type ContractOptions = {
-  /** Queries go to the store that reads beside the one that writes. */
+  /** With `beside`, queries go to a second store, opened for reading beside the one that writes. */
   readonly reads?: 'itself' | 'beside';
-  /** False where the server behind the store does not count what it looks at. */
+  /** False when the server behind the store does not report the documents that it examined. */
   readonly counts?: boolean;
-  /** How many ways of paging are tried. */
+  /** The number of ways of paging to try. */
   readonly pagings?: number;
 };
 
-/** What every read store does. `open` makes an empty one, or opens the one that is in `directory` again. */
+/** The contract of every read store. `open` creates an empty one, or opens the one in `directory` again. */
 export const readStoreContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; reopen: () => Promise<ReadStore> }>,
@@ -324,7 +324,7 @@ export const readStoreContract = (
       const large = Buffer.alloc(20_000_000, 'x');
       const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
         ...run(key, { project }, 5n),
-        ...(at > 0 && { state: large.subarray(at) }), // beside the document, where it is too large for the store
+        ...(at > 0 && { state: large.subarray(at) }), // stored beside the document when it is too large for the store
       })) as [StoredDocument, StoredDocument, StoredDocument];
       const stored = async () => {
         const { fields, state } = (await store.get(runs, key))!;

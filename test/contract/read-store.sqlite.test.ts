@@ -72,7 +72,7 @@ it('finds the whole of a short list at once, whatever limit is asked for', async
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 100);
-  const serving = servingReadStore({ directory, queryWaitMs: 0 }); // whoever needs the thread is turned away
+  const serving = servingReadStore({ directory, queryWaitMs: 0 }); // a query that needs the thread is refused
   const found = await serving.find(things, { where: [], orderBy, limit: 1_000 });
   expect(found.elements).toHaveLength(100);
   expect(found.next).toBeUndefined();

@@ -6,14 +6,14 @@ import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js
 import type { Said } from './event-store-process.js';
 import { newDirectory, noTracing, start } from './event-store-processes.js';
 
-/** Why system calls cannot be made to fail here; `undefined` when they can. */
+/** The reason why faults cannot be injected into system calls here; `undefined` when they can. */
 const noInjection = (): string | undefined =>
   noTracing() ??
   (spawnSync('strace', ['-o', '/dev/null', '-e', 'inject=fsync:error=EIO:when=9+', 'true']).status === 0
     ? undefined
     : 'this strace cannot make system calls fail');
 
-/** What is recorded, as stream/revision, once the log was opened again. */
+/** Opens the log again, and reads the recorded events as `stream/revision`. */
 const recordedIn = async (directory: string): Promise<Set<string>> => {
   const store = await sqliteEventStore({ directory });
   const found = new Set<string>();
@@ -23,7 +23,7 @@ const recordedIn = async (directory: string): Promise<Set<string>> => {
   return found;
 };
 
-/** A log whose file answers with errors from a call on, killed as soon as an append has failed or all are done. */
+/** Runs a writer whose file fails from a system call on; kills it as soon as an append has failed or all are done. */
 const killedOnFault = async (
   file: string,
   inject: string,
@@ -40,7 +40,7 @@ const killedOnFault = async (
   return { said: running.said, recorded: await recordedIn(directory) };
 };
 
-/** Nothing acknowledged is missing, and nothing of which it was said that it is not recorded is there. */
+/** Expects that every acknowledged event is there, and no event that was reported as not recorded. */
 const expectTruth = (said: readonly Said[], recorded: Set<string>): void => {
   for (const one of said) {
     if ('revision' in one) expect(recorded).toContain(`${one.stream}/${one.revision}`);
@@ -50,7 +50,7 @@ const expectTruth = (said: readonly Said[], recorded: Set<string>): void => {
 
 const faults = (said: readonly Said[]): string[] => said.flatMap((one) => ('failed' in one ? [one.code] : []));
 
-/** Each file that a commit touches, the call, and what is known of an append when it fails from then on. */
+/** Each file that a commit touches, the failing system call, and the outcome that the append must report. */
 const STEPS = [
   ['a frame of the write-ahead log is written', 'log.db-wal', 'pwrite64:error=EIO:when=700+', 'outcome-unknown'],
   ['the disk is full', 'log.db-wal', 'pwrite64:error=ENOSPC:when=700+', 'store-unavailable'],

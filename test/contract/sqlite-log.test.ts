@@ -354,7 +354,7 @@ describe('a data directory', () => {
   it('that is read-only is refused, and nothing is written', async () => {
     const directory = newDirectory();
     chmodSync(directory, 0o555);
-    // The administrator may write anywhere: then the process gives up its rights.
+    // Root may write anywhere, so the process drops its privileges then.
     const isRoot = process.getuid?.() === 0;
     const refused = start(work(directory, isRoot ? { userId: 65_534 } : {}));
     await refused.ended;
@@ -423,7 +423,7 @@ describe('a damaged log', () => {
 });
 
 describe('a full disk', () => {
-  /** A file system of its own, small enough to fill. */
+  /** A file system of its own that is small enough to fill. */
   const smallDisk = (): string | undefined => {
     const directory = newDirectory();
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).status !== 0) return undefined;
@@ -479,7 +479,7 @@ describe('a full disk', () => {
       'ulimit -f 4000; exec "$0" "$@"',
     ]);
     await limited.ended;
-    expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' }); // an error of the disk in a COMMIT
+    expect(faultOf(limited.said)).toMatchObject({ fault: 'outcome-unknown' }); // a disk error in a COMMIT
     const store = await openStore(directory);
     const recorded = new Map(
       (await eventsOf(store)).map((event) => [`${event.stream}/${event.revision}`, event.position]),
@@ -534,7 +534,7 @@ describe('a log whose files are taken away while it is open', () => {
 });
 
 describe('a process that is killed', () => {
-  /** Everything acknowledged is in the log once, at its place, and sending all of it again changes nothing of that. */
+  /** Expects every acknowledged event in the log once, at its revision, also after all of them are sent again. */
   const expectTruth = async (
     directory: string,
     answers: readonly Acknowledged[],
@@ -598,7 +598,7 @@ describe('durability', () => {
 });
 
 it('an append that the writer has not answered when it dies has an unknown outcome', async () => {
-  // In place of the writer, a thread that takes the first append with it.
+  // Replaces the writer by a thread that dies with the first append.
   const dying =
     "const { parentPort } = require('node:worker_threads');" +
     "parentPort.once('message', () => process.exit(1)); parentPort.postMessage({ type: 'ready' });";
@@ -634,8 +634,8 @@ it('a close with a commit in flight and another append waiting acknowledges both
     acknowledged.push([position, isDurable.get(workStream(stream)) !== undefined]);
   };
   const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-  const first = [1, 2, 3, 4, 5].map(append); // as large as a commit gets: the next one is not joined to it
-  for (let i = 0; i < 2; i += 1) await turn(); // it is sent
+  const first = [1, 2, 3, 4, 5].map(append); // a full batch: the next append is not added to it
+  for (let i = 0; i < 2; i += 1) await turn(); // until the batch is sent
   const [second, closed] = [append(6), store.close()];
   for (let i = 0; i < 100; i += 1) await turn();
   expect(acknowledged).toEqual([]);

@@ -35,7 +35,9 @@ const authors: Collection = {
 
 type Book = { readonly title: string; readonly state: number; readonly at: number };
 
-/** Few characters, so that texts have parts in common; among them those that queries and stores take for signs. */
+/**
+ * Few characters, so that texts have substrings in common; among them those that queries and stores treat specially.
+ */
 const characters = fc.constantFrom(
   'a',
   'a',
@@ -65,7 +67,7 @@ const documentOf = (project: string, { title, state, at }: Book, i: number): Sto
   answer: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
 });
 
-/** Others of the same places in the order, in another scope. */
+/** Documents at the same positions of the order, in another scope. */
 const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocument[] =>
   books.map((book, i) => {
     const title = Array.from(book.title).reverse().join('');
@@ -75,7 +77,7 @@ const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocu
 
 const text = (value: Uint8Array): string => new TextDecoder().decode(value);
 
-/** What every read store finds where texts are searched. `open` makes an empty one; `settle` is called after writes. */
+/** The contract of text search in every read store. `open` creates an empty store; `settle` is called after writes. */
 export const textSearchContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; settle?: () => Promise<ReadStore> }>,

@@ -29,7 +29,7 @@ type Given = { readonly directory: string; readonly store: EventStore; readonly 
 const brokers = (kafkaBrokers ?? '').split(',');
 const running = new Set<ExportToKafka>();
 
-/** As a server makes them, on a thread of their own. */
+/** Makes the messages on a thread of their own, as a server does. */
 const messagesFrom = (directory: string, format: ExportFormat) =>
   messagesApart({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
 
@@ -58,7 +58,7 @@ const exporting = (
 
 const given = async (): Promise<Given> => ({ ...(await openTestLog()), prefix: newPrefix() });
 
-/** Every event of the log has been published once, under its key, in the order of its stream. */
+/** Expects every event of the log once in Kafka, under its key, in the order of its stream. */
 const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
   const log = await allEvents(store);
   const published = await until(
@@ -259,7 +259,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       async () => [...(await readPositions(kafkaClient({ brokers }), log.prefix)).values()],
       (positions) => positions[0]?.worker === 'two',
     );
-    await report(log.store, 1, 1); // by which the first one hears that it was taken over
+    await report(log.store, 1, 1); // makes the first exporter notice that it was taken over
     await until(
       () => Promise.resolve(standby.told),
       (told) => told.includes('taken over 0'),

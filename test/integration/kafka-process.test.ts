@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 
 const KILLS = 6;
 
-/** A log with so many events, and nobody who writes to it. */
+/** Creates a log with this many batches of events and no writer. */
 const logOf = async (batches: number): Promise<string> => {
   const { directory, store } = await openTestLog();
   await report(store, 50, batches);
@@ -66,7 +66,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     const own = await exportCommand(data, prefix, ['replay', '--topic', `${prefix}.execution.v1`]);
     expect(own.code).toBe(1);
     expect(own.stderr).toContain('is one that a log is published to');
-    // Of another prefix, under which a log is published: its positions say so.
+    // A topic of another prefix that a log is exported to, as its positions topic shows.
     const other = newPrefix();
     const admin = kafkaClient({ brokers: kafkaBrokers!.split(',') }).admin();
     await admin.connect();

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
-/** For so long a server keeps a transaction that nobody goes on with, unless it is told otherwise. */
+/** The default time after which a server aborts an abandoned transaction. */
 const TRANSACTION_MS = 60_000;
 const LIMIT_MS = 180_000;
 
@@ -33,7 +33,8 @@ describe.skipIf(mongoUrl === undefined)('a process that is killed while it write
       api.close();
       await first.stop();
 
-      // Killed between the writes of a batch and its commit: the server of the views has the transaction open.
+      // The process is killed between the writes of a batch and its commit, so the MongoDB server keeps the transaction
+      // open.
       const env = { ...projects, FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1' };
       await expect(startServerProcess({ data, args, env })).rejects.toThrow('SIGKILL');
 

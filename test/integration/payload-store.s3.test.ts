@@ -16,7 +16,7 @@ import { startServerProcess } from '../support/server-process.js';
 const keyOf = ({ prefix }: S3Location, scope: string, sha256: string): string =>
   `${prefix}payloads/${payloadPath(scope, sha256)}`;
 
-/** A port that takes connections and never answers. */
+/** A server that accepts connections and never answers. */
 const silentServer = async (): Promise<{ endpoint: string; close: () => void }> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -50,7 +50,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     const { scope, sha256 } = await store.put('definitions/flytesnacks', bytes);
     const head = new HeadObjectCommand({ Bucket: location.bucket, Key: keyOf(location, scope, sha256) });
     const before = (await client.send(head)).LastModified!.getTime();
-    // The server keeps whole seconds.
+    // The server stores times in whole seconds.
     await expect
       .poll(
         async () => {

@@ -31,7 +31,7 @@ const serve = (args: readonly string[], env: Readonly<Record<string, string>> = 
     { env },
   );
 
-/** It ends with one line. */
+/** Expects that the process ends with one line on standard error. */
 const expectRefused = ({ code, stderr }: Ended, line: string | RegExp): void => {
   const told = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
   expect({ code, stderr }).toEqual({ code: 1, stderr: told });

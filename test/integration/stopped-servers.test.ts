@@ -20,11 +20,11 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
-/** How long a server is away; the outage is the input here, and nothing waits for it to have an effect. */
+/** The length of an outage; it is the input of these tests, and nothing waits for its effect. */
 const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 6) * 1_000;
 const LIMIT_MS = 240_000 + 5 * STOPPED_MS;
 
-/** As long as it takes to catch up with what was recorded meanwhile, on a stand-in and a machine with other work. */
+/** Long enough to catch up with the events recorded meanwhile, on a stand-in server and a busy machine. */
 const catchingUp = { timeout: 60_000 + 3 * STOPPED_MS, interval: 200 };
 
 const stateOf = async (http: string, check: string): Promise<string | undefined> =>
@@ -34,7 +34,7 @@ const libraries = process.env['FLIGHTLOG_TEST_KAFKA_LIBS'];
 
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
-/** Launches one execution after another, without a pause, while something is going on; answers their names. */
+/** Launches one execution after another, without a pause, until `meanwhile` settles; returns their names. */
 const launching = async (api: Transport, prefix: string, meanwhile: Promise<unknown>): Promise<readonly string[]> => {
   const state = { isOver: false };
   const over = meanwhile.finally(() => (state.isOver = true));
@@ -65,7 +65,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that is away for a while, 
       const folder = newFolder();
       const location = newMongoLocation();
       const proxy = await startProxy(new URL(location.url).host);
-      // Not by what the server calls itself, which would lead past the proxy.
+      // A direct connection, because the address that the server reports would bypass the proxy.
       const url = `mongodb://${proxy.address}/${location.database}?directConnection=true&serverSelectionTimeoutMS=500`;
       expect(readStoreLocation(url)).toMatchObject({ kind: 'mongodb' });
       const [server, api] = await started(folder, ['--read-store', url]);

@@ -26,7 +26,7 @@ const projectsAt = async (http: string): Promise<readonly string[]> => {
   return projects.map(({ id }) => id).sort();
 };
 
-/** What the database says whose views it has, and in which build. */
+/** The record in the database of the log that its views belong to, and of their build. */
 const aboutOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
   const client = new MongoClient(url);
   try {
@@ -80,7 +80,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     expect(await until(listed, (status) => status === 200)).toBe(200);
     const seen = () => projectsAt(http);
     expect(await until(seen, ({ length }) => length === 5)).toEqual([...PROJECTS, 'four', 'five'].sort());
-    // Whoever starts now reads what this server keeps: the same build.
+    // A process that starts now reads the build that this server writes.
     expect(await aboutOf(location)).toEqual(about);
     expect(await server.stop()).toBe(0);
   }, 180_000);
@@ -98,7 +98,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
       await parts.part(name).start();
     }
     const { http } = parts.part('api-1').server().ready;
-    // As many as are of every partition, in all likelihood.
+    // So many that every partition almost certainly has one.
     const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
     for (const id of ids) await register(http, id);
     const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;

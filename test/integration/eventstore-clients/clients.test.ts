@@ -9,7 +9,7 @@ const FOLDER = join(CHECKOUT, 'test/integration/eventstore-clients');
 const { FLIGHTLOG_TEST_EVENTSTORE_CLIENTS: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
 const PLACE = place ?? join(cache, 'flightlog/eventstore-clients');
 
-/** How each client's program is run, and what it was made from. */
+/** The command that runs each client's program, and the files that it was built from. */
 const CLIENTS = {
   python: {
     made: ['requirements.txt'],
@@ -84,7 +84,7 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     expect(said.get('read')).toEqual({
       types: ['Begun', 'Continued'],
       data: `{"from":"${name}"}`,
-      // The Java client adds where the call was traced.
+      // The Java client adds tracing data.
       metadata: expect.stringMatching(/^\{"kept":true[,}]/u) as string,
       backwards: ['Continued', 'Begun'],
       all: ['Begun', 'Continued'],

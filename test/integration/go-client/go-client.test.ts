@@ -17,7 +17,7 @@ type Said = { readonly step: string; readonly ok: boolean; readonly error?: stri
 
 const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
-/** The program that `environment` has built, when it was made from what is here now. */
+/** The program that `environment` has built, when it was built from the present sources. */
 const built = (): string | undefined => {
   const { FLIGHTLOG_TEST_GO_CLIENT: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
   const folder = place ?? join(cache, 'flightlog/go-client');
@@ -28,7 +28,7 @@ const built = (): string | undefined => {
 const client = built();
 const isRequired = process.env['FLIGHTLOG_TEST_REQUIRES_GO_CLIENT'] === '1';
 
-/** What the program does, in its order. */
+/** The steps of the program, in order. */
 const steps = Array.from(
   read(join(FOLDER, 'client.go')).matchAll(/^\t\{"([^"]+)", control\.\w+\},$/gmu),
   ([, does = '']) => does,

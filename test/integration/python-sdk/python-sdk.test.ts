@@ -12,7 +12,7 @@ const LIMIT_MS = 300_000;
 
 type Said = { readonly step: string; readonly ok: boolean; readonly error?: string; readonly trace?: string };
 
-/** The interpreter of the environment that `environment` has made, when it has what is asked for now. */
+/** The interpreter of the environment that `environment` has created, when it has the packages required now. */
 const interpreter = (): string | undefined => {
   const { FLIGHTLOG_TEST_PYTHON_ENV: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
   const environment = place ?? join(cache, 'flightlog/python-sdk');
@@ -21,12 +21,15 @@ const interpreter = (): string | undefined => {
   return isCurrent ? join(environment, 'bin/python') : undefined;
 };
 
-/** What the program does, in its order. */
+/** The steps of the program, in order. */
 const stepsOf = (program: string): readonly string[] =>
   Array.from(program.matchAll(/^@step\("([^"]+)"\)$/gmu), ([, does = '']) => does);
 
 const python = interpreter();
-/** Who says where the environment is wants these tests: one of an older list of packages is no reason to leave them out. */
+/**
+ * True when the variable with the path of the environment is set: then the tests run, also with an outdated list of
+ * packages.
+ */
 const isRequired =
   process.env['FLIGHTLOG_TEST_REQUIRES_PYTHON_SDK'] === '1' || process.env['FLIGHTLOG_TEST_PYTHON_ENV'] !== undefined;
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));

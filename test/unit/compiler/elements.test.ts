@@ -24,7 +24,10 @@ const data = (value: MessageInitShape<typeof BindingDataSchema>['value']): Bindi
   create(BindingDataSchema, value ? { value } : {});
 const mapped = (each: Record<string, BindingData>): BindingData => data({ case: 'map', value: { bindings: each } });
 
-/** A workflow with an output of a type, bound to something: an input `x` of another type, or what `a` has made. */
+/**
+ * Compiles a workflow with an output of type `wanted`, bound to the input `x` of another type or to an output of node
+ * `a`.
+ */
 const giving = (wanted: LiteralType, bound: BindingData, x: LiteralType = t.INTEGER): string[] =>
   errorsOf(
     workflow([taskNode('a', MAKE)], { interface: typed({ x }, { y: wanted }), outputs: bindings({ y: bound }) }),

@@ -95,7 +95,7 @@ describe('a second recording', () => {
 });
 
 describe('a workflow with a fault', () => {
-  // The others are refused before the compiler sees them, or are no faults of the graph.
+  // The others are refused before compilation, or are not faults of the graph.
   const faulty = invalidEntries().filter(({ name }) => {
     const number = Number(name.slice(0, 3));
     return number >= 26 && number <= 52;

@@ -18,7 +18,7 @@ const variables = (text: string): Record<string, LiteralType> =>
       .flatMap(([type = '', name = '']) => (TYPES[type] ? [[name, TYPES[type]] as const] : [])),
   );
 
-/** `integer a > string o`; a name without `>` is of no task. */
+/** Parses an interface such as `integer a > string o`; a text without `>` is not the name of a task. */
 export const interfaceText = (name: string): [Record<string, LiteralType>, Record<string, LiteralType>] | undefined => {
   const [inputs, outputs] = name.split('>');
   return inputs === undefined || outputs === undefined ? undefined : [variables(inputs), variables(outputs)];

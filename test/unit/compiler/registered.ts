@@ -15,7 +15,7 @@ import { type CompiledOrErrors, compileWorkflow } from '../../../services/compil
 import type { WorkflowTemplate } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
 
-/** What is registered so far, by kind and id. */
+/** The definitions registered so far, by kind and id. */
 export type Registered = {
   readonly tasks: Map<string, CompiledTask>;
   readonly workflows: Map<string, WorkflowTemplate>;
@@ -40,7 +40,7 @@ const launchPlan = (bytes: Uint8Array, { workflows }: Registered): readonly [str
 export const workflowRequest = (bytes: Uint8Array): WorkflowCreateRequest =>
   fromBinary(WorkflowCreateRequestSchema, bytes);
 
-/** Compiles as registration does: under the id of the request. */
+/** Compiles with the id of the request, as registration does. */
 export const compileRequest = ({ id, spec }: WorkflowCreateRequest, registered: Registered): CompiledOrErrors =>
   compileWorkflow({
     template: { ...spec!.template!, id: id! },
@@ -57,7 +57,7 @@ const register = (entry: FixtureEntry, registered: Registered): void => {
   registered.workflows.set(keyOf(id!), spec!.template!);
 };
 
-/** Everything that the fixtures register, without what their workflows need to compile being checked. */
+/** All definitions of the fixtures, registered without checks. */
 export const registeredFixtures = (): Registered => {
   const registered: Registered = { tasks: new Map(), workflows: new Map(), launchPlans: new Map() };
   for (const { entries } of fixtureFolders()) for (const entry of entries) register(entry, registered);

@@ -48,7 +48,7 @@ const derived = (routes: RouteTable): string => {
   return [count, ...[...services(routes)].map(section)].join('\n\n');
 };
 
-/** The paper with its derived part as the route table says it now; the rest stays as it was written. */
+/** Replaces the derived section of the document by one made from the route table; the rest stays as it is. */
 export const withDerivedPart = (paper: string, routes: RouteTable): string => {
   const begin = paper.indexOf(BEGIN) + BEGIN.length;
   const end = paper.indexOf(END);
@@ -58,7 +58,7 @@ export const withDerivedPart = (paper: string, routes: RouteTable): string => {
 
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
 
-/** The RPCs that the paper's statements name as what serves them; of AdminService where they name no service. */
+/** The RPCs that the document's statements name; of AdminService where no service is named. */
 export const namedRpcs = (paper: string): readonly string[] => {
   const written = paper.slice(0, paper.indexOf(BEGIN));
   return [...written.matchAll(RPC)].map(([, name = '']) => (name.includes('.') ? name : `AdminService.${name}`));

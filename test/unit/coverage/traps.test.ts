@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-/** The compiled tests lie in `dist/test`, beside what they read. */
+/** The compiled tests are in `dist/test`; this one reads other compiled tests. */
 const CONFORMANCE = join(import.meta.dirname, '../../e2e/conformance');
 const TRAPS = 40;
 const NAMED = /\bit\((['"`])trap (\d+): /gu;

@@ -17,7 +17,7 @@ const services = Object.entries(file.services);
 const isOurs = ({ image = '' }: ComposeService): boolean => image.startsWith('flightlog:');
 const ours = services.filter(([, service]) => isOurs(service));
 
-/** The compose tool of this machine, if it has one that knows what the file says. */
+/** The compose command of this machine, if it has one that can parse the file; empty otherwise. */
 const composeTool = (): readonly string[] | undefined =>
   [['docker-compose'], ['docker', 'compose']].find(([command = '', ...args]) =>
     /^v?[2-9]/u.test(spawnSync(command, [...args, 'version', '--short'], { encoding: 'utf8' }).stdout),
@@ -36,7 +36,7 @@ const flagsIn = (args: readonly string[]): readonly Given[] =>
 
 const dockerfile = fileText('Dockerfile');
 
-/** What the image gives to everything that is started in it. */
+/** The environment variables that the image sets. */
 const imageEnvironment = Object.fromEntries(
   [...dockerfile.matchAll(/\b(FLIGHTLOG_\w+)=(\S+)/gu)].map(([, name = '', value = '']) => [name, value]),
 );
@@ -83,7 +83,7 @@ describe('docker-compose.yml', () => {
     const reachable = new Set(started.flatMap(([name, service]) => namesOf(name, service)));
     for (const [name, { environment = {}, command = [] }] of started) {
       const databases = [environment['FLIGHTLOG_EVENT_STORE'] ?? '', environment['FLIGHTLOG_READ_STORE'] ?? ''];
-      // Of a database any of its nodes will do; who is named alone has to be there.
+      // Of the hosts in a database URL, one reachable host is enough; a host in a command has to be reachable.
       for (const url of databases.filter((each) => each !== ''))
         expect(
           hostsIn(url).some((host) => reachable.has(host)),
@@ -108,7 +108,7 @@ describe('docker-compose.yml', () => {
       const { image, deploy, healthcheck, command } = service;
       expect(image, name).toMatch(/:\d+\.\d+\.\d+(?:-[a-z]+)*$/u);
       expect(Object.keys(deploy?.resources?.limits ?? {}), name).toEqual(['cpus', 'memory']);
-      // Ours by what is in the image.
+      // Recognized by the image.
       const isWatched = isOurs(service) || command?.[0] === 'mongosh' || healthcheck?.test !== undefined;
       expect(isWatched, name).toBe(true);
     }

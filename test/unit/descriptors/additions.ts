@@ -1,7 +1,8 @@
 /**
- * What the interface has beyond the one that clients in the field know: content that its documentation asks for and its
- * wire has no place for (fields from 1000 on), and HTTP bindings under `/api/v1/` for RPCs that had none there. Clients
- * that do not know an addition ignore it. Nothing else may differ; the descriptor test allows exactly this list.
+ * The additions of the interface to the one that clients in the field know: content that its documentation asks for but
+ * its messages have no field for (fields from 1000 on), and HTTP bindings under `/api/v1/` for RPCs that had none
+ * there. Clients that do not know an addition ignore it. Nothing else may differ; the descriptor test allows exactly
+ * this list.
  */
 export const addedMessages: readonly string[] = ['platformidl.admin.ExecutionTags'];
 

@@ -10,7 +10,8 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 const ROOT = join(import.meta.dirname, '../../../..');
 const require = createRequire(import.meta.url);
 
-// Of the documentation options that the published files set, as much as a parser asks for. They are not compared.
+// The definitions of the documentation options in the published files, as far as the parser needs them. They are not
+// compared.
 const DOCUMENTATION_OPTIONS = `
 syntax = "proto3";
 package grpc.gateway.protoc_gen_openapiv2.options;
@@ -25,7 +26,7 @@ const write = (path: string, text: string): void => {
   writeFileSync(path, text);
 };
 
-/** Parses the published interface that clients in the field are generated from; only the files named. */
+/** Parses the named files of the published interface, which clients in the field are generated from. */
 export const publishedFiles = (names: readonly string[]): readonly DescFile[] => {
   const dir = mkdtempSync(join(tmpdir(), 'published-'));
   try {

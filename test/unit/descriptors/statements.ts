@@ -14,7 +14,7 @@ import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { http } from '../../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
 
-/** Everything that a caller can observe of an interface, one line for each fact, by what it is a fact of. */
+/** All that a client can observe of an interface: one line for each fact, grouped by its subject. */
 export type Statements = {
   readonly messages: readonly string[];
   readonly fields: readonly string[];
@@ -68,7 +68,7 @@ const all = (files: readonly DescFile[]) => {
   };
 };
 
-/** Says everything about the files of an interface, whichever of its two packages it is in. */
+/** Collects the statements on the files of an interface, in either of its two packages. */
 export const statementsOf = (files: readonly DescFile[]): Statements => {
   const { messages, enums, services } = all(files);
   const methods = services.flatMap((service) => service.methods);

@@ -13,7 +13,7 @@ type Reply = (answer: sendUnaryData<Buffer>) => void;
 const open: { close: () => void }[] = [];
 afterEach(() => open.splice(0).forEach((each) => each.close()));
 
-/** Serves one RPC: what came in, and one reply after the other. */
+/** Serves one RPC with the given replies in turn, and records the requests. */
 const serve = async (replies: Reply[], port = 0): Promise<{ port: number; received: Buffer[]; kill: () => void }> => {
   const received: Buffer[] = [];
   const server = new Server();

@@ -23,7 +23,7 @@ import { drawLiteral } from '../../../engine/walk/typed-literals.js';
 import type { Known, Run } from '../../../engine/walk/run.js';
 import { type Launched, launch, type World } from './world.js';
 
-/** One execution as it was reported. */
+/** The state of one execution according to its reports. */
 export type Reported = {
   readonly name: string;
   readonly reports: Report[];
@@ -38,13 +38,13 @@ export type Reported = {
 export type FakeOptions = Partial<
   Pick<Run, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
 > & {
-  /** Outputs of the nodes of an earlier execution. */
+  /** Gives the outputs of nodes of an earlier execution. */
   readonly recall?: (nodeId: string) => Literals | undefined;
   /** Stops the walk before this round. */
   readonly stopAt?: number;
-  /** Asks for an abort before this round. */
+  /** Requests an abort before this round. */
   readonly abortAt?: number;
-  /** What an earlier walk has reported; the walk goes on from there. */
+  /** The reports of an earlier walk; this walk resumes from there. */
   readonly before?: Reported;
 };
 
@@ -53,7 +53,7 @@ type Walked = FakeOptions & Required<Omit<FakeOptions, 'recall' | 'stopAt' | 'ab
 const outputsIn = (event: { readonly outputResult: NodeExecutionEvent['outputResult'] }): Literals =>
   event.outputResult.case === 'outputData' ? event.outputResult.value.literals : {};
 
-/** A report that no control plane should have to take. */
+/** A report that an engine must never send. */
 class Violation extends Error {}
 
 const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
@@ -63,7 +63,7 @@ const takeNode = (of: Reported, event: NodeExecutionEvent): void => {
   if (parent !== undefined && !of.nodes.has(parent)) throw new Violation(`${id} before its parent ${parent}`);
   if (before && isNodeEnd(before.phase)) throw new Violation(`${id}: ${NodePhase[event.phase]} after its end`);
   if (before && event.phase === NodePhase.QUEUED) throw new Violation(`${id} QUEUED again`);
-  // What is kept has gone over the wire.
+  // Encode and decode, so that the stored message is one that has gone over the wire.
   of.nodes.set(id, fromBinary(NodeExecutionEventSchema, toBinary(NodeExecutionEventSchema, event)));
   if (isNodeEnd(event.phase)) of.outputs.set(id, outputsIn(event));
 };
@@ -102,7 +102,7 @@ const knownOf = (before: Reported): Pick<Run, 'known' | 'ledger'> => {
   const known: Known = {
     workflowPhase: before.phase,
     nodes: new Map([...before.nodes].map(([id, { phase }]) => [id, { phase }])),
-    // Read once, as from lists: what this walk reports is not in it.
+    // Read once, as from lists, so it does not have the reports of this walk.
     tasks: new Map(before.tasks),
   };
   return { known, ledger };
@@ -136,7 +136,7 @@ const runOf = (name: string, { before, seed, failureProbability, gates, isRecove
     ...(before ? knownOf(before) : { known: NOTHING, ledger: createLedger() }),
   });
 
-/** All executions that one walk has made, the walked one first. */
+/** The walked execution, and the child executions that the walk has launched. */
 export type Outcome = { readonly execution: Reported; readonly children: Map<string, Reported> };
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -177,7 +177,7 @@ const performersOf = (world: World, outcome: Outcome, options: FakeOptions): Per
   },
 });
 
-/** Walks an execution against the fake, to its end or as far as the options say. */
+/** Runs an execution against the fake, to its end or until the options stop it. */
 export const walk = (world: World, name: string, launched: Launched, options: FakeOptions = {}): Outcome => {
   const outcome: Outcome = { execution: options.before ?? fresh(name), children: new Map() };
   const run = runOf(name, { ...DEFAULTS, ...options });

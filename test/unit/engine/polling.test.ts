@@ -15,7 +15,7 @@ const ANSWERS: Readonly<Record<string, object>> = {
   ListExecutions: { executions: [{ id: { name: 'a' }, closure: { phase: Phase.QUEUED } }] },
 };
 
-/** A control plane that counts what it is asked. */
+/** A control plane that counts its requests. */
 const counted = () => {
   const asked: string[] = [];
   const client: InterfaceClient = {

@@ -19,7 +19,7 @@ import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
 
 type LaunchPlan = LaunchPlanInterface & { readonly workflowId: Identifier; readonly fixed: LiteralMap | undefined };
 
-/** What is registered, compiled, and what the fixtures launch. */
+/** The registered definitions, compiled, and the executions that the fixtures launch. */
 export type World = {
   readonly tasks: Map<string, CompiledTask>;
   readonly workflows: Map<string, CompiledWorkflowClosure>;
@@ -27,7 +27,7 @@ export type World = {
   readonly executions: { readonly fixture: string; readonly bytes: Uint8Array }[];
 };
 
-/** What an execution runs and with which inputs, once the control plane has resolved it. */
+/** The workflow and the inputs of an execution, as the control plane resolves them. */
 export type Launched = { readonly closure: CompiledWorkflowClosure; readonly inputs: LiteralMap };
 
 const closureOf = (result: ReturnType<typeof compileWorkflow>): CompiledWorkflowClosure => {
@@ -87,7 +87,10 @@ export const registeredWorld = (): World => {
   return world;
 };
 
-/** Resolves what an execution of a launch plan, or of a task by itself, runs; throws where it would be refused. */
+/**
+ * Resolves the workflow and inputs of an execution of a launch plan or of a single task.
+ * @throws when the launch would be refused.
+ */
 export const launch = (world: World, id: Identifier, given: LiteralMap | undefined): Launched => {
   if (id.resourceType === ResourceType.TASK) {
     const single = singleTaskWorkflow(world.tasks.get(keyOf(id))!.template!);
@@ -103,7 +106,7 @@ export const launch = (world: World, id: Identifier, given: LiteralMap | undefin
 
 export type FixtureExecution = { readonly fixture: string; readonly name: string; readonly launched: Launched };
 
-/** What the fixtures launch. */
+/** The executions that the fixtures launch. */
 export const fixtureExecutions = (world: World): readonly FixtureExecution[] =>
   world.executions.map(({ fixture, bytes }) => {
     const { name, inputs, spec } = fromBinary(ExecutionCreateRequestSchema, bytes);

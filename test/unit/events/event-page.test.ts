@@ -12,7 +12,7 @@ import { sampledTypes } from './samples/sampled-types.js';
 const comments = protoComments();
 const types = await sampledTypes();
 
-/** The same schema, which takes no property that it does not name. */
+/** Closes a schema, so that it refuses properties that it does not define. */
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -23,7 +23,7 @@ const closed = (schema: unknown): unknown => {
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 for (const schema of eventSchemas(comments).values()) ajv.addSchema(closed(schema) as Schema);
 
-/** Fields that exclude another one that the sample has. */
+/** Fields that cannot be set together with a field of the sample. */
 const EXCLUDED: readonly string[] = ['ExecutionCreated.taskId'];
 
 it('is the page that the code gives', async () => {
@@ -48,7 +48,7 @@ describe.each(types)('the sample of $message.name', ({ message, cloudEvent, catL
   });
 });
 
-// An older type has the fields of the one that has taken its place.
+// An older type has the fields of the type that replaced it.
 it.each(types.filter(({ message }) => message.name !== ENGINE_REPORTED))(
   'has every field of $message.name in the sample',
   ({ message, catLine: { data } }) => {

@@ -18,7 +18,7 @@ import type { SampledType } from './samples/sampled-types.js';
 const NAME = { project: 'PROJECT', domain: 'DOMAIN', name: 'NAME' } as const;
 const VERSION = { ...NAME, version: 'VERSION' } as const;
 
-/** How the streams of each category are named. */
+/** An example of a stream name of each category. */
 const STREAMS: readonly StreamName[] = [
   streamName(EXECUTION_CATEGORY, Object.values(NAME)),
   taskStream(VERSION),
@@ -31,7 +31,7 @@ const STREAMS: readonly StreamName[] = [
   LOG_FORMAT_STREAM,
 ];
 
-/** The members of a CloudEvent: all that there are, or the compiler says which is missing. */
+/** An explanation of each member of a CloudEvent; the type makes the compiler report a missing one. */
 const MEMBERS: Readonly<
   Record<keyof Attributes | 'specversion' | 'datacontenttype' | 'dataschema' | 'data' | 'dataref', string>
 > = {

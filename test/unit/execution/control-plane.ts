@@ -34,7 +34,7 @@ const noPayloads: PayloadStore = {
 
 type Methods = typeof AdminService.method;
 
-/** The registering and executing half of the control plane on a real log, with the named fixtures registered. */
+/** The part of the control plane that registers and executes, on a real log, with the named fixtures registered. */
 export const openControlPlane = async (
   folders: readonly string[],
   settings: readonly Given[] = [],
@@ -101,7 +101,7 @@ export const openControlPlane = async (
     aggregate,
     send,
     sendBytes,
-    /** The error that a request ends with. */
+    /** Expects that a request fails; returns its error. */
     error: async (answer: Promise<unknown>): Promise<RpcError> => {
       const error: unknown = await answer.then(
         () => undefined,
@@ -110,7 +110,7 @@ export const openControlPlane = async (
       if (!(error instanceof RpcError)) throw new Error('the request was not refused', { cause: error });
       return error;
     },
-    /** What is recorded of one execution. */
+    /** Reads the events of one execution. */
     history: async (name: string): Promise<readonly ExecutionEvent[]> => {
       const events: ExecutionEvent[] = [];
       for await (const page of store.readStream(streamName('execution', ['flytesnacks', 'development', name])))

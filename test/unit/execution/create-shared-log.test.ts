@@ -9,7 +9,7 @@ const launchPlan = { ...place, resourceType: ResourceType.LAUNCH_PLAN, name: 'he
 
 describe('a create on a log that other processes write too', () => {
   let plane: ControlPlane;
-  /** What was asked of the log by commands, in order: each is a way there and back. */
+  /** The calls that commands made to the log, in order; each is a round trip. */
   let asked: string[];
 
   const counting = (store: EventStore): EventStore => ({

@@ -41,7 +41,7 @@ const platform = platformOf(
 
 const quality = (init: Quality | undefined) => init && create(QualityOfServiceSchema, init);
 
-/** The settings of an execution whose levels are given from the most to the least telling. */
+/** The settings of an execution, from levels that are given from the highest precedence to the lowest. */
 const settings = (given: {
   readonly request?: MessageInitShape<typeof ExecutionSpecSchema>;
   readonly plan?: MessageInitShape<typeof LaunchPlanSpecSchema>;

@@ -48,7 +48,7 @@ const outputs = fc.oneof(
   fc.record({ case: fc.constant('outputData'), value: literals }),
 );
 
-/** Each is one field of an event; an event is any of them in any order, also twice. */
+/** Encoded fields of an event; an event is any of them in any order, also repeated. */
 const workflowFields = fc.oneof(
   fc.record({ executionId }),
   fc.record({ producerId: word }),
@@ -102,7 +102,7 @@ const withField = (parts: readonly Uint8Array[]): Uint8Array =>
 const lengthOf = (length: number): readonly number[] =>
   length < 128 ? [length] : [(length & 0x7f) | 0x80, ...lengthOf(length >>> 7)];
 
-/** What a full decoder makes of the request. */
+/** The result of a full decoder for the request. */
 type Expected = Record<string, unknown>;
 
 const plain = (id: { project: string; domain: string; name: string } | undefined): Expected => ({
@@ -197,7 +197,7 @@ const scanned = (scan: () => object): object | RpcError => {
   }
 };
 
-/** A refusal by its text; the text of an accepted event is empty, whatever bytes it keeps. */
+/** The code and text of a refusal; empty for an accepted event. */
 const outcome = (found: object): string => (found instanceof RpcError ? `${found.code} ${found.message}` : '');
 
 describe('the envelope scan', () => {

@@ -55,7 +55,7 @@ const types = async (): Promise<readonly string[]> => {
   return found;
 };
 
-/** Resolves when a condition of the reactor's own making has come true. */
+/** Waits until the reactor has made a condition true. */
 const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await isTrue())) await new Promise((resolve) => setImmediate(resolve));
 };

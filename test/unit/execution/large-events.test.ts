@@ -33,7 +33,7 @@ afterEach(async () => {
 let commands = 0;
 
 const openRun = () => {
-  // More wait at once than a server takes.
+  // More requests wait at once than a server admits.
   const sessions = openSessions({ store, payloads, now: Date.now, admits: { starts: Infinity, others: Infinity } });
   const aggregate = executionAggregate({ payloads });
   return async (command: ExecutionCommand): Promise<string> => {

@@ -43,10 +43,10 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
   },
 );
 
-/** Uniform in length: most orders of events show themselves in long lives. */
+/** Uniform in length, because most orders of events occur only in long lives. */
 const life = fc.array(command, { maxLength: 40, size: 'max' });
 
-/** Everything that has ended by the engine's word, with its phase. */
+/** The entities whose end the engine has reported, with their phase. */
 const ended = ({ phase, nodes }: ExecutionState): Map<string, number> => {
   const found = new Map<string, number>();
   if (isTerminal('workflow', phase)) found.set('execution', phase);

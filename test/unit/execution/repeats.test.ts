@@ -53,7 +53,7 @@ describe('the reports of an entity', () => {
 describe('events that an engine sends again', () => {
   let directory: string;
   let store: EventStore;
-  /** How many events were read of streams. */
+  /** The number of events read from streams. */
   let read: number;
 
   beforeEach(async () => {

@@ -34,7 +34,7 @@ const scans = {
   task: envelopeScan('task', MAX_OUTPUT_BYTES),
 };
 
-/** The command that request bytes come to. */
+/** Parses request bytes into the command. */
 export const reportOf = (entity: Entity, request: Uint8Array, isChildKnown = true): ReportPhase => {
   const envelope = scans[entity](request);
   return { type: 'ReportPhase', id: envelope.execution, envelope, isChildKnown };
@@ -45,7 +45,7 @@ const at = (second: number) => timestampFromMs(1_700_000_000_000 + second * 1_00
 type More<Schema> = Omit<MessageInitShape<Schema & typeof WorkflowExecutionEventSchema>, '$typeName'>;
 type Timed = { readonly second?: number; readonly producer?: string };
 
-/** A workflow reports a phase. */
+/** An engine's report of the phase of a workflow. */
 export const workflow = (
   phase: keyof typeof WORKFLOW,
   { second = 0, producer = '', ...more }: Timed & Partial<More<typeof WorkflowExecutionEventSchema>> = {},
@@ -59,7 +59,7 @@ type NodeMore = Timed & { readonly child?: 'known' | 'unknown' } & Partial<
     MessageInitShape<typeof NodeExecutionEventSchema>
   >;
 
-/** A node, `n0` unless said otherwise, reports a phase. */
+/** An engine's report of the phase of a node, by default `n0`. */
 export const node = (phase: keyof typeof NODE, more: NodeMore & { readonly node?: string } = {}): ReportPhase => {
   const { second = 0, producer = '', node: nodeId = 'n0', child, ...rest } = more;
   const target =
@@ -88,7 +88,7 @@ type TaskMore = Timed & { readonly node?: string; readonly version?: number; rea
     MessageInitShape<typeof TaskExecutionEventSchema>
   >;
 
-/** The task of node `n0` reports a phase. */
+/** An engine's report of the phase of the task of node `n0`. */
 export const task = (phase: keyof typeof TASK, more: TaskMore = {}): ReportPhase => {
   const { second = 0, producer = '', node: nodeId = 'n0', version = 0, attempt = 0, ...rest } = more;
   const event = {
@@ -111,7 +111,7 @@ export const creation: CreateExecution = {
   created: create(ExecutionCreatedSchema, { id, spec: {} }),
 };
 
-/** Creates an execution with a slot of its launch plan. */
+/** The command that creates an execution with a slot of its launch plan. */
 export const creationOf = (own: ExecutionId, slotAttempt: string): CreateExecution => ({
   type: 'CreateExecution',
   id: own,
@@ -133,7 +133,7 @@ const { decider, codec } = aggregate;
 /** `OK`, or the kind of the refusal. */
 export type Answer = 'OK' | ExecutionRefusal['kind'];
 
-/** A stream in memory that answers commands as a session does. Events pass through their bytes. */
+/** A stream in memory that answers commands as a session does. Events are encoded and decoded. */
 export const openStream = (...past: readonly ExecutionCommand[]) => {
   const recorded: RecordedEvent[] = [];
   const looks: (readonly bigint[])[] = [];
@@ -174,7 +174,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
 
   return {
     recorded,
-    /** The revisions that each look back has read. */
+    /** The revisions that each read of earlier events has read. */
     looks,
     state: () => state,
     refusal,

@@ -15,7 +15,7 @@ const nodeId = fc.record({ nodeId: word, executionId }, { requiredKeys: [] });
 const literals = fc.record({ literals: fc.dictionary(word, fc.record({ hash: word })) });
 const taskNode = fc.record({ checkpointUri: word, catalogKey: fc.record({ artifactTag: fc.record({ name: word }) }) });
 
-/** Each is a field of the event or two. */
+/** Each is one or two fields of the event. */
 const part = fc.oneof(
   fc.record({ id: nodeId }),
   fc.record({ producerId: word, nodeName: word, eventVersion: fc.nat() }),
@@ -50,7 +50,7 @@ const part = fc.oneof(
 const bytesOf = (parts: readonly object[]): Uint8Array =>
   Buffer.concat(parts.map((each) => toBinary(NodeExecutionEventSchema, create(NodeExecutionEventSchema, each))));
 
-/** The fields that somebody looks at, of what was told or of the whole message. */
+/** The fields that are used, from the parsed report or from the whole message. */
 const looked = (
   event: Omit<ToldNode, 'first'>,
   { id, retryGroup, specNodeId }: Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>,

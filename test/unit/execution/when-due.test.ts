@@ -92,7 +92,7 @@ const count = async (of: () => number, wanted: number): Promise<void> => {
     () => Promise.resolve(of()),
     (found) => found >= wanted,
   );
-  // What should not happen would happen now.
+  // If an unwanted call were to come, it would come within these turns.
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   expect(of()).toBe(wanted);
 };
@@ -132,7 +132,7 @@ describe('what is due a time after it was recorded', () => {
     await count(() => tried.length, MAX_FAILED);
     doesFail = (position) => position > 1n;
     timers.advance(RETRY_MS);
-    // All are tried again; the first one makes room for one more, which fails in its place.
+    // All are tried again; when the first one succeeds, one more takes its place and fails.
     await count(() => tried.length, 2 * MAX_FAILED + 1);
     expect(new Set(tried).size).toBe(MAX_FAILED + 1);
     doesFail = () => false;

@@ -5,7 +5,7 @@ import { type Answer, creation, expiry, node, openStream, task, termination, wor
 
 type Phase = keyof typeof WORKFLOW;
 
-/** How an execution comes to each phase. */
+/** The phases that lead an execution to each phase. */
 const ways: Readonly<Record<Exclude<Phase, 'UNDEFINED'>, readonly Phase[]>> = {
   QUEUED: ['QUEUED'],
   RUNNING: ['QUEUED', 'RUNNING'],

@@ -9,12 +9,12 @@ import type { Execution } from '../../../proto/gen/platformidl/admin/execution_p
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 
 /**
- * What events carry and a view must still have, under a name for each thing that can be said by itself. Worked out from
- * the messages alone, so that an error in a fold does not hide in its test.
+ * The facts that events carry and a view must still have, by a name for each independent fact. Computed from the
+ * messages alone, so that an error in a fold does not hide in its test.
  */
 export type Facts = Map<string, unknown>;
 
-/** How a thing that is said again is taken: the last stands, the first stands, or all of them do. */
+/** The rules for a fact that is repeated: the last value counts, or the first, or all of them. */
 const last = (facts: Facts, name: string, value: unknown): void => {
   if (value !== undefined && value !== '' && value !== 0) facts.set(name, value);
 };
@@ -42,7 +42,7 @@ const ofResult = (facts: Facts, { case: kind, value }: TaskExecutionEvent['outpu
 
 type Logs = TaskExecutionEvent['logs'];
 
-/** A link that has the URI or the name of a later one has been replaced by it. */
+/** A log link is replaced by a later one with the same URI or name. */
 const ofLogs = (facts: Facts, prefix: string, logs: Logs): void => {
   for (const { uri, name } of logs)
     for (const [key, known] of facts)
@@ -66,7 +66,7 @@ const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
   }
 };
 
-/** The single reason of older engines is a new one when it is another. */
+/** Adds the single reason of older engines when it differs from the last one. */
 const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   const said = event.reasons.map(({ reason }) => reason);
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
@@ -76,7 +76,7 @@ const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   last(facts, 'reason', said.at(-1));
 };
 
-/** What one more event about an attempt of a task carries. */
+/** Adds the facts of one more event about a task attempt. */
 export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNews: boolean): void => {
   if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
   ofResult(facts, event.outputResult, isNews);
@@ -91,7 +91,7 @@ export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNews: boolea
   ofReasons(facts, event);
 };
 
-/** What a document of a task execution has of it. */
+/** The facts in the document of a task execution. */
 export const taskHas = ({ inputUri, closure }: TaskExecution): Facts => {
   const facts: Facts = new Map();
   const { logs, customInfo, metadata, reasons, reason, outputResult } = closure!;
@@ -118,7 +118,7 @@ export const taskHas = ({ inputUri, closure }: TaskExecution): Facts => {
   return facts;
 };
 
-/** What one more event about a node carries. */
+/** Adds the facts of one more event about a node. */
 export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNews: boolean): void => {
   for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) once(facts, name, event[name]);
   if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
@@ -136,7 +136,7 @@ export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNews: boolea
   last(facts, 'dynamic job', value.dynamicWorkflow?.dynamicJobSpecUri);
 };
 
-/** What a document of a node execution has of it. */
+/** The facts in the document of a node execution. */
 export const nodeHas = ({ inputUri, closure, metadata }: NodeExecution): Facts => {
   const facts: Facts = new Map();
   once(facts, 'isParent', metadata!.isParentNode);
@@ -156,7 +156,7 @@ export const nodeHas = ({ inputUri, closure, metadata }: NodeExecution): Facts =
   return facts;
 };
 
-/** What one more event about the execution itself carries. */
+/** Adds the facts of one more event about the execution itself. */
 export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNews: boolean): void => {
   const { outputResult: result } = event;
   if (result.case === undefined || (!isNews && facts.has('result'))) return;
@@ -164,6 +164,6 @@ export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNew
   facts.set('result', value);
 };
 
-/** What the document of an execution has of it. */
+/** The facts in the document of an execution. */
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- a result of older clients is one of its cases
 export const executionHas = ({ closure }: Execution): Facts => new Map([['result', closure!.outputResult.value]]);

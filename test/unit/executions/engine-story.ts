@@ -4,10 +4,12 @@ import type { ReportPhase } from '../../../services/execution/commands.js';
 import { NODE, TASK, WORKFLOW } from '../../../services/execution/phases.js';
 import { id, node, task, taskId, workflow } from '../execution/reports.js';
 
-/** Something that an engine says, and what it says of. Said with its maps in another order, it is the same. */
+/**
+ * A report of an engine about one subject (`of`). `command(true)` is the same report, with its maps in another order.
+ */
 export type Said = {
   readonly of: string;
-  /** For who reads of a case that failed. */
+  /** A readable form for failure messages. */
   readonly what: object;
   readonly command: (isReversed?: boolean) => ReportPhase;
 };
@@ -119,7 +121,7 @@ const saying = (of: string, phase: string, make: (more: never) => ReportPhase, e
   command: (isReversed = false) => make((isReversed ? reversed(event as Value) : event) as never),
 });
 
-/** What an engine says of the execution. */
+/** Reports of the execution. */
 const ofWorkflow = (phases: fc.Arbitrary<keyof typeof WORKFLOW> = phaseOf(WORKFLOW)): fc.Arbitrary<Said> =>
   fc
     .tuple(phases, fc.record({ second: seconds, ...outputs }))
@@ -141,7 +143,7 @@ const nodeEvent = (kind: 'task' | 'child') =>
     targetMetadata: maybe<object>(kind === 'task' ? ofTask : ofChild),
   });
 
-/** What an engine says of a node, whose place in the tree is always the same. */
+/** Reports of a node, whose place in the tree is always the same. */
 const ofNode = (name: string, kind: 'task' | 'child', place: object = {}): fc.Arbitrary<Said> =>
   fc
     .tuple(phaseOf(NODE), nodeEvent(kind))
@@ -165,7 +167,7 @@ const taskEvent = fc.record({
   taskType: fc.constant('python'),
 });
 
-/** What an engine says of an attempt of the task of a node. */
+/** Reports of an attempt of the task of a node. */
 const ofAttempt = (name: string, attempt: number): fc.Arbitrary<Said> =>
   fc
     .tuple(phaseOf(TASK), taskEvent)
@@ -175,7 +177,7 @@ const ofAttempt = (name: string, attempt: number): fc.Arbitrary<Said> =>
 
 const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 } };
 
-/** All that an engine says something of, and what must have begun before. */
+/** The reports of every subject, with the subject that must have been reported before. */
 const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
   [ofNode('n0', 'task'), undefined],
   [ofNode('n1', 'child'), undefined],
@@ -186,7 +188,7 @@ const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
   [ofAttempt('inside', 0), 'inside'],
 ];
 
-/** Anything that an engine may say, in any order; uniform in length, because short stories say little twice. */
+/** Any reports in any order; uniform in length, because short stories repeat little. */
 export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
   fc.oneof(ofWorkflow(), ...TREE.map(([said]) => ({ arbitrary: said, weight: 2 }))),
   { maxLength: 40, size: 'max' },
@@ -195,16 +197,16 @@ export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
 const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
-/** What is said of each thing, in its own order; nothing of one thing decides what is said of another. */
+/** The reports of each subject, in their order; the subjects are independent of each other. */
 export const apart: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
   fc.array(ofWorkflow(fc.constantFrom(...OPEN)), { maxLength: 5 }),
   ...TREE.map(([said]) => fc.array(said, { maxLength: 6 })),
 );
 
-/** The last that is said. */
+/** The last report. */
 export const ending: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
 
-/** One order of what was said of different things: each in its own order, and nothing before what it belongs to. */
+/** One interleaving of the reports of several subjects: each in its own order, and none before those of its parent. */
 export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {
   const rest = parts.map((part) => [...part]);
   const begun = new Set<string | undefined>([undefined]);

@@ -42,16 +42,16 @@ const told = async (...said: readonly Said[]): Promise<Run> => {
   return run;
 };
 
-/** What was recorded of an engine, in order. */
+/** The recorded reports of an engine, in order. */
 const reports = (events: readonly ExecutionEvent[]) =>
   events.flatMap(({ data }, revision) => ('messageHash' in data ? [{ report: data, revision }] : []));
 type Report = ReturnType<typeof reports>[number]['report'];
 const bytesOf = ({ message }: Report): Uint8Array => message.content.value as Uint8Array;
 
-/** Columns with the revision of an event. */
+/** Columns that hold the revision of an event. */
 const PLACES: ReadonlySet<string> = new Set(['inputs_at', 'outputs_at', 'dynamic_at']);
 
-/** The documents without what says where in the log their events stand; a revision gives way to what stands there. */
+/** The documents without the positions of their events; a revision is replaced by the content of the event at it. */
 const placeless = (run: Run, size = Infinity) => {
   const events = run.events();
   const standing = (revision: unknown): string | null => {
@@ -93,7 +93,7 @@ const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, 
   task: (facts, bytes, isNews) => taskSays(facts, fromBinary(TaskExecutionEventSchema, bytes), isNews),
 };
 
-/** What all acknowledged events have carried; of the execution itself under the empty key. */
+/** The facts of all acknowledged events, by entity; those of the execution itself have the empty key. */
 const carried = (run: Run): ReadonlyMap<string, Facts> => {
   const found = new Map<string, Facts>();
   for (const { report } of reports(run.events())) {
@@ -105,7 +105,7 @@ const carried = (run: Run): ReadonlyMap<string, Facts> => {
   return found;
 };
 
-/** The phase of everything as decisions know it. */
+/** The phases in the state that decisions use. */
 const decided = ({ phase, nodes }: ExecutionState) => ({
   execution: phase,
   ...Object.fromEntries([...nodes].map(([name, { phase }]) => [name, phase])),

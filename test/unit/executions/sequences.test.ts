@@ -28,7 +28,7 @@ type Closure = { readonly startedAt?: Timestamp | undefined; readonly duration?:
 
 const durationMs = ({ seconds, nanos }: Duration): number => Number(seconds) * 1_000 + nanos / 1e6;
 
-/** The wire has an end only where there is a start. */
+/** The message can express an end only with a start. */
 const times = ({ startedAt, duration }: Closure) => ({
   startedAt: startedAt && timestampMs(startedAt),
   endedAt: startedAt && duration && timestampMs(startedAt) + durationMs(duration),

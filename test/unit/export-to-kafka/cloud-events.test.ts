@@ -17,7 +17,7 @@ import { executionStream, newEvent, nodeReported } from '../../support/filled-lo
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
 
-/** Nothing lies beside the events of these tests. */
+/** The events of these tests have no payloads beside the log. */
 const presenting = presentingWhole({
   put: () => Promise.reject(new Error('nothing is stored')),
   get: () => Promise.reject(new Error('nothing is stored')),

@@ -25,7 +25,7 @@ const rows = (heading: string): string[][] => {
   );
 };
 
-/** Each `slice refusal` that a decider can give, out of the types that say so. */
+/** Each `slice refusal` that a decider can give, read from the types of refusals. */
 const refusals = (): string[] =>
   readdirSync(join(ROOT, 'services')).flatMap((slice) =>
     ['decider.ts', 'refusals.ts']

@@ -30,7 +30,7 @@ afterAll(() => toy.close());
 
 type Asked = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
 
-/** Asks over one stream, and answers what came for each question. */
+/** Sends requests over one stream; returns the answer to each. */
 const ask = (questions: readonly Asked[], version = 'v1') =>
   new Promise<ServerReflectionResponse['messageResponse'][]>((resolve, reject) => {
     const same = (bytes: Buffer): Buffer => bytes;

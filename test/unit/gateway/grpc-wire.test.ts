@@ -71,7 +71,7 @@ type Seen = {
   readonly rstCode: number;
 };
 
-/** Everything that is sent on a stream, when it has been closed. */
+/** Collects all that the server sends on a stream until it is closed. */
 const seen = (stream: ClientHttp2Stream): Promise<Seen> =>
   new Promise((resolve) => {
     let headers: IncomingHttpHeaders = {};

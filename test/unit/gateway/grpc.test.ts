@@ -233,7 +233,7 @@ describe('bytes that are no message', () => {
   });
 });
 
-/** Sends one frame as it is, and answers status, text, and the size of the headers that they came in. */
+/** Sends one raw frame; returns the status, its text, and the size of the headers that carried them. */
 const frame = (port: number, bytes: Uint8Array, headers: Record<string, string> = {}) =>
   new Promise<{ code: string | undefined; text: string; bytes: number }>((resolve, reject) => {
     const session = connect(`http://127.0.0.1:${port}`);

@@ -47,7 +47,7 @@ const framed = (message: Uint8Array): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** A call that has sent its message but for the last byte; `answer` is its status and text. */
+/** A call that has sent all but the last byte of its message; `answer` is its status and text. */
 const beginCall = (session: ClientHttp2Session) => {
   const request = session.request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
   const whole = framed(large);

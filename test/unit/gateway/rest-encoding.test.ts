@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => toy.close());
 
-/** As it comes: `fetch` hides what was compressed. */
+/** The raw response; `fetch` would decompress it. */
 const raw = (path: string, headers: Record<string, string>) =>
   new Promise<{ headers: Record<string, unknown>; body: Buffer }>((resolve, reject) => {
     httpRequest(toy.url + path, { headers }, (response) => {

@@ -34,7 +34,7 @@ import { type Logged, overHttp } from './toy.js';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const BINARY_TYPE = { 'content-type': 'application/octet-stream' };
 
-/** What the handlers got. */
+/** The request and call that the handler got. */
 const got: { request?: unknown; call?: Call } = {};
 const keep = <Answer>(answer: Answer) => {
   return (request: unknown, call: Call): Promise<Answer> => {

@@ -13,7 +13,7 @@ import { overGrpc, overHttp } from './toy.js';
 
 const ANSWER_BYTES = 400_000;
 
-/** Whose answers are large, and who asks for room before it has one in hand. */
+/** Routes with large answers, which reserve memory before they make the answer. */
 const large = (): { routes: readonly Route[]; handled: () => number } => {
   let handled = 0;
   const read = route(AdminService.method.getTask, async (_request, call) => {
@@ -43,7 +43,7 @@ const framed = (message: Uint8Array): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** A caller that asks many times over one connection and reads nothing until it is told to. */
+/** A client that sends many calls over one connection and reads no answer until told to. */
 const unreading = (port: number, calls: number) => {
   const session: ClientHttp2Session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
   session.on('error', () => undefined);
@@ -77,7 +77,7 @@ describe('answers that nobody reads', () => {
   it('are put together no faster than they are read, and all come in the end', async () => {
     const toy = await serving(limits());
     const caller = unreading(toy.port, 12);
-    await expect.poll(toy.handled).toBe(1); // three times its size while it is put together
+    await expect.poll(toy.handled).toBe(1); // an answer counts three times while it is built
     await new Promise((resolve) => caller.session.ping(resolve));
     expect(toy.handled()).toBe(1);
     caller.read();
@@ -120,7 +120,7 @@ describe('answers that nobody reads', () => {
     const last = unreading(toy.port, 3);
     last.read();
     await expect.poll(() => last.statuses, { timeout: 5_000 }).toEqual(['0', '0', '0']);
-    expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; one more may have been let in as each went
+    expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; each that left may have admitted one more
   });
 
   it('end the connection of a caller that reads nothing', async () => {
@@ -144,7 +144,7 @@ describe('answers over REST that nobody reads', () => {
     let isGone = false;
     socket.on('error', () => (isGone = true));
     socket.write('GET /api/v1/tasks/p/d/n/v HTTP/1.1\r\nHost: x\r\n\r\n');
-    const poke = setInterval(() => socket.write('x'), 100); // a write is how an end is seen that nobody reads
+    const poke = setInterval(() => socket.write('x'), 100); // only a write detects the end of a socket that is not read
     closing.push(() => clearInterval(poke));
     await expect.poll(() => isGone, { timeout: 8_000 }).toBe(true);
   });

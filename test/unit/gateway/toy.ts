@@ -12,12 +12,12 @@ import type { Route } from '../../../services/kernel/rpc.js';
 
 export const LOG_ID = 'log-1';
 
-/** What was logged, so that a test sees what callers do not. */
+/** A logged line, so that tests can check what callers do not see. */
 export type Logged = { readonly level: string; readonly fields: object };
 
 const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, patienceMs: 30_000 };
 
-/** What a test hosts otherwise than a toy is hosted, and what looks at its calls. */
+/** Other hosting options than the toy's defaults, and interceptors that observe its calls. */
 type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
 
 const hosting = (routes: readonly Route[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {

@@ -6,7 +6,7 @@ import { handTimers } from '../../support/hand-timers.js';
 
 const PARTS = Array.from({ length: 8 }, (_, at) => String(at));
 
-/** Leases in memory, by a clock that a test moves on. */
+/** Leases in memory, with a clock that the test advances. */
 const memoryLeases = (now: () => number): Leases & { fails: boolean } => {
   const rows = new Map<string, { owner: string; until: number }>();
   const leases: Leases & { fails: boolean } = {
@@ -42,7 +42,7 @@ const fixture = () => {
   const leases = memoryLeases(() => clock.now());
   const failures: unknown[] = [];
   const join = (worker: string) => {
-    // A worker whose process stands still has timers that do.
+    // The timers of a suspended process do not fire.
     let own: readonly string[] = [];
     let isStopped = false;
     const timers = { ...clock, after: (ms: number, run: () => void) => clock.after(ms, () => !isStopped && run()) };

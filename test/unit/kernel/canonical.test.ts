@@ -9,7 +9,7 @@ import { canonicalBytes } from '../../../services/kernel/encoding/canonical.js';
 
 const SAME = 0;
 
-/** An object whose members are in the order of their names, as far as an object can have one, and so in what it holds. */
+/** Sorts the members of an object by name, recursively, as far as objects keep an order. */
 const inOrder = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;
@@ -17,7 +17,7 @@ const inOrder = (value: JsonValue): JsonValue => {
   return Object.fromEntries(names.map((name) => [name, inOrder(value[name]!)]));
 };
 
-/** What the canonical form is, slowly. */
+/** The canonical form, computed in a simple and slow way. */
 const slowly = (message: LaunchPlanSpec): Buffer => {
   const json = inOrder(toJson(LaunchPlanSpecSchema, message));
   return Buffer.from(toBinary(LaunchPlanSpecSchema, fromJson(LaunchPlanSpecSchema, json)));

@@ -23,7 +23,7 @@ const written = (schema: DescMessage, event: Uint8Array): unknown => {
 const isEmpty = (value: unknown): boolean =>
   value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
-/** What is there, and of what is not there all numbers, booleans and enums. */
+/** Adds the zeros of all absent numbers, booleans and enums. */
 const withZeros = (there: unknown, always: unknown): unknown => {
   if (Array.isArray(there) && Array.isArray(always)) return there.map((each, at) => withZeros(each, always[at]));
   if (typeof there !== 'object' || there === null || '@type' in there) return there;
@@ -46,7 +46,7 @@ const libraryJson = (schema: DescMessage, bytes: Uint8Array): JsonObject => {
   return withZeros(there, always) as JsonObject;
 };
 
-/** What the library gives, with the contents in its place; where it does not, nothing. */
+/** The JSON of the library, with contents decoded; `undefined` when the library fails. */
 const byLibrary = (schema: DescMessage, event: Uint8Array): unknown => {
   try {
     const json = libraryJson(schema, event);
@@ -83,7 +83,7 @@ const reported = toBinary(
 );
 
 describe('JSON right from the encoding of an event', () => {
-  // An older type is written as the one that has taken its place.
+  // An older type is written as the type that replaced it.
   it.each(eventTypes().flatMap(({ message }) => (message.name === ENGINE_REPORTED ? [] : [message])))(
     'is what the library makes of a $name',
     (schema) => {

@@ -41,10 +41,10 @@ const pagesOf = async (pages: ReturnType<EventStore['readStream']>): Promise<(re
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** What dead processes have asked for is done all the same. */
+/** Requests of dead processes; they are carried out all the same. */
 const asked = new Set<Promise<unknown>>();
 
-/** A log that answers when the scheduler says so, and never once its process is dead. */
+/** A log that answers when the scheduler lets it, and never once its process is dead. */
 const scheduled = (scheduler: Scheduler, isDead: () => boolean): EventStore => {
   const later = async <Result>(label: string, result: Promise<Result>): Promise<Result> => {
     const settled = Promise.allSettled([result]).then(([outcome]) => outcome);
@@ -65,7 +65,7 @@ const scheduled = (scheduler: Scheduler, isDead: () => boolean): EventStore => {
 
 type Clock = { now: number };
 
-/** What slots need of one process. */
+/** The services that slots need of one process. */
 const openProcess = (over: EventStore, clock: Clock) => {
   const now = () => clock.now;
   const sessions = openSessions({ store: over, payloads: filePayloadStore({ directory }), now, isShared: true });
@@ -92,7 +92,7 @@ const end = ({ sessions }: Process, id: PlanId): Promise<unknown> =>
 
 type Step = {
   readonly what: 'launch' | 'end' | 'clear' | 'crash' | 'wait';
-  /** At which process. */
+  /** The index of the process. */
   readonly at: number;
   readonly plan: number;
   readonly name: string;
@@ -108,7 +108,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 3, maxLength: 10 },
 );
 
-/** Runs all steps beside each other, as the scheduler has it. */
+/** Runs all steps concurrently, interleaved by the scheduler. */
 const runAll = async (scheduler: Scheduler, all: readonly Step[], ids: Ids, clock: Clock): Promise<void> => {
   const start = () => {
     const state = { isDead: false, die: (): void => undefined };
@@ -153,7 +153,7 @@ const runAll = async (scheduler: Scheduler, all: readonly Step[], ids: Ids, cloc
   await Promise.all(asked);
 };
 
-/** The executions that have been created and have not ended, after each event of the log. */
+/** The executions that are running (created and not ended) after each event of the log. */
 const openAfterEach = async (after: bigint): Promise<readonly ReadonlyMap<string, string>[]> => {
   const open = new Map<string, string>();
   const all: ReadonlyMap<string, string>[] = [];

@@ -33,7 +33,7 @@ let now = START;
 let commands = 0;
 const aggregate = executionAggregate({ payloads: undefined as never });
 
-/** A process that starts on what is recorded. */
+/** Simulates a restart: a new process on the same log. */
 const restart = (): void => {
   sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => now });
   slots = launchPlanSlots({ sessions, holders: slotHolders(sessions, aggregate), now: () => now });
@@ -207,7 +207,7 @@ describe('the slots of a launch plan', () => {
 describe('the slots of executions that have ended', () => {
   const SECOND = 1_000;
 
-  /** A process that gives slots back, on a clock of its own. */
+  /** A process that releases slots, with a clock of its own. */
   const open = (failures: unknown[] = []) => {
     const timers = handTimers(now);
     const checkpoint = fileCheckpoint({ directory, name: 'release-slots', logId: store.logId });
@@ -287,7 +287,7 @@ describe('the slots of executions that have ended', () => {
     await take('a');
     now = START;
     const reactor = open();
-    now = START + 3_599_000; // for the clock that took it, it has not been taken yet
+    now = START + 3_599_000; // before the time at which it was taken, by the other clock
     await reactor.until(isReleased);
     await reactor.close();
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);

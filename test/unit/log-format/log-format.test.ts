@@ -66,7 +66,7 @@ describe('a process that writes the log', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** As another process sets it. */
+  /** Records the format as another process does. */
   const recordFormat = (format: number): Promise<unknown> =>
     store.append(LOG_FORMAT_STREAM, 'any', [
       newEvent('LogFormatSet', toBinary(LogFormatSetSchema, create(LogFormatSetSchema, { format }))),

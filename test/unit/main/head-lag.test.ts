@@ -5,7 +5,7 @@ import { headLag } from '../../../services/main/head-lag.js';
 import { lagCheck } from '../../../services/main/checks.js';
 import { until } from '../../support/until.js';
 
-/** A log whose head a test says, and how often it was looked at. */
+/** A log with a settable head, which counts the reads of it. */
 const logAt = (head: bigint) => {
   const state = { head, looks: 0 };
   const log = {

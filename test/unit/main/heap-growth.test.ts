@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
-/** Keeps 150,000 entries, the newest ones, until four full collections were seen; prints the most by the least. */
+/**
+ * Keeps the newest 150,000 entries until four full collections have run; prints the ratio of the largest heap to the
+ * smallest.
+ */
 const CHURN = `
   const { getHeapStatistics } = await import('node:v8');
   const live = new Map();

@@ -12,7 +12,7 @@ import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store
 const START_MS = Date.UTC(2026, 2, 2);
 const MINUTE_MS = 60_000;
 
-/** One event a minute; the streams of two projects take turns. */
+/** One event a minute, alternately in the streams of two projects. */
 const EVENTS = 10;
 
 describe('where log cat begins', () => {
@@ -48,7 +48,7 @@ describe('where log cat begins', () => {
     [{ tail: 2, project: 'even' }, 6n],
     [{ tail: 1, stream: 'project-even' }, 7n],
     [{ since: START_MS - MINUTE_MS }, 0n],
-    // One minute is left for clocks that differ; what is before the time is not printed.
+    // One minute is allowed for clock skew; events before `since` are not printed.
     [{ since: START_MS + 5 * MINUTE_MS }, 4n],
     [{ since: START_MS + 5 * MINUTE_MS, tail: 2 }, 8n],
   ];

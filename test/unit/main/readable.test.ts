@@ -38,7 +38,7 @@ const failing = (error: Error): PayloadStore => ({ ...holding(new Map()), get: (
 
 const NOTHING = holding(new Map());
 
-/** What programs are given, after what stands there already. */
+/** The JSON for programs, appended to existing content. */
 const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> => {
   const json = openJson();
   writeText(json, '[1,');
@@ -47,11 +47,11 @@ const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown>
   return (JSON.parse(copyOf(json).toString()) as unknown[])[1];
 };
 
-/** What people are shown. */
+/** The JSON for people. */
 const shown = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> =>
   JSON.parse((await readable(payloads)(event)).toString());
 
-/** The same event with its contents beside it, and those. */
+/** The same event with its contents stored beside it, and these contents. */
 const besides = (schema: DescMessage, data: Uint8Array) => {
   const objects = new Map<string, Uint8Array>();
   const message = fromBinary(schema, data) as unknown as Record<string, Content | undefined>;
@@ -100,7 +100,7 @@ describe('the JSON of an event with contents that lie beside it', () => {
         const event = recorded(message.name, beside.data);
         expect(await whole(event, holding(beside.objects))).toEqual(await whole(recorded(message.name, data)));
       }),
-      { numRuns: 25, endOnFailure: true }, // to make such events smaller takes long
+      { numRuns: 25, endOnFailure: true }, // shrinking such events takes long
     );
     expect(count).toBeGreaterThan(10);
   });

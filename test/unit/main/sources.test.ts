@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { allSettings, fromEnvironment, serviceLinks } from '../../../services/config/sources.js';
 
-/** What Kubernetes puts into a pod for a Service `flightlog`, another `flightlog-api` and a third `flightlog-grpc`. */
+/** The variables that Kubernetes sets in a pod for the Services `flightlog`, `flightlog-api` and `flightlog-grpc`. */
 const LINKS = {
   FLIGHTLOG_SERVICE_HOST: '10.0.0.11',
   FLIGHTLOG_SERVICE_PORT: '8081',

@@ -40,7 +40,7 @@ ${described
   .join('\n')}
 `;
 
-/** The names in a query of Prometheus that are metrics of ours or of the process, without what histograms add. */
+/** The names of our metrics and of process metrics in a Prometheus query, without the suffixes of histograms. */
 const namesIn = (query: string): readonly string[] =>
   [...query.matchAll(/\b(?:flightlog|nodejs|process)_\w+/gu)].map(([name]) =>
     name.replace(/_(?:bucket|sum|count)$/u, ''),

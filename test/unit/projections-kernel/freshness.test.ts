@@ -7,7 +7,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 
 const stream = streamName('execution', ['p', 'd', 'n']);
 
-/** Views over a clock that a test moves on. */
+/** Views with a clock that the test advances. */
 const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorded = acknowledged) => {
   const timers = new Set<{ atMs: number; run: () => void }>();
   let nowMs = 0;

@@ -39,7 +39,7 @@ const created = (project: string, index: number, { at, pick }: Seed): Fields => 
   tags: pick % 4 === 0 ? pairsText([['team', 'post']]) : null,
 });
 
-/** What happens to an execution. */
+/** A change of an execution. */
 const changes = fc.oneof(
   fc.record({ sets: fc.constant('phase' as const), to: fc.constantFrom(...PHASES), lasted: fc.nat(200) }),
   fc.record({ sets: fc.constant('start' as const), delay: fc.nat(5) }),
@@ -124,7 +124,7 @@ const KEYS: Readonly<Record<string, string>> = {
   execution_name: 'name',
 };
 
-/** Executions, and everything that each has been since the walk began. */
+/** Executions, with all states that each has had since the walk began. */
 const population = (project: string) => {
   const lives = new Map<string, Fields[]>();
   let position = 1n;
@@ -144,7 +144,7 @@ const population = (project: string) => {
       const [key, life] = [...lives][which % lives.size]!;
       await put(key, changed(life.at(-1)!, change));
     },
-    /** The past is over: what counts is what is. */
+    /** Forgets earlier states: only the current ones count. */
     begin: () => lives.forEach((life, key) => lives.set(key, life.slice(-1))),
   };
 };
@@ -180,7 +180,7 @@ it('page by page, what fits all the time comes once, by any filter and in any or
       people.begin();
       const happens = during.values();
       const more = first.values();
-      // Something happens before each of the queries that a page is made of.
+      // A change is made before each query of a page.
       const meanwhile = async (): Promise<void> => {
         const next = happens.next();
         if (next.value) await people.change(...next.value);

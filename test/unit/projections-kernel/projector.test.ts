@@ -42,7 +42,7 @@ const views = async (store: ReadStore) => {
   return [...all, ...numbers].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 };
 
-/** What several streams feed. */
+/** Documents that several streams write to. */
 const shared = async (store: ReadStore) => {
   const found = await store.getMany(
     totals.collection,
@@ -51,7 +51,7 @@ const shared = async (store: ReadStore) => {
   return found.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 };
 
-/** One event at a time, and nothing kept in hand: what every other way must come to. */
+/** Projects one event at a time, without a cache: the result that every other way must have. */
 const oneByOne = async (events: readonly RecordedEvent[]) => {
   const store = await newStore();
   for (const event of events) await (await start(store, { cacheBytes: 0 })).take([event], event.position);
@@ -65,7 +65,7 @@ const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).to
 const shown = ({ key, position, fields, answer, state }: StoredDocument) =>
   [key, position, fields, textOf(answer), textOf(state)] as const;
 
-/** What events make of documents in memory, without a store. */
+/** Projects events to documents in memory, without a store. */
 const inMemory = (events: readonly RecordedEvent[]) =>
   [tallies, counts, totals].flatMap((model: ReadModel<unknown>) => {
     const documents = new Map<string, { document: unknown; position: bigint }>();
@@ -82,7 +82,7 @@ const inMemory = (events: readonly RecordedEvent[]) =>
     });
   });
 
-/** The documents of a store, of those keys that there are. */
+/** The documents of a store with these keys, as far as they exist. */
 const inStore = async (store: ReadStore, keys: readonly string[]) => {
   const found = [tallies, counts, totals].map(async ({ collection }) => {
     const stored = await store.getMany(collection, keys);
@@ -267,7 +267,7 @@ const upgraded: Partial<ProjectorOptions> = {
   models: [tallies, counts, totals].map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
 };
 
-/** A stream of the log, in pages of so many events. */
+/** Reads a stream of the log in pages of `size` events. */
 async function* pagesOf(events: readonly RecordedEvent[], stream: string, size = 1) {
   const own = events.filter((event) => event.stream === stream);
   for (const page of cut(own, [size])) yield await Promise.resolve(page);
@@ -309,7 +309,7 @@ describe('streams that are parked and resumed', () => {
         const batch = events.slice(Number(target.position()), Number(target.position()) + count);
         if (batch.length > 0) await target.take(batch, batch.at(-1)!.position);
       };
-      // One that resumes has the new release, and stops behind it: streams are parked again afterwards.
+      // The projector that resumes has the new release; after it, the older one parks streams again.
       const resume = async (size: number): Promise<void> => {
         const next = await start(store, { ...old, ...upgraded });
         target = undefined;

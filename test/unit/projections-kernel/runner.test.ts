@@ -118,7 +118,7 @@ describe('running projections', () => {
   });
 
   describe('whose store has no room', () => {
-    /** The store, but that its next writes fail as on a full disk. */
+    /** Wraps the store so that its next writes fail as on a full disk. */
     const full = (store: ReadStore, writes: number): ReadStore => {
       let left = writes;
       return {
@@ -328,7 +328,7 @@ describe('projections that share the partitions', () => {
     await two.running.assign(half(1));
     const store = openStore();
     await reachedAll(store, behind);
-    // Now one has all of them again, at positions that differ.
+    // Now one runner has all partitions again, at different positions.
     await two.running.assign([]);
     const last = await everyone(4);
     await one.running.assign(PARTITIONS);
@@ -356,7 +356,7 @@ describe('projections that share the partitions', () => {
     await store.write({ documents: [], checkpoints: [{ name: 'tallies.v1', from: undefined, to }] });
     const { running, reached } = await only(PARTITIONS);
     await reached(await everyone(2));
-    // What the views are said to have seen is not looked at again.
+    // Events up to the recorded position are not projected again.
     expect(await sums(store)).toEqual(NAMES.map(() => 2));
     await running.close();
   });
@@ -418,7 +418,7 @@ describe('a rebuild', () => {
     expect(existsSync(join(directory, PREVIOUS_FILE))).toBe(true);
   });
 
-  /** A rebuild in so many shares, all on this thread. */
+  /** A rebuild in `of` shares, all on this thread. */
   const rebuildShared = (of: number, some: Partial<typeof sources> = {}) => {
     const fresh = freshSqliteViews({ directory });
     const [first, ...rest] = sharesOf(of);

@@ -13,7 +13,7 @@ import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 import { until } from '../../support/until.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
 
-/** A store that counts what is asked of it. */
+/** A store that records its calls. */
 type Counted = ReadStore & { readonly batches: WriteBatch[]; readonly looked: string[] };
 
 const counting = (store: ReadStore): Counted => {
@@ -48,7 +48,7 @@ const start = (more: Partial<ProjectorOptions> = {}) =>
 const many = (count: number, streams = 1): RecordedEvent[] =>
   recorded(Array.from({ length: count }, (_, at) => ({ stream: `s${at % streams}` })));
 
-/** A log that gives a page for each event, as one that others append to at the same time. */
+/** A log that gives one event a page, as a log does while other processes append to it. */
 const pageByPage = (events: readonly RecordedEvent[]): EventLog =>
   ({
     logId: 'log',

@@ -6,7 +6,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 
-/** A small domain for the runner: tallies that are added to, one document for each part of a tally. */
+/** A small domain for the runner: tallies, with one document for each part of a tally. */
 export type TallyEvent = { parts: string[]; amount: number; note?: Content };
 
 export type Tally = { sum: number; seen: string[]; note?: string };
@@ -28,7 +28,10 @@ const textOf = (note: Content | undefined): string | undefined =>
 
 const load = ({ state }: StoredDocument): Tally => JSON.parse(Buffer.from(state!).toString()) as Tally;
 
-/** Folds in place, as read models may; `Refused` fails half-way through, and `Odd` makes what cannot be stored. */
+/**
+ * Folds in place, as read models may. `Refused` fails half-way through, and `Odd` produces a document that cannot be
+ * stored.
+ */
 export const tallies: ReadModel<Tally> = {
   collection: { name: 'tallies', version: 1, fields: { sum: 'integer' }, indexes: [['sum']] },
   follows: ['Added', 'Refused', 'Odd', 'Corrupt'],
@@ -54,7 +57,7 @@ export const tallies: ReadModel<Tally> = {
   load,
 };
 
-/** A second model on the same events: how many there were of each stream. */
+/** A second model on the same events: the number of events of each stream. */
 export const counts: ReadModel<{ count: number }> = {
   collection: { name: 'counts', version: 1, fields: {}, indexes: [] },
   follows: ['Added', 'Refused', 'Odd', 'Corrupt'],
@@ -64,7 +67,7 @@ export const counts: ReadModel<{ count: number }> = {
   load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString()) }),
 };
 
-/** A third: what all streams add to each part together, so that several feed one document. */
+/** A third model: the sum over all streams for each part, so that several streams write to one document. */
 export const totals: ReadModel<{ sum: number; events: number }> = {
   collection: { name: 'totals', version: 1, fields: { sum: 'integer' }, indexes: [] },
   follows: ['Added', 'Refused', 'Corrupt'],
@@ -90,13 +93,13 @@ export const noPayloads: PayloadStore = {
   close: () => Promise.resolve(),
 };
 
-/** What an event may be made of; the rest is set. */
+/** The fields of an event that a test may give; the others have defaults. */
 export type Written = { readonly stream: string; readonly type?: string } & Partial<TallyEvent>;
 
 export const metadata = (recordedAtMs = 1_000): string =>
   JSON.stringify({ recordedAtMs, actor: '', commandId: 'c', schema: 1 });
 
-/** The events as a log would have them, their positions dense from 1. */
+/** The events as a log records them, with consecutive positions from 1. */
 export const recorded = (written: readonly Written[]): RecordedEvent[] => {
   const revisions = new Map<string, bigint>();
   return written.map(({ stream, type = 'Added', ...body }, index) => {

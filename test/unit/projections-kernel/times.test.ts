@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { between, microsOf, timestampOf } from '../../../projections/query/times.js';
 
-/** From the year 1 to the year 9999, as messages have it. */
+/** Times from the year 1 to the year 9999, the range of messages. */
 const instants = fc
   .record({ seconds: fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }), nanos: fc.nat(999_999_999) })
   .map(timestampOf);

@@ -13,7 +13,7 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written } from './tallies.js';
 
-/** The keys of these documents are those of `counts`, as tasks have those of their descriptions. */
+/** Documents with the same keys as those of `counts`, as tasks and their descriptions have the same keys. */
 const twins: ReadModel<{ count: number }> = {
   ...counts,
   collection: { ...counts.collection, name: 'twins' },
@@ -33,13 +33,13 @@ afterEach(() => store.close());
 
 const codecs = new Map([['tally', tallyCodec]]);
 
-/** Views that have seen the first of the events. */
+/** Projects the first `count` events to the views. */
 const seen = async (events: readonly RecordedEvent[], count: number, logId = 'log'): Promise<void> => {
   const target = await projector({ readStore: store, logId, codecs, payloads: noPayloads, models, onPoison: 'park' });
   await target.take(events.slice(0, count), BigInt(count));
 };
 
-/** The streams of a log, by pages of two events, as the embedded log gives them. */
+/** The streams of a log in pages of two events, as the embedded log gives pages. */
 const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'readStream'> => ({
   logId: 'log',
   async *readStream(stream, { from = 0n, direction = 'forwards' } = {}) {

@@ -16,7 +16,7 @@ describe('calls that wait for a position', () => {
   let directory: string;
   let store: EventStore;
   let following: Following;
-  /** How often the log was looked at, and what each look waits for. */
+  /** The number of reads of the log's head, and the gate that each waits for. */
   let looks: number;
   let gate: Promise<void>;
   let open: () => void;
@@ -53,7 +53,7 @@ describe('calls that wait for a position', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Something that nobody who follows projects is woken for. */
+  /** Records an event that does not wake subscribers to projects. */
   const record = (): Promise<unknown> =>
     store.append(streamName('purse', [randomUUID()]), 'no-stream', [
       { id: new Uint8Array(16), type: 'EngineReported', data: new Uint8Array(), metadata: '{}' },

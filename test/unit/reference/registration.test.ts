@@ -15,7 +15,7 @@ const refusalOf = async (answer: Promise<unknown>): Promise<RpcError> => {
   return error as RpcError;
 };
 
-/** A detail is named as the interface writes it, and as its field is called here. */
+/** Makes the name of a detail comparable in both spellings: the interface's and our field's. */
 const plain = (text: string): string => text.replaceAll('_', '').toLowerCase();
 
 describe('recorded registrations', () => {

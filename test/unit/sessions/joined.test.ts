@@ -25,7 +25,7 @@ describe('commands that wait together on a log that others write too', () => {
   let store: EventStore;
   let payloads: PayloadStore;
   let stream: StreamName;
-  /** How many events each append had, and what was read of the stream. */
+  /** The number of events of each append, and the reads of the stream. */
   let appends: number[];
   let reads: (ReadStreamOptions | undefined)[];
 
@@ -92,7 +92,7 @@ describe('commands that wait together on a log that others write too', () => {
       'refused',
       'refused',
     ]);
-    expect(reads).toHaveLength(1); // at the beginning: the append was the look at the head
+    expect(reads).toHaveLength(1); // at the start; the append itself served as the check of the head
   });
 
   it('are decided again when another process was faster, one by one from then on', async () => {
@@ -165,11 +165,14 @@ describe('commands that wait together on a log that others write too', () => {
     expect(await recorded()).toHaveLength(5);
   });
 
-  /** What becomes of an append: its answer is lost, it never arrives, or it arrives when nobody waits any more. */
+  /**
+   * The fate of an append: it succeeds, its answer is lost, it never arrives, or it arrives after the caller has given
+   * up.
+   */
   type Fate = 'well' | 'lost' | 'unsent' | 'late';
   type Answer = { readonly id: string; readonly isAdd: boolean; readonly known?: Outcome<unknown>; error?: unknown };
 
-  /** Appends that come to their fates one after another; what is recorded is heard of by all, at some time. */
+  /** A store whose appends meet these fates in turn; all sessions are notified of recorded events at some time. */
   const fateful = (fates: readonly Fate[], hearers: readonly OpenSessions[]) => {
     const arriving: Promise<unknown>[] = [];
     let sent = 0;
@@ -195,7 +198,7 @@ describe('commands that wait together on a log that others write too', () => {
     return { append, quiet };
   };
 
-  /** Where an answered command must be, by the ids of the stream's events. */
+  /** Expects the events of an answered command, by the ids in the stream. */
   const expectTrue = ({ id, isAdd, known, error }: Answer, ids: readonly string[]): void => {
     const [first] = eventIds(id, 1);
     const place = ids.indexOf(hex(first!));

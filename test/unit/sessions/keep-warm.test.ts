@@ -18,10 +18,10 @@ describe('live streams that are kept warm', () => {
   let here: OpenSessions;
   let there: OpenSessions;
   let warm: KeptWarm;
-  /** How many events `here` has read of streams, and how many appends it has sent. */
+  /** The number of events that `here` has read from streams, and of appends that it has sent. */
   let read: number;
   let appends: number;
-  /** What `here` waits for before it reads a stream. */
+  /** A promise that `here` waits for before it reads a stream. */
   let gate: Promise<void>;
 
   beforeEach(async () => {

@@ -53,14 +53,14 @@ const folded = <State, Event>({ decider, codec }: Folding<State, Event>, events:
     return decider.evolve(state, codec.decode(type, data, 1));
   }, decider.initial());
 
-/** So much is measured together, in bytes: what the engine uses the heap for meanwhile is little beside it. */
+/** The bytes that are measured together, so many that V8's own use of the heap is small in comparison. */
 const MEASURED_BYTES = 3_000_000;
 
-/** What is in a stream of a size. */
+/** The number of things in a stream of each size. */
 const THINGS = { small: 1, large: 1_100 } as const;
 type Size = keyof typeof THINGS;
 
-/** How many times what it declares the state takes that events fold to. */
+/** The ratio of the real memory of a folded state to the size that its aggregate declares. */
 const ratio = <State, Event>(aggregate: Folding<State, Event>, events: readonly Event[]): number => {
   const fold = (): State => folded(aggregate, events);
   const declared = aggregate.sizeOf(fold());
@@ -76,7 +76,7 @@ const idOf = (version: string) => ({
   name: 'core.a_workflow',
   version,
 });
-/** What lies in an event beside what is kept of it. */
+/** Content of an event that the state does not keep. */
 const LARGE = { content: { case: 'inline', value: new Uint8Array(2_000) } } as const;
 
 const noPayloads: PayloadStore = {
@@ -86,7 +86,7 @@ const noPayloads: PayloadStore = {
 };
 const executions = executionAggregate({ payloads: noPayloads });
 
-/** The events that commands come to, one after another. */
+/** The events of commands that are decided one after another. */
 const decided = (commands: readonly ExecutionCommand[]): readonly ExecutionEvent[] => {
   let state = executions.decider.initial();
   return commands.flatMap((command) => {
@@ -131,7 +131,7 @@ const withSignals = (size: Size): readonly ExecutionEvent[] => [
   }),
 ];
 
-/** Streams that many things can be in. */
+/** Streams that can hold many things. */
 const cases: Readonly<Record<string, (size: Size) => number>> = {
   'an execution and its nodes': (size) => ratio(executions, withNodes(size)),
   'an execution and its tasks': (size) => ratio(executions, withTasks(size)),
@@ -186,7 +186,7 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
     ),
 };
 
-/** Streams with one thing in them. */
+/** Streams that hold one thing. */
 const singleCases: Readonly<Record<string, () => number>> = {
   'a version of a task': () =>
     ratio(taskAggregate, [
@@ -207,7 +207,7 @@ const singleCases: Readonly<Record<string, () => number>> = {
     ]),
 };
 
-/** How many times what the cache of live streams says it takes, with what is remembered of each beside it. */
+/** The ratio of the real memory of the session cache, with its bookkeeping for each stream, to its declared size. */
 const liveRatio = async (streams: number): Promise<number> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-sizes-'));
   const store = await sqliteEventStore({ directory });
@@ -224,7 +224,7 @@ const liveRatio = async (streams: number): Promise<number> => {
   return ratio;
 };
 
-/** How many times what is said of it the definitions take that commands ask for. */
+/** The ratio of the real memory of the cached definitions to their declared size. */
 const definitionsRatio = async (): Promise<number> => {
   const registry = await openRegistry();
   const entries = withNeeds('02-diamond', '03-branches', '05-launch-plans', '09-task-kinds').flatMap(
@@ -244,7 +244,7 @@ const definitionsRatio = async (): Promise<number> => {
     }
     return definitions;
   };
-  await fill(); // what is made once
+  await fill(); // allocates what is made only once
   const before = heapBytes();
   const filled: RegisteredDefinitions[] = [];
   for (let each = 0; each < 10; each += 1) filled.push(await fill());
@@ -253,7 +253,7 @@ const definitionsRatio = async (): Promise<number> => {
   return taken / filled.reduce((bytes, each) => bytes + each.rememberedBytes(), 0);
 };
 
-/** How many times what they say the keys of callers take. */
+/** The ratio of the real memory of callers' idempotency keys to their declared size. */
 const keysRatio = (): number => {
   const keys = (): KnownKeys => {
     const known: KnownKeys = new Map();
@@ -271,7 +271,7 @@ const keysRatio = (): number => {
   return heapBytesOfEach(8, keys) / sizeOfKeys(keys());
 };
 
-/** What each kind of stream takes in memory, in times of what its aggregate declares. */
+/** For each kind of stream, the ratio of its real memory to the size that its aggregate declares. */
 const ratios = Object.fromEntries([
   ...Object.entries(cases).flatMap(([name, measured]) =>
     (['small', 'large'] as const).map((size) => [`${name}, ${size}`, measured(size)] as const),
@@ -282,5 +282,5 @@ const ratios = Object.fromEntries([
   ['definitions', await definitionsRatio()],
 ]);
 
-// A process of its own: in that of a test runner others use the heap meanwhile.
+// Measured in a process of its own, because in the test runner's other code uses the heap meanwhile.
 process.send?.(ratios);

@@ -16,7 +16,7 @@ import { purse, type PurseRefusal } from '../../support/purse.js';
 
 const LIMITS = { bytes: 10_000, sessions: 8, over: 2 };
 
-/** A live stream as the cache sees it. */
+/** A session as the cache sees it. */
 type Fake = Cached & { bytes: number; isBusy: boolean; hasEnded: boolean };
 const fake = (): Fake => {
   const session: Fake = {

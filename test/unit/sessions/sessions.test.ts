@@ -47,7 +47,7 @@ describe('a live stream', () => {
   const committed = (of: Sessions): Promise<Folded<Purse>> => of.read(purse, stream, asIs);
   const add = (): Promise<unknown> => sessions.handle(purse, stream, { kind: 'add' }, context());
 
-  /** The store, but that the nth append from now on is answered by something else. */
+  /** Wraps the store so that the n-th append from now on is handled by `fail`. */
   const failing = (nth: number, fail: (append: () => Promise<never>) => Promise<never>): EventStore => {
     let left = nth;
     return {

@@ -28,7 +28,7 @@ describe('a live stream of a log that others write too', () => {
   let here: OpenSessions;
   let there: OpenSessions;
   let stream: StreamName;
-  /** What `here` has read of streams, and how often it has appended. */
+  /** The reads of streams by `here`, and the number of its appends. */
   let reads: (ReadStreamOptions | undefined)[];
   let appends: number;
 

@@ -8,7 +8,7 @@ import {
   isOutcomeUnknown,
 } from '../../../services/store/eventstore/eventstore-fault.js';
 
-/** What the client makes of an answer to an append that it has no class for. */
+/** The error of the client library for an append result that it does not know. */
 const unrecognized = (answer: string) => new UnknownError(undefined, `Could not recognize ${answer}`);
 
 describe('what an event store answers', () => {

@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { leaderOf } from '../../../services/store/eventstore/nodes/leader.js';
 
-/** What a node says of its cluster: each member's state, and whether it is thought to be alive. */
+/** A node's view of its cluster: the state of each member, and whether it is considered alive. */
 const said = (members: Readonly<Record<string, readonly [State, boolean]>>): ClusterInfo =>
   create(ClusterInfoSchema, {
     members: Object.entries(members).map(([address, [state, isAlive]]) => ({

@@ -55,7 +55,7 @@ const recorded = (category: string, schema: DescMessage, message: Message): Reco
   position: 1n,
 });
 
-/** A log that has these events and can do nothing else. */
+/** A log with these events, for reading only. */
 const logOf = (events: readonly RecordedEvent[]): EventLog =>
   ({
     head: () => Promise.resolve(BigInt(events.length)),

@@ -52,7 +52,7 @@ const columns: Columns = {
   },
 };
 
-/** One of 500 is another than the rest. */
+/** One document of 500 differs from the rest. */
 const fieldsOf = (at: number) => {
   const isOdd = at % 500 === 7;
   return {

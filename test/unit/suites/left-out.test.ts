@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { leftOut } from '../../support/left-out.js';
 
-/** The compiled tests lie in `dist/test`. */
+/** The compiled tests are in `dist/test`. */
 const E2E = join(import.meta.dirname, '../../e2e');
 const fileOf = (name: string): string => join(E2E, `${name}.test.js`);
 const sourceOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
@@ -12,7 +12,7 @@ const sourceOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
 const onMongodb = Object.keys(leftOut({ FLIGHTLOG_TEST_READ_STORE: 'mongodb' }));
 const apart = Object.keys(leftOut({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 
-/** What starts servers on the stores that the variables name. */
+/** Matches the import of a helper that starts servers on the stores that the variables name. */
 const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
 const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startParts|startEventstoreCluster)\(/u;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { filesOf, LOADS, MATRICES } from '../../support/suites.js';
 
-/** The compiled tests lie in `dist/test`. */
+/** The compiled tests are in `dist/test`. */
 const ROOT = join(import.meta.dirname, '../../../..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   scripts: Readonly<Record<string, string>>;

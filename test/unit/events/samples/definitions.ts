@@ -107,7 +107,7 @@ const project = (description: string): JsonObject => ({
 });
 const scope = { ...PLACE, workflow: 'hello.hello' };
 
-/** Of all streams but those of executions. */
+/** Samples of all streams except those of executions. */
 export const definitionSamples: readonly Sample[] = [
   {
     type: 'TaskRegistered',

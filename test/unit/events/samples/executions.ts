@@ -22,7 +22,7 @@ const closed = content(OpenEntitiesSchema, { nodes: ['n1'], tasks: [{ node: 'n1'
 
 const error = { code: 'USER:RuntimeError', message: 'nobody to greet', kind: 'USER' };
 
-/** Fields that the stored message has beside the engine's own. */
+/** Fields of the stored message beside the engine's message. */
 const seen = (phase: string, occurredAt: string): JsonObject => ({ phase, occurredAt, producerId, samePhase: false });
 
 const workflowFailed = (): JsonObject => {
@@ -126,7 +126,7 @@ const data: Readonly<Record<string, JsonObject>> = {
   },
 };
 
-/** Of the streams of executions. */
+/** Samples of the streams of executions. */
 export const executionSamples: readonly Sample[] = Object.entries(data).map(([type, each]) => ({
   type,
   stream,

@@ -39,10 +39,10 @@ export const reported = (schema: DescMessage, json: JsonObject): JsonObject => (
 
 const NEW_YEAR_MS = Date.parse('2026-01-01T00:01:00.120Z');
 
-/** Where a sample stands: `at` counts all of them, from 0. */
+/** The position of a sample among all samples (`at`, from 0), and its revision. */
 type Place = { readonly at: number; readonly revision: number };
 
-/** As a log of the format has it: the same whenever it is asked for. */
+/** Records a sample as a log of the format would; deterministic. */
 export const recordedIn = ({ type, stream, data }: Sample, format: number, { at, revision }: Place): RecordedEvent => {
   const codec = codecs.get(categoryOf(stream))!;
   const event = codec.decode(type, encoded(eventRegistry.getMessage(`platformidl.eventlog.${type}`)!, data), 1);

@@ -19,7 +19,7 @@ export type SampledType = EventType & {
   readonly cloudEvent: Json & { readonly data: Json };
 };
 
-/** Nothing lies beside the events of the samples. */
+/** The samples have no payloads beside the log. */
 const payloads = {
   put: () => Promise.reject(new Error('nothing is stored')),
   get: () => Promise.reject(new Error('nothing is stored')),

@@ -16,7 +16,7 @@ type Given = Partial<Omit<Arrival, 'endpoint' | 'header' | 'receive'>> & {
   readonly route?: AnyRoute;
 };
 
-/** A call of an RPC that has come whole. */
+/** A call whose request was received completely. */
 export const callOf = (method: DescMethod, { request, headers = {}, route, ...more }: Given = {}): DispatchedCall =>
   openCall({
     endpoint: endpointOf(method, route, requirementOf(method)),

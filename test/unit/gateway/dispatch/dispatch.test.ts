@@ -13,7 +13,7 @@ const { getTask, createTask } = AdminService.method;
 const call = callOf(getTask);
 const never = (): Promise<string> => new Promise(() => undefined);
 
-/** Notes when a call comes by, and when it goes back. */
+/** An interceptor that records when a call enters and when it leaves. */
 const noting =
   (notes: string[], name: string): Interceptor =>
   async (_call, next) => {

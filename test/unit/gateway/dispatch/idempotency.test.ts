@@ -17,7 +17,7 @@ const requestOf = (textBytes: number, isTurned = false) => {
   return create(TaskCreateRequestSchema, { spec: { template: { config } } });
 };
 
-/** What the call is known by to its handler, and what was hashed elsewhere. */
+/** The content hash of the call, and the RPCs whose requests were hashed elsewhere. */
 const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof requestOf>, key?: string) => {
   const elsewhere: string[] = [];
   const hashLarge = ({ name }: DescMethod): Promise<string> => {
