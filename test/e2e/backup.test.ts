@@ -49,7 +49,7 @@ const restore = (to: string): Promise<Ended> => flightlog(['restore', '--from', 
 const foreign = new Set<string>();
 const onProgress = (): void => undefined;
 
-/** As the commands do it, without a process of their own. */
+/** Restores as the command does, within this process. */
 const restoredHere = (directory: string) =>
   restoreBackup({ place: folderPlace(place), directory, codecs, foreign, onProgress });
 const backedUpHere = async (directory: string) => {
@@ -66,7 +66,7 @@ const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   return JSON.parse(stdout) as Record<string, number>;
 };
 
-/** The path of one of the objects of the backup; of files, a part of the upload. */
+/** The path of one object of the backup; for files, a segment of the upload. */
 const anObject = (part: string): string => {
   const names = readdirSync(join(place, part), { recursive: true, encoding: 'utf8' });
   const objects = names.filter((name) => /[0-9a-f]{64}$/u.test(name)).map((name) => join(place, part, name));
@@ -74,13 +74,13 @@ const anObject = (part: string): string => {
   return first;
 };
 
-/** A launch whose inputs are a payload of its own. */
+/** A launch whose inputs are large enough for a payload of their own. */
 const large = (name: string): ExecutionCreateRequest =>
   helloRequest(name, (request) => {
     request.inputs = create(LiteralMapSchema, { literals: { name: literal(`${name} ${LARGE}`) } });
   });
 
-/** What a log says by itself: its events, what engines reported, and the model of what views must show. */
+/** The content of a log: its events, the engines' reports, and the model of its views. */
 const truthOf = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
@@ -158,7 +158,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     expect(statSync(join(copy, 'link.key')).mode & 0o777).toBe(0o600);
     const server = await startServerProcess({ data: copy, args: EMBEDDED });
     expect(await differencesAt(server.ready, restored.head, restored.model)).toEqual([]);
-    const nativeUrl = `file://${data}/${UPLOAD}`; // as the events name it
+    const nativeUrl = `file://${data}/${UPLOAD}`; // the URL in the events
     const grpc = overGrpc(server.ready);
     const { signedUrl } = await grpc.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
     expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(readFileSync(join(data, UPLOAD)))).toBe(
@@ -178,7 +178,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     expect(await restoredHere(join(folder, 'after-kill'))).toMatchObject({ events: first['events'] });
     const second = done(await backup());
     expect(second['copiedEvents']).toBe(second['events']! - first['events']!);
-    expect(second['copiedFiles']).toBe(1); // the key, which is read each time
+    expect(second['copiedFiles']).toBe(1); // the link key, which is copied each time
     expect(await backedUpHere(data)).toMatchObject({
       copiedEvents: 0,
       copiedPayloads: 0,

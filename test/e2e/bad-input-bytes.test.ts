@@ -160,7 +160,7 @@ describe('a path that no RPC has', () => {
 });
 
 describe('a message above the largest', () => {
-  // Well formed: a name of 64 MiB. Field 3, wire type 2, and a length of four bytes.
+  // A valid message with a name of 64 MiB: field 3, wire type 2, and a length of four bytes.
   const oversized = Buffer.concat([Buffer.from([0x1a, 0x80, 0x80, 0x80, 0x20]), Buffer.alloc(MAX_BYTES, 'a')]);
 
   it('is RESOURCE_EXHAUSTED over gRPC, in the words that engines look for', async () => {
@@ -257,5 +257,5 @@ it('never is UNKNOWN or INTERNAL, for any bytes at all', async () => {
       expect([name, code]).not.toEqual([name, 'INTERNAL']);
     }
   }
-  expect(await plane.head()).toBeGreaterThan(before); // `recorded` launches what it launches
+  expect(await plane.head()).toBeGreaterThan(before); // `recorded` launches an execution
 });

@@ -115,11 +115,11 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     const [first, swapped] = reports;
     for (const [at, report] of first!.entries()) {
       expect((await report()).code).toBe('OK');
-      // At once, when the phase is that of the event …
+      // Right after, while the execution is in the phase of the event …
       expect((await plane.unchanged(report)).code).toBe('ALREADY_EXISTS');
       expect((await plane.unchanged(swapped![at]!)).code).toBe('ALREADY_EXISTS');
     }
-    // … and when everything has moved on and ended.
+    // … and after everything has ended.
     for (const report of [...first!, ...swapped!]) expect((await plane.unchanged(report)).code).toBe('ALREADY_EXISTS');
   });
 

@@ -9,9 +9,9 @@ import { type Answer, overGrpc, overRest, type Transport } from '../support/tran
 
 const requests = invalidEntries();
 
-/** What no JSON can be made of here; `bad-input.test.ts` has some of it in JSON of its own. */
+/** Requests that this test cannot convert to JSON; `bad-input.test.ts` has some of them in handwritten JSON. */
 const WITHOUT_JSON = [
-  '078-plan-launch-condition', // an Any that is named by the other package
+  '078-plan-launch-condition', // an Any with the type name of the other package
   '095-execution-bad-timestamp',
   '106-execution-truncated',
   '107-execution-deep-literal',
@@ -25,10 +25,13 @@ const WAYS = {
   'REST in bytes': { open: (plane: ControlPlane) => overRest(plane.server().ready, 'octets'), requests },
 } as const;
 
-/** Letters and digits only: `resource type`, `resource_type` and `Resource Type` name the same field. */
+/** Keeps letters and digits only, so that `resource type`, `resource_type` and `Resource Type` name the same field. */
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
 
-/** Words of `textNames` that may stand apart in the text: `inputs times`, `missing valid literal in inputs times`. */
+/**
+ * True when a text contains all words of `textNames`, also apart: `inputs times` in `missing valid literal in inputs
+ * times`.
+ */
 const names = (text: string, wanted: string): boolean =>
   text.includes(wanted) ||
   plain(text).includes(plain(wanted)) ||
@@ -52,7 +55,7 @@ describe.each(Object.entries(WAYS))('a request with one fault, over %s', (_way, 
   });
   afterAll(() => transport.close());
 
-  /** Whatever it is answered, the log stays as it was. */
+  /** Sends the request, and expects that the log is unchanged, whatever the answer. */
   const refusal = ({ method, bytes }: InvalidEntry): Promise<Answer> =>
     plane.unchanged(() => transport.send(method, bytes));
 

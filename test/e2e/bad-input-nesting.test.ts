@@ -39,7 +39,7 @@ afterAll(async () => {
 
 describe('an event that is nested two thousand deep is refused at once', () => {
   const DEPTH = 2_000;
-  /** Bytes inside a length-delimited field of this number. */
+  /** Wraps bytes in a length-delimited field with this number. */
   const within = (field: number, bytes: Uint8Array): Uint8Array =>
     new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
   const levels = (...fields: number[]): Uint8Array => {

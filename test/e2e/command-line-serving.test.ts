@@ -187,7 +187,7 @@ describe('a server that is told to stop', () => {
     sending.setEncoding('utf8').on('data', (text: string) => (answer += text));
     const head = `POST /api/v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json`;
     sending.write(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-    await fetch(`${ready.http}/healthcheck`); // by then the server has the connection before
+    await fetch(`${ready.http}/healthcheck`); // after this, the server has accepted the earlier connection
     server.child.kill('SIGTERM');
     await until(
       () => Promise.resolve(server.stderr()),
@@ -208,7 +208,7 @@ describe('a server that is told to stop', () => {
   });
 });
 
-/** Makes a terminal for a command; of util-linux. */
+/** True when this machine has `script` of util-linux, which runs a command in a terminal. */
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
 describe('a server that is started on a terminal', () => {
@@ -250,7 +250,7 @@ describe('views', () => {
     const views = new DatabaseSync(join(data, 'views.db'));
     views.exec('UPDATE checkpoints SET position = position + 1000');
     views.close();
-    // Recorded it is; whether the answer comes before the end is chance.
+    // The project is recorded; the answer may or may not come before the process ends.
     await registerProject(ready.http, 'seven').catch(() => undefined);
     const { code, stderr } = await server.ended;
     expect(code).toBe(1);

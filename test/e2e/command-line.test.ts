@@ -22,7 +22,7 @@ const file = (name: string, text: string): string => {
   return join(folder, name);
 };
 
-/** Ends with this on standard error and nothing else, and has written nothing. */
+/** Expects that the command fails with only these lines on standard error, and has written nothing. */
 const refuses = async (args: readonly string[], lines: readonly string[], env = {}): Promise<void> => {
   expect(await run(args, env)).toEqual({ code: 1, stdout: '', stderr: lines.map((line) => `${line}\n`).join('') });
   expect(existsSync(data)).toBe(false);
@@ -125,7 +125,7 @@ describe('the help of each command', () => {
     const { stdout } = await run(['serve', '--help']);
     expect(stdout).toMatch(/^ {2}grpc_port +FLIGHTLOG_GRPC_PORT +port of gRPC.* \(default 81\)$/mu);
     expect(stdout).toMatch(/^ {2}abort\.timeout +FLIGHTLOG_ABORT_TIMEOUT .* \(default 10m\)$/mu);
-    // The longest ones stand apart from what follows, too.
+    // The longest names are separated from the next column, too.
     expect(stdout).toMatch(
       /^ {2}registration\.max_annotation_entries +FLIGHTLOG_REGISTRATION_MAX_ANNOTATION_ENTRIES +most annotations/mu,
     );
@@ -223,7 +223,7 @@ describe('a configuration that is not valid ends in a line for each key, and not
 
 describe('what Kubernetes says of a Service with its name', () => {
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
-  // The start gets as far as the settings, and no further.
+  // The start ends at the check of the settings.
   const starting = ['serve', '--data', data];
   const end = /^flightlog: there is no authentication yet/mu;
 

@@ -52,7 +52,10 @@ const end = (name: string) =>
     workflowReport({ project: 'flytesnacks', domain: 'development', name }, { phase: Phase.FAILED }),
   );
 
-/** What ended is given back a moment later, or by the next process: there it would be recorded before anything else. */
+/**
+ * Waits until all slots are released: an ended execution's slot is released a moment later, or by the next process, and
+ * there it would be recorded before any other event.
+ */
 const allGivenBack = async (): Promise<void> => {
   const countOf = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
   await until(
@@ -119,7 +122,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     ['has recorded the execution', 'after-commit:2', 'OK'],
   ])('is launched once when the process is killed when it %s', async (_, failPoint, found) => {
     const name = `killed-${failPoint.replace(':', '-')}`;
-    // A plan of its own, so that what is recorded first is its slot.
+    // A plan of its own, so that its slot is the first event recorded.
     await allGivenBack();
     await plane.grpc.call(method.createLaunchPlan, plan('one', 1, SKIP, name));
     await plane.kill();
@@ -129,7 +132,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     await plane.kill();
     plane = await startControlPlane({}, plane.directory);
     expect((await plane.grpc.refused(method.getExecution, { id: { ...place, name } })).code).toBe(found);
-    // Whoever it is, one other has to wait.
+    // Whichever execution has the slot, another one has to wait.
     expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
     const again = await launch(name, 'one', name);
     expect(again.code).toBe(found === 'OK' ? 'ALREADY_EXISTS' : 'OK');
@@ -141,7 +144,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
 });
 
 describe('a policy', () => {
-  // Slots are given back beside what is asked for, and would change the log meanwhile.
+  // Slots are released concurrently, which would change the log during these tests.
   beforeAll(() => allGivenBack());
 
   it.each([

@@ -28,7 +28,7 @@ const isGone = { ready: false, checks: { data: { state: 'down' } } };
 it('a data directory that is removed under a server stops its writes, and the server says so', async () => {
   const { data, server, grpc } = await started();
   await register(grpc, 'before');
-  renameSync(data, `${data}-removed`); // first: the server may just write a checkpoint of its own
+  renameSync(data, `${data}-removed`); // renamed first, because the server may be writing a checkpoint
   rmSync(`${data}-removed`, { recursive: true });
   await expect(register(grpc, 'after')).rejects.toThrow('UNAVAILABLE: the store is unavailable; nothing was recorded');
   expect(await readiness(server.ready.http)).toMatchObject(isGone);

@@ -73,7 +73,7 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
     return callRaw(session, pathOf('Read'), { body });
   };
 
-  /** The answers of a read of a stream: the revisions of events, and what is said beside them. */
+  /** The answers of a read of a stream: the revisions of events, and the other answers. */
   const readOf = async (
     name: string,
     { from, count, backwards = false }: { from: Revision; count: number; backwards?: boolean },
@@ -262,7 +262,7 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
       call.end();
       return [rpc, said];
     });
-    await read({ ...subscription, countOption: { case: 'count', value: 1n } }); // the calls before it have arrived
+    await read({ ...subscription, countOption: { case: 'count', value: 1n } }); // the calls before have arrived
     await server.stop();
     expect(await Promise.all(statuses)).toEqual([
       ['Read', '14'],

@@ -8,12 +8,18 @@ import { expectNothingLost, type Load, loadOn } from '../support/killed-load.js'
 import { type Part, type Roles, startRoles } from '../support/roles.js';
 import { until } from '../support/until.js';
 
-/** A few stories, or with `all` every fault on every kind of connection string, and elections as long as real ones. */
+/**
+ * False: a few stories. True (`all`): every fault with every kind of connection string, and elections as long as real
+ * ones.
+ */
 const ALL = process.env['FLIGHTLOG_TEST_CLUSTER'] === 'all';
 const ELECTION_MS = ALL ? 8_000 : 3_000;
 const LIMIT_MS = 240_000;
 
-/** A call is to be answered within 10 s, and this far above it only by a machine that is overloaded: it hangs. */
+/**
+ * A call should be answered within 10 s. One that takes longer than this counts as hanging; the margin is for
+ * overloaded machines.
+ */
 const HANGS_MS = 25_000;
 const PROBE_EVERY_MS = 250;
 
@@ -61,7 +67,7 @@ const probing = (load: Load<Roles>) => {
   };
   const done = Promise.all([callOne(0), callOne(1)]);
   return {
-    /** The answers since the last time. */
+    /** Returns the answers since the last call of `take`. */
     take: (): readonly Probe[] => {
       const taken = probes;
       probes = [];
@@ -75,8 +81,8 @@ const probing = (load: Load<Roles>) => {
 };
 
 /**
- * Both API processes take a launch, and every process says that it is ready: within 5 s where the machine is not busy
- * with other things, as the table says.
+ * Waits until both API processes accept a launch and every process is ready: within 5 s unless the machine is busy, as
+ * the table says.
  */
 const untilWhole = async (load: Load<Roles>): Promise<void> => {
   const isReady = ({ server }: Part) => readiness(server().ready.http).then(({ ready }) => ready);
@@ -99,7 +105,7 @@ const countsOf = (probes: readonly Probe[]): string => {
 
 const hasEnded = ({ server }: Part): boolean => server().child.exitCode !== null || server().child.signalCode !== null;
 
-/** What a projector says when it begins its views anew. */
+/** The log message of a projector that starts its views over. */
 const CLEARED = 'they are folded from the log again';
 
 describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, urlOf) => {

@@ -52,7 +52,7 @@ describe('a control plane whose log somebody else has had their hands in', () =>
   const running = (id: ExecutionId) =>
     api.refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: Node.RUNNING }));
 
-  /** Others are launched, reported and seen as ever. */
+  /** Expects that other executions can be launched, reported and read as usual. */
   const expectOthersGoOn = async (): Promise<void> => {
     const id = await launchHello(api, `other-${randomUUID().slice(0, 8)}`);
     await api.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));

@@ -53,7 +53,7 @@ const residentBytes = (): number => {
 
 const event = (bytes = 10) => binaryEvent({ type: 'Counted', data: new Uint8Array(bytes) });
 
-/** Everything that a client of good faith needs is still there. */
+/** Expects that the server still serves well-behaved clients. */
 const assertServes = async (stream: string): Promise<void> => {
   const { nextExpectedRevision } = await client.appendToStream(stream, [event(), event()]);
   expect(await counted(client.readStream(stream))).toBe(Number(nextExpectedRevision) + 1);
@@ -181,13 +181,13 @@ it('holds little for readers that never read', async () => {
   const readers = sessions.flatMap((each) =>
     Array.from({ length: 15 }, () => openRaw(each, `${STREAMS}/Read`).end(following('large-1'))),
   );
-  for (const reader of readers) reader.on('readable', () => undefined); // nothing is taken from it but its first bytes
+  for (const reader of readers) reader.on('readable', () => undefined); // only the first bytes are read
   await until(
     () => Promise.resolve(readers.filter(({ readableLength }) => readableLength < 10_000).length),
     (without) => without === 0,
   );
   await assertServes('beside-readers-1');
-  // Each of them, with all the events that it could be sent, would hold 90 MB.
+  // With all its events buffered, each of them would take 90 MB.
   expect(residentBytes() - before).toBeLessThan(1_000_000_000);
   for (const each of sessions) each.destroy();
 }, 300_000);

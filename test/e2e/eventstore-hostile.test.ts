@@ -67,7 +67,7 @@ const noFilter = { case: 'noFilter', value: empty } as const;
 const filtered = { case: 'filter', value: filter } as const;
 const shared = { uuidOption, controlOption: { compatibility: 1 } } as const;
 
-/** A whole request, as bytes are changed from it; `before` is what the caller says first on the same call. */
+/** A valid request, of which bytes are changed; `before` is sent first on the same call. */
 type Whole = {
   readonly what: string;
   readonly path: string;
@@ -100,7 +100,7 @@ const batched = {
   deadlineOption: { case: 'deadline', value: { seconds: 10n, nanos: 1 } },
 } as const;
 
-/** The last revision expected is one that no stream has, so that a whole request changes nothing. */
+/** Each expects a revision that no stream has, so that a valid request changes nothing. */
 const WHOLE: readonly Whole[] = [
   whole(['Read of a stream', READ], ReadReqSchema, {
     options: { streamOption: one, countOption: count, filterOption: noFilter, ...shared },
@@ -151,7 +151,7 @@ const WHOLE: readonly Whole[] = [
 
 const isCaughtUp = (message: Buffer): boolean => fromBinary(ReadRespSchema, message).content.case === 'caughtUp';
 
-/** What each answer of a call ends with: a batch has an answer, and maybe a refusal, for each append. */
+/** The status codes of a call; a batch has one for each append. */
 const codesIn = (path: string, { code, messages }: RawAnswer): readonly string[] => {
   if (path !== BATCH) return [code];
   return [
@@ -205,7 +205,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sen
     const head = await log.head();
     const body = Buffer.concat([...(before ? [framed(before)] : []), framed(bytes)]);
     const said = await callRaw(session, path, { body, isEnough: path === READ ? isCaughtUp : () => false });
-    // Of a batch, each append has a time of its own, which may be over.
+    // Each append of a batch has its own deadline, which may have passed.
     const codes = codesIn(path, said).filter((code) => path !== BATCH || code !== 'DEADLINE_EXCEEDED');
     const recorded = (await log.head()) - head;
     if (recorded > 0n && codes.some((code) => code !== 'OK'))

@@ -38,7 +38,7 @@ const typeOf = (error: unknown): unknown => (error as { type?: unknown }).type;
 
 const event = (type = 'Counted') => jsonEvent({ type, data: { some: 'data' }, metadata: { of: 'mine' } });
 
-/** Every operation of the protocol that is not served, of those that official clients have. */
+/** The operations of official clients that are not served. */
 const UNSERVED = [
   ...['Create', 'Update', 'Delete', 'Read', 'GetInfo', 'ReplayParked', 'List', 'RestartSubsystem'].map(
     (name) => `persistent_subscriptions.PersistentSubscriptions/${name}`,
@@ -252,7 +252,7 @@ describe('a log server', () => {
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
       ErrorType.WRONG_EXPECTED_VERSION,
     );
-    // Credentials for one call make the client append on a call of its own.
+    // With credentials for one call, the client does not use the batch stream.
     const alone = { expectedRevision, credentials: { username: 'someone', password: 'something' } };
     expect(await failure(client.appendToStream(name, event(), alone))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
   });

@@ -38,14 +38,14 @@ const documented = (server: Name): readonly string[] => {
     .flatMap(({ groups }) => [...(groups?.['operations'] ?? '').matchAll(/`([\w.-]+)`/gu)].map(([, name]) => name!));
 };
 
-/** The answers that are not the recorded ones, and those that are lacking. */
+/** The answers that differ from the recorded ones, and those that are missing. */
 const differing = (answers: Answers, recorded: Answers): Answers => {
   const names = new Set([...Object.keys(recorded), ...Object.keys(answers)]);
   const differs = [...names].filter((name) => JSON.stringify(answers[name]) !== JSON.stringify(recorded[name]));
   return Object.fromEntries(differs.map((name) => [name, answers[name]]));
 };
 
-/** What tests have for a cluster of others. */
+/** Plays the operations on the test double of a cluster. */
 const playDouble = async (): Promise<Answers> => {
   const double = await startEventstoreCluster({ size: 1 });
   const answers = await playOperations((await double.leader()).address);

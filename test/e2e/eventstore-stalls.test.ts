@@ -23,14 +23,14 @@ import { differencesAt } from '../support/view-check.js';
 const { method } = AdminService;
 
 let two: TwoProcesses;
-/** The way of the first to the log; the second has none that could be harmed. */
+/** The proxy between the first process and the log; the second process has none. */
 let way: Proxy | undefined;
 const launched = new Set<string>();
 let reports = 0;
 
 const http = (): string => two.members[0].server().ready.http;
 
-/** One execution from its launch to its end, told to the second. */
+/** Launches one execution and reports it to its end, through the second process. */
 const writeOne = async (): Promise<void> => {
   const api = two.members[1].api();
   const name = `beside-${launched.size}`;
@@ -43,7 +43,7 @@ const writeOne = async (): Promise<void> => {
   reports += 5;
 };
 
-/** Goes on writing beside some work, until it is done. */
+/** Keeps writing while some work runs. */
 const whileWriting = async (work: () => Promise<void>): Promise<void> => {
   const done = new AbortController();
   const writing = (async () => {
@@ -53,7 +53,7 @@ const whileWriting = async (work: () => Promise<void>): Promise<void> => {
   await writing;
 };
 
-/** Launches through the first; one that does not know what came of it asks again, as clients do. */
+/** Launches through the first process; after an unknown outcome, it sends the request again, as clients do. */
 const launchThroughFirst = async (name: string): Promise<void> => {
   await until(
     () => two.members[0].api().refused(method.createExecution, helloRequest(name)),
@@ -70,7 +70,7 @@ const expectBehind = async (check: string, state: string): Promise<void> => {
   expect((await fetch(`${http()}/healthz`)).status).toBe(200);
 };
 
-/** The log has what was acknowledged once, and the views of both are what it says. */
+/** Expects every acknowledged event in the log once, and the views of both processes to match the log. */
 const expectNothingLost = async (): Promise<void> => {
   const log = await sqliteLogReader({ directory: two.directory });
   const payloads = filePayloadStore({ directory: two.directory });

@@ -23,14 +23,14 @@ const { method } = AdminService;
 
 type Closure = NonNullable<NodeExecution['closure'] | TaskExecution['closure']>;
 
-/** When something ended, as a reader can tell: from its start and how long it took. */
+/** The end time as a client can compute it: start plus duration. */
 const endOf = ({ startedAt, duration }: Pick<Closure, 'startedAt' | 'duration'>): string | undefined => {
   if (startedAt === undefined || duration === undefined) return undefined;
   const ms = timestampMs(startedAt) + Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6);
   return new Date(ms).toISOString();
 };
 
-/** A phase with its times as they are to be read: without a start there is no duration, and so no end. */
+/** The expected phase and times as read; without a start there is no duration, and so no end. */
 const wanted = ({ phase, startedAt, endedAt }: FinalPhase): FinalPhase => ({
   phase,
   ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),

@@ -26,7 +26,7 @@ const sent = folders.flatMap(({ entries }) => entries);
 const workflows = sent.filter(({ kind }) => kind === 'workflow');
 const executions = sent.filter(isExecution);
 
-/** A folder under a title that says what it asks for. */
+/** A folder with a title that counts its requests. */
 const counted = ({ name, entries }: FixtureFolder): [title: string, entries: readonly FixtureEntry[]] => {
   const launches = entries.filter(isExecution).length;
   const uploads = entries.filter(isUpload).length;
@@ -36,7 +36,7 @@ const counted = ({ name, entries }: FixtureFolder): [title: string, entries: rea
 
 const titled = (entry: FixtureEntry): [title: string, entry: FixtureEntry] => [entry.path, entry];
 
-/** One under which parcels come out heavy enough for a fail branch. */
+/** A seed with which parcels are heavy enough for the failing branch. */
 const SEED = 'c';
 
 const messagesOfFailBranches = ({ ifElse }: BranchNode): string[] => {
@@ -137,7 +137,8 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
   });
 
   it.each(folders.map(counted))('of %s are known the second time, and change nothing', async (_, entries) => {
-    // A nameless launch is a new one each time, an upload has no effect, and an activation is no registration.
+    // A launch without a name creates a new execution each time, an upload records nothing, and an activation is not a
+    // registration.
     const repeatable = entries.filter(
       (entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined),
     );

@@ -25,7 +25,7 @@ const boolean = (value: boolean) =>
     },
   }) as const;
 
-/** What a person would give. */
+/** A value of the signal's type, as a person would give it. */
 const answerTo = ({ type }: Signal) => {
   const simple = type?.type.case === 'simple' ? type.type.value : SimpleType.NONE;
   if (simple === SimpleType.BOOLEAN) return create(LiteralSchema, boolean(true));
@@ -56,7 +56,7 @@ describe('gates that wait for their signals', () => {
     });
     return new Map(nodeExecutions.map((node) => [node.id!.nodeId, node.closure!.phase]));
   };
-  /** The gates that wait for somebody; a fourth waits for a time. */
+  /** True when the gates that wait for a signal are in a phase; a fourth gate waits for a time. */
   const gatesAre = (nodes: ReadonlyMap<string, Phase>, phase: Phase): boolean =>
     GATES.every((gate) => nodes.get(gate) === phase);
 

@@ -44,7 +44,7 @@ const task = entryOf('task', TaskCreateRequestSchema);
 const workflow = entryOf('workflow', WorkflowCreateRequestSchema);
 const plan = entryOf('launch_plan', LaunchPlanCreateRequestSchema);
 
-/** A command, what says the same, and what says another thing of the same target; encoded. */
+/** A command, and another one with different content for the same target; encoded. */
 type Keyed = { readonly rpc: string; readonly request: Uint8Array; readonly other: Uint8Array };
 
 const keyed = <I extends DescMessage>(
@@ -64,12 +64,12 @@ const failedOf = (way: string) => ({ ...PLACE, name: `failed-${way}` });
 const GREET = { ...PLACE, name: 'hello.greet' };
 const simple = (value: SimpleType) => ({ type: { case: 'simple', value } }) as const;
 
-/** Attributes that are another's for each way. */
+/** Attributes that differ for each transport. */
 const parallelism = (way: string): MessageInitShape<typeof MatchingAttributesSchema> => ({
   target: { case: 'workflowExecutionConfig', value: { maxParallelism: way.length, envs: { values: [{ key: way }] } } },
 });
 
-/** Every command, each on things of its own. */
+/** Every command, each on its own entities. */
 const commandsOf = (way: string): readonly Keyed[] => {
   const running = runningOf(way);
   const version = `keyed-${way}`;
@@ -198,7 +198,7 @@ const setUp = async (transport: Transport, way: string): Promise<void> => {
 const named = (commands: readonly Keyed[]): readonly (readonly [string, number])[] =>
   commands.map(({ rpc }, at) => [rpc, at] as const);
 
-/** One key for each command. */
+/** Sends a command with its idempotency key. */
 const send = (transport: Transport, { rpc }: Keyed, bytes: Uint8Array, key: string): Promise<Answer> =>
   transport.send(rpc, bytes, { 'idempotency-key': key });
 
@@ -372,7 +372,7 @@ describe('a request whose answer was lost, because the process was killed after 
     await setUp(plane.grpc, 'killed');
   });
 
-  // One command of each kind of stream, and of each way to come by a name.
+  // One command for each kind of stream, and for each way in which a name is chosen.
   const killed = new Set(
     [
       method.registerProject,

@@ -17,7 +17,7 @@ import { type Member, startTwoProcesses, type TwoProcesses } from '../support/tw
 import { until } from '../support/until.js';
 import { differencesAt } from '../support/view-check.js';
 
-/** How often something is killed or cut under load; a longer run by this variable. */
+/** The number of kills and cuts under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 10));
 /** Events that must be acknowledged between two kills, so that each finds them at work. */
 const PROGRESS = 100;
@@ -52,7 +52,7 @@ describe('two control planes and their log, any of which is killed under load', 
 
   const memberOf = (turn: number): Member => two.members[turn % 2 === 0 ? 0 : 1];
 
-  /** Asks one of the two; what the caller was told is remembered. */
+  /** Launches through one of the two processes; records the answer. */
   const launch = async (): Promise<void> => {
     const turn = (launches += 1);
     const name = `killed-${turn}`;
@@ -65,7 +65,7 @@ describe('two control planes and their log, any of which is killed under load', 
     return member.start;
   };
 
-  /** What is done to them by turns; each answers what makes it good again. */
+  /** The faults, in turn; each returns a function that repairs it. */
   const harm: readonly (() => Promise<() => Promise<void>>)[] = [
     () => killed(two.members[0]),
     () => killed(two.members[1]),

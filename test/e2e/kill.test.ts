@@ -17,14 +17,18 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { openTestLog } from '../support/test-log.js';
 import { viewDifferences } from '../support/view-check.js';
 
-/** How often the server is killed under load; a longer run by this variable. What speaks MongoDB's protocol may be slow. */
+/**
+ * The number of kills under load; the variable sets another. Fewer on MongoDB's protocol, whose servers may be slow.
+ */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 30));
 const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
-/** So many executions may be ahead of the engine, and each has at least so many events: what is left ends in time. */
+/**
+ * The most executions that wait for the engine, and the least number of events of each, so that the rest ends in time.
+ */
 const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
-/** The views are written in batches: a slow store has few of them in the same time. */
+/** The number of batches of views to wait for; a slow store writes fewer in the same time. */
 const CHECKPOINTS = isOnMongodb ? 5 : 25;
 const WAIT_MS = isOnMongodb ? 300_000 : 60_000;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 30) * 15_000;
@@ -59,7 +63,7 @@ describe('a server that is killed under load', () => {
     server = await startServerProcess({ data: directory, args: ports, env: { ...env, ...more } });
   };
 
-  /** Launches an execution; what the caller was told is remembered. */
+  /** Launches an execution; records the answer. */
   const launch = async (greeting = 'you'): Promise<void> => {
     const name = `killed-${launches++}`;
     const spec = {

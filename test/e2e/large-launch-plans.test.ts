@@ -65,7 +65,7 @@ const planOf = (
 
 /** 5 MB, and seconds of work. */
 const VALUES = 240_000;
-/** Above the size at which bodies in JSON are read elsewhere too. */
+/** Above the size from which JSON bodies, too, are parsed on another thread. */
 const FEWER = 12_000;
 
 describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s', (way) => {

@@ -21,7 +21,7 @@ const transportOf = (way: string): Transport =>
 
 const hello = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
 
-/** A task with so many values of its own. */
+/** A task with this many values in its template. */
 const taskOf = (version: string, values: number, change?: (request: TaskCreateRequest) => void): TaskCreateRequest => {
   const request = clone(TaskCreateRequestSchema, hello);
   request.id!.version = version;
@@ -32,7 +32,7 @@ const taskOf = (version: string, values: number, change?: (request: TaskCreateRe
   return request;
 };
 
-/** Above the size at which bodies in JSON are read elsewhere too. */
+/** Above the size from which JSON bodies, too, are parsed on another thread. */
 const VALUES = 12_000;
 
 describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way) => {

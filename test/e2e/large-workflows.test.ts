@@ -6,7 +6,7 @@ import { withNeeds } from '../support/fixtures.js';
 import { wideWorkflow } from '../support/wide-workflow.js';
 
 const { method } = AdminService;
-/** Far above what is compiled at once, and seconds of work. */
+/** Far above the size that is compiled on the main thread; takes seconds. */
 const NODES = 15_000;
 
 let plane: ControlPlane;
@@ -49,7 +49,7 @@ describe('a large workflow', () => {
   });
 
   it('is RESOURCE_EXHAUSTED when too many wait, and the others are registered', async () => {
-    // Two processes get a large one and a hundred more each.
+    // Each of two processes gets a large workflow and a hundred more.
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, at) =>
         plane.grpc.refused(method.createWorkflow, wideWorkflow(`many-${at}`, at < 2 ? NODES : 300)),

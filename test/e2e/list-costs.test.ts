@@ -26,7 +26,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Answers a request, and adds up what everything that was asked of the store has looked at. */
+  /** Runs a request, and adds up the documents that all its queries of the store examined. */
   const page = async (
     { scope, order, direction = 'descending', isOfNames, ...list }: AskedList,
     request: Partial<ListRequest>,
@@ -70,7 +70,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
   });
 
   it.runIf(count > 500 * LIMIT).each(ASKED)('costs no more as the 500th: %s', async (name, list, requestOf) => {
-    const before = SOME.has(name) ? 58 : 498; // of what one of twenty has there are not so many pages
+    const before = SOME.has(name) ? 58 : 498; // the searches that match every twentieth have fewer pages
     const { token, elements } = await page(list, { ...requestOf(count), token: String(before * LIMIT) });
     if (FEW.has(name)) return;
     expect(elements).toBe(LIMIT);

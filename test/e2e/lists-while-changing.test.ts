@@ -14,7 +14,7 @@ const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'staging' };
 const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED] as const;
 const WALKS = 6;
-/** So many executions at most come while lists are read, for each that launches them. */
+/** The most executions that each launcher launches while lists are read. */
 const COMING = 120;
 
 type Ended = ReadonlyMap<string, Phase>;
@@ -37,7 +37,7 @@ const live = async (name: string, end: Phase): Promise<void> => {
   ended.set(name, end);
 };
 
-/** Launches one execution after another and has it end, at most until all walks are over. */
+/** Launches one execution after another and ends it, at most until all walks are over. */
 const busyness = async (who: number): Promise<void> => {
   for (let count = 0; !isOver && count < COMING; count += 1)
     await live(`run-${who}-${count}`, ENDS[(who + count) % ENDS.length]!);
@@ -64,7 +64,10 @@ const FILTERS: readonly (readonly [string, (phase: Phase) => boolean])[] = [
   ['contains(phase,ED)+ne(mode,1)', () => true],
 ];
 
-/** What comes later may be ended by now; what had ended before fits or does not. */
+/**
+ * Checks the listed executions: those that had ended before are listed exactly when their phase fits; later ones may
+ * have ended by now.
+ */
 const check = (seen: readonly string[], before: Ended, fits: (phase: Phase) => boolean): void => {
   expect(seen).toHaveLength(new Set(seen).size);
   const expected = [...before].filter(([, phase]) => fits(phase)).map(([name]) => name);

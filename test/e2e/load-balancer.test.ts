@@ -17,7 +17,7 @@ import { until } from '../support/until.js';
 const { method } = AdminService;
 const CALLERS = 8;
 
-/** A client tries this again, once. */
+/** The statuses after which a client retries, once. */
 const MAY_BE_TRIED_AGAIN = new Set(['UNAVAILABLE', 'INTERNAL', 'UNKNOWN', 'CANCELLED']);
 
 type Member = Behind & { readonly data: string; server: ServerProcess };
@@ -76,10 +76,13 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     }
   });
 
-  /** A connection that ends just when it is used again is a try like another. */
+  /** A connection that closes just when it is reused counts as one attempt. */
   const notAnswered = (error: unknown) => ({ code: 'UNAVAILABLE', message: String(error) }) as const;
 
-  /** Launches one after another until told to stop; answers the names, and what was refused for good. */
+  /**
+   * Launches one after another until told to stop; returns the names, and the launches that were refused also after a
+   * retry.
+   */
   const launch = async (caller: number, isOver: () => boolean): Promise<{ names: string[]; lost: string[] }> => {
     const names: string[] = [];
     const lost: string[] = [];
@@ -97,7 +100,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     return { names, lost };
   };
 
-  /** How many requests of each part a member has had. */
+  /** The numbers of requests, over gRPC and over REST, that a member has got. */
   const sentTo = (member: Member): readonly number[] =>
     (['grpc', 'rest'] as const).map((part) => balancer.requests(part)[`api-${members.indexOf(member) + 1}`] ?? 0);
 

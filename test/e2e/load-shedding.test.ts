@@ -17,7 +17,7 @@ const { starts, others } = ADMISSION_LIMITS;
 
 /** A disk that never answers: the writer of the log stops at its first commit. */
 const HELD = { FLIGHTLOG_FAIL_POINT: 'before-commit:1:hold' };
-/** A server takes about a thousand calls at a time of each connection. */
+/** A server accepts about a thousand concurrent calls on each connection. */
 const CONNECTIONS = 16;
 const TOO_MANY = 50;
 
@@ -60,7 +60,7 @@ const report = (nodeId: string, phase: Phase) => send(method.createNodeEvent, no
 const many = (count: number, each: (at: number) => Promise<Answered>) =>
   Array.from({ length: count }, (_, at) => each(at));
 
-/** The first answers, so many. */
+/** Resolves with the first `count` answers. */
 const firstOf = (answers: readonly Promise<Answered>[], count: number): Promise<readonly Answered[]> =>
   new Promise((resolve) => {
     const first: Answered[] = [];
@@ -74,7 +74,7 @@ const expectRefused = (answers: readonly Answered[]): void => {
   }
 };
 
-// In an event store it is another process that has the disk.
+// With an event store, another process writes to the disk.
 describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', () => {
   const answered: string[] = [];
   const note =
@@ -109,7 +109,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
   it('takes what ends something all the same', async () => {
     void report('n0', Phase.SUCCEEDED).then(note('terminal event'));
     void send(method.terminateExecution, { id: known, cause: 'enough' }).then(note('termination'));
-    // These come later, and are refused at once; what is not refused waits for the disk.
+    // These come later and are refused at once; the calls that are not refused wait for the disk.
     expectRefused(await Promise.all(many(CONNECTIONS, (at) => report(`later-${at}`, Phase.QUEUED))));
     expect(answered).toEqual([]);
   }, 60_000);

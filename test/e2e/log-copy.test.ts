@@ -52,7 +52,7 @@ const numbered = (n: number, dataBytes: number) => ({
   metadata,
 });
 
-/** A log of its own, with as many events in a number of streams. */
+/** Creates a log with `count` events in several streams. */
 const filled = async (directory: string, count: number, dataBytes: (n: number) => number): Promise<string> => {
   mkdirSync(directory);
   const log = await sqliteEventStore({ directory });
@@ -65,7 +65,7 @@ const filled = async (directory: string, count: number, dataBytes: (n: number) =
   return directory;
 };
 
-/** A control plane on the log that is in its data directory, wherever the others have theirs. */
+/** Starts a control plane on the log in its data directory, also when other tests use an event store. */
 const serveEmbedded = (data: string): Promise<ServerProcess> =>
   startServerProcess({
     data,
@@ -73,7 +73,7 @@ const serveEmbedded = (data: string): Promise<ServerProcess> =>
     env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
   });
 
-/** What is as large as an append may be. */
+/** The largest data of one append. */
 const MOST_DATA = 1_000_000 - 16 - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
@@ -156,7 +156,7 @@ describe('copying a log', () => {
       {
         args: ['log', 'copy', '--from', url, '--to', place('interrupted-back')],
         to: place('interrupted-back'),
-        failPoints: ['before-commit:2', 'after-commit:1', 'after-commit:2'], // of many appends at once
+        failPoints: ['before-commit:2', 'after-commit:1', 'after-commit:2'], // of many appends in one batch
       },
     ];
     for (const { args, to, failPoints } of way) {

@@ -31,7 +31,7 @@ describe('a log in a data directory that an older release has begun', () => {
   let server: ServerProcess;
   let api: Transport;
 
-  /** As another release records it. */
+  /** Records an event as another release does. */
   const record = async (stream: StreamName, event: NewEvent): Promise<void> => {
     const store = await sqliteEventStore({ directory });
     await store.append(stream, 'any', [event]);

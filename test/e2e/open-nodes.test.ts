@@ -16,11 +16,14 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { openTestLog } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
-/** More than the views take at a time, many times over; what speaks MongoDB's protocol may look at all for each page. */
+/**
+ * Many times the batch size of the views. Fewer on MongoDB's protocol, because a server may examine all of them for
+ * each page.
+ */
 const NODES = isOnMongodb ? 4_000 : 10_000;
 const AT_ONCE = 200;
 const PAGE = 1_000;
-/** A read store that is slow has seen them all within this. */
+/** Long enough for a slow read store to project all of them. */
 const VIEWS_MS = 100_000;
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
 const id = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
@@ -80,7 +83,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
       );
       expect(answers.every(({ code }) => code === 'OK')).toBe(true);
     }
-    // What the views still lacked would be written first by the process that is to be killed while it writes the end.
+    // Otherwise the process that is killed while it writes the end would first have to write the earlier events.
     await until(phases, (counts) => counts.get(NodeExecution_Phase.RUNNING) === NODES, VIEWS_MS);
     client.close();
     await server.stop();
@@ -104,7 +107,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
 
     client.close();
     await start();
-    // On the log of an event store a process is ready before its views have come to the end of it.
+    // With an event store, a process is ready before its views have reached the end of the log.
     await until(phases, (counts) => counts.get(NodeExecution_Phase.ABORTED) === NODES, VIEWS_MS);
     expect(await phases()).toEqual(new Map([[NodeExecution_Phase.ABORTED, NODES]]));
     expect(await eventsOfStream()).toBe(before + 1);

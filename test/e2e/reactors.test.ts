@@ -52,14 +52,14 @@ const launch = (plane: ControlPlane, name: string) =>
 const end = (plane: ControlPlane, name: string) =>
   plane.grpc.refused(method.createWorkflowEvent, workflowReport(idOf(name), { phase: Phase.FAILED }));
 
-/** What happened to the slots of the launch plan. */
+/** The types of the events of the launch plan's slots. */
 const slots = async (plane: ControlPlane): Promise<readonly string[]> =>
   (await plane.events()).filter(({ stream }) => stream.startsWith('launchPlanSlots-')).map(({ type }) => type);
 
 const hasEnded = (plane: ControlPlane): boolean =>
   plane.server().child.exitCode !== null || plane.server().child.signalCode !== null;
 
-// The nth commit is a step of an execution only where one process makes them all.
+// The n-th commit is a given step of an execution only where one process makes all commits.
 describe.skipIf(areApart)('a process that is killed between two steps of an execution with a slot', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-reactors-'));
   afterAll(() => rmSync(directory, { recursive: true }));
@@ -71,7 +71,7 @@ describe.skipIf(areApart)('a process that is killed between two steps of an exec
     await plane.server().stop();
   });
 
-  // The slot is taken, the execution created, ended, and the slot given back: a commit each.
+  // One commit each: the slot is taken, the execution is created, it ends, the slot is released.
   const points = [1, 2, 3, 4].flatMap((nth) => [`before-commit:${nth}`, `after-commit:${nth}`]);
 
   it.each(points)('gives the slot back once, killed %s', async (point) => {

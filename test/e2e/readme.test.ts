@@ -25,7 +25,7 @@ const stop = async (): Promise<void> => {
   sandbox = undefined;
 };
 
-/** As `npm start` does. */
+/** Starts the sandbox as `npm start` does. */
 const startSandbox = async (): Promise<Running> => {
   await stop();
   const env = {
@@ -79,7 +79,8 @@ const run = async ({ command, shows }: Step): Promise<void> => {
     const real = await output(command);
     return shows && misfitOf(shows, real);
   };
-  // What is shown of an execution is there when it has come so far; who launches one does it once.
+  // The output shown for an execution appears once it has come that far, so reads are repeated; a launch is sent only
+  // once.
   if (command.includes(' -d ')) expect(await look()).toBeUndefined();
   else await until(look, (wrong) => wrong === undefined);
 };

@@ -98,14 +98,14 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     const archived = await transport.call(method.getExecution, { id });
     expect(archived.closure!.stateChangeDetails!.state).toBe(ExecutionState.EXECUTION_ARCHIVED);
     expect(tagsOf(archived)).toEqual(tags.values);
-    // Absent tags stay as they are.
+    // An update without tags leaves the tags as they are.
     await transport.call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ACTIVE });
     expect([await listed(), tagsOf(await transport.call(method.getExecution, { id }))]).toEqual([true, tags.values]);
     await transport.call(method.updateExecution, { id, tags: { values: [] } });
     expect(tagsOf(await transport.call(method.getExecution, { id }))).toEqual([]);
   });
 
-  /** Asks for an execution that sees at least a position. */
+  /** Reads an execution at a minimum position. */
   const getAt = (name: string, position: string): Promise<Answer> => {
     const request = create(WorkflowExecutionGetRequestSchema, { id: { ...SCOPE, name } });
     const headers = { 'flightlog-min-position': position };
@@ -122,7 +122,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     const read = await getAt(request.name, position!);
     expect(read.code).toBe('OK');
     expect(BigInt(read.position!.split('.').at(-1)!)).toBeGreaterThanOrEqual(BigInt(at));
-    // Not there yet: UNAVAILABLE after a while, and never an older state.
+    // A position that is not reached: UNAVAILABLE after a while, never a stale read.
     expect(await getAt(request.name, `${logId}.${BigInt(at) + 1_000_000n}`)).toMatchObject({ code: 'UNAVAILABLE' });
     for (const wrong of ['tomorrow', `another-log.${at}`, `${logId}.-1`])
       expect(await getAt(request.name, wrong)).toMatchObject({

@@ -25,11 +25,14 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
-/** The view thread stops for good at this commit: after what is set up, before what is written. */
+/** The view thread stops permanently at this commit: after the setup, before the test's writes. */
 const HELD = { FLIGHTLOG_FAIL_POINT: 'inside-checkpoint:1:hold' };
 
 let plane: ControlPlane;
-/** The ways to one process of it: without the views, a process shows what it has acknowledged itself. */
+/**
+ * The transports to one process: while its views are held, a process shows only the events that it has acknowledged
+ * itself.
+ */
 let one: Transports;
 let open: ExecutionId;
 
@@ -69,10 +72,10 @@ const getOpen = (headers: Readonly<Record<string, string>> = {}): Promise<Answer
   return one.grpc.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request), headers);
 };
 
-/** The position that a read of now stands on, which a held view never leaves. */
+/** The position of a read now; it does not advance while the views are held. */
 const viewPosition = async (): Promise<string> => (await getOpen()).position!;
 
-/** The place in the log that a position names, after the log. */
+/** The number in a position token, after the id of the log. */
 const placeOf = (position: string): number => Number(position.split('.').at(-1));
 
 const nodePhase = async (nodeId: string): Promise<NodePhase> =>
@@ -105,7 +108,7 @@ describe('while the views stand still', () => {
       NodePhase.SUCCEEDED,
       NodePhase.ABORTED,
     ]);
-    // A node that the views lack has no children that they have; it is there all the same.
+    // A node that is not yet projected has no projected children; it exists all the same.
     const { nodeExecutions } = await grpc.call(method.listNodeExecutions, {
       workflowExecutionId: open,
       uniqueParentId: 'n2',
@@ -122,7 +125,7 @@ describe('while the views stand still', () => {
         expect([task.id!.taskId!.name, task.closure!.phase]).toEqual([HELLO_TASK.name, TaskPhase.ABORTED]);
       }
     }
-    // All of that was folded: the views have not moved.
+    // All of these answers were folded from the log: the views have not advanced.
     expect(await viewPosition()).toBe(before);
   });
 
@@ -192,7 +195,7 @@ describe('while the views stand still', () => {
 
   it('a read that names a position is UNAVAILABLE after a while', async () => {
     const { position } = await one.grpc.refused(method.terminateExecution, { id: open, cause: 'no' });
-    // A refusal has the position of what it rests on, which the views have not seen either.
+    // A refusal has the position of the events that it depends on, which are not yet projected either.
     expect(placeOf(position!)).toBeGreaterThan(placeOf(await viewPosition()));
     const id = await launchHello(one.grpc, 'positioned');
     const request = toBinary(WorkflowExecutionGetRequestSchema, create(WorkflowExecutionGetRequestSchema, { id }));
@@ -206,7 +209,7 @@ it('all of it is there when the process was killed meanwhile', async () => {
   const { directory } = plane;
   await kill();
   await start({}, directory);
-  // Where others make the views, a process serves before they have made them.
+  // Where another process writes the views, a process serves before the views exist.
   const headers = { 'flightlog-min-position': `${plane.server().ready.logId}.${await plane.head()}` };
   await until(
     () => getOpen(headers),

@@ -29,7 +29,9 @@ const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.RUNNING, Phase.QUEUED];
 
 let plane: ControlPlane;
 
-/** Launches `run-000` and so on in staging: every fourth each succeeds, fails, runs and waits; times are their own. */
+/**
+ * Launches `run-000` and so on in staging; of every four, one each succeeds, fails, runs and waits. Their times differ.
+ */
 const launchAll = async (transport: Transport): Promise<void> => {
   const launch = async (_: unknown, index: number): Promise<void> => {
     const name = `run-${String(index).padStart(3, '0')}`;
@@ -157,7 +159,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   it.each(FILTERS)('keeps what its filters say: %s', async (filters, keeps) => {
     const wanted = (await executions()).filter(keeps).map(nameOf);
     expect((await executions({ filters })).map(nameOf)).toEqual(wanted);
-    // Filters come before limits: the pages of what is kept are full.
+    // Filters are applied before limits, so filtered pages are full.
     expect((await paged(7, { filters })).map(nameOf)).toEqual(wanted);
   });
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** What a reader of a run asks for, with the answers' messages. */
+/** The reads of a run, with the messages of their answers. */
 const QUESTIONS = [
   [method.getExecution, { id: DYNAMIC }],
   [method.getExecutionData, { id: DYNAMIC }],
@@ -165,7 +165,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
 
   it('goes on from where it failed, recovered', async () => {
     const { id: failing } = await transport.call(method.createExecution, bigRequest(`failing-over-${way}`));
-    // Of more than three hundred tasks some succeed, and one fails for good.
+    // Of more than three hundred tasks, some succeed and one fails permanently.
     await plane.run({ failureProbability: 0.1 });
     const failed = await get(failing!);
     expect(Phase[failed.closure!.phase]).toBe('FAILED');

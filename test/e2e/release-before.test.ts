@@ -60,7 +60,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
     rmSync(directory, { recursive: true });
   });
 
-  /** The types of what is recorded of an execution. */
+  /** The types of the events of an execution. */
   const typesOf = async ({ name }: ExecutionId): Promise<readonly string[]> => {
     const reader = await sqliteLogReader({ directory: join(directory, 'log') });
     const types: string[] = [];
@@ -118,7 +118,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
       await current.api.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.RUNNING }));
       expect(await shows(current.api, open, Phase.RUNNING)).toBe(Phase.RUNNING);
 
-      // The old one cannot say anything about these, and says so.
+      // The old release cannot read these, and refuses.
       const late = await old.api.refused(
         method.createWorkflowEvent,
         workflowReport(followed.id, { phase: Phase.SUCCEEDED }),
@@ -127,7 +127,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
       const { checks } = await untilCheck(old.server.ready.http, 'parked', 'degraded');
       expect(checks['parked']?.why).toContain(followed.id.name);
 
-      // What it does know goes on, and this one reads it.
+      // Executions of the old release continue, and this release reads them.
       const own = await launchHello(old.api, 'of-the-old-one');
       await old.api.call(method.createWorkflowEvent, workflowReport(own, { phase: Phase.RUNNING }));
       for (const { api } of [old, current]) expect(await shows(api, own, Phase.RUNNING)).toBe(Phase.RUNNING);

@@ -11,17 +11,17 @@ import type { Part } from '../support/roles.js';
 import { type Takeover, type TakeoverWatch, watchTakeovers } from '../support/takeovers.js';
 import { until } from '../support/until.js';
 
-/** How often some process is killed under load; a longer run by this variable. */
+/** The number of kills under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
 const LIMIT_MS = 180_000 + KILLS * 30_000;
-/** What speaks the MongoDB protocol may be slow. */
+/** Fewer on MongoDB's protocol, whose servers may be slow. */
 const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0));
 /**
- * Within this a partition is taken over of one that is gone: its lease ends, and then another process takes it.
- * By the clock of the read store, from lease to lease: what the machine has to do besides does not come into it.
+ * A partition of a killed process is taken over within this time: its lease expires, and another process takes it.
+ * Measured by the clock of the read store, from lease to lease, so that other load on the machine does not count.
  */
 const TAKEN_OVER_MS = 10_000;
-/** So often one is stopped at least, and at most until it is stopped with something in hand. */
+/** The least number of stops, and the most until one hits a process that has work in hand. */
 const STOPS = { least: 2, most: 25 };
 const PARTITIONS = 8;
 const KEEPS = 'this process keeps these partitions of the views';
@@ -31,7 +31,7 @@ const VICTIMS = ['projector-1', 'api-2', 'reactor-1', 'log', 'projector-2', 'api
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** How many partitions a projector has said it keeps, last. */
+/** The number of partitions in the projector's last log message about them. */
 const kept = (projector: Part): number => {
   const lines = projector
     .server()
@@ -44,8 +44,8 @@ const kept = (projector: Part): number => {
 const refusals = (projector: Part): number => projector.server().log().split(REFUSED).length - 1;
 
 /**
- * Makes a process stand still. In the middle of a write it keeps files that others of a data directory write to as well,
- * and nobody can take them from it: it goes on then, and stands still a little later.
+ * Suspends a process. If it holds write locks on files that other processes of the data directory need, which nothing
+ * can take from it, it is resumed, and suspended again a little later.
  */
 const standStill = async ({ server }: Part, load: Load, directory: string | undefined): Promise<void> => {
   server().child.kill('SIGSTOP');
@@ -75,11 +75,11 @@ const stopped = async (load: Load, directory: string | undefined): Promise<void>
   }
 };
 
-/** How long partitions were nobody's, counted from when their leases were renewed last. */
+/** The times for which partitions had no owner, counted from the last renewal of their leases. */
 const takenAfterMs = (takeovers: readonly Takeover[]): readonly number[] =>
   takeovers.filter(({ isReleased }) => !isReleased).map(({ expiredMs, takenMs }) => takenMs - expiredMs + LEASE_MS);
 
-/** Every one counts, whoever was killed or stopped: there was always a projector that could take it. */
+/** Expects every takeover in time, because there was always another projector that could take the partition. */
 const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void => {
   const tookMs = takenAfterMs(takeovers);
   say(`partitions taken over after ${tookMs.join(', ')} ms`);
@@ -87,7 +87,7 @@ const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void 
   expect(tookMs.filter((ms) => ms >= TAKEN_OVER_MS)).toEqual([]);
 };
 
-/** Nobody keeps more of the work than there is, and none of it is left to nobody. */
+/** Expects that every partition has exactly one owner. */
 const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
   const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().part(name))));
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);
@@ -97,7 +97,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
   describe(`processes of all roles ${what}`, () => {
     const load = underLoad(setting);
     let watch: TakeoverWatch | undefined;
-    /** That of the views too, where they are not elsewhere. */
+    /** The data directory, when the views are in it. */
     const directory = () => (setting.location ? undefined : join(load.parts().directory, 'data'));
     const takenOver = async () => (await watch?.all()) ?? [];
     beforeAll(async () => {
@@ -152,7 +152,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
       'have one told to stop: it gives its partitions back, and nobody waits for its leases to end',
       async () => {
         const [going, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
-        // What it had before it stood still it may not have taken again, though it last said that it keeps them.
+        // The suspended projector may not have its partitions any more, although its last log message says so.
         await until(
           async () => watch?.shares(),
           (shares) => shares?.join() === '4,4',
@@ -190,7 +190,7 @@ const everyone = { FLIGHTLOG_LEASES: 'off' };
 story('that all work on everything', { env: everyone }, { kills: Math.ceil(KILLS / 3), leases: false });
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
-  // Views belong to one log, and each story has one of its own.
+  // Views belong to one log, and each story has its own log.
   const locations = [newMongoLocation(), newMongoLocation()] as const;
   const location = locations[0];
   const [args, alone] = [

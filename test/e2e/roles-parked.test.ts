@@ -86,7 +86,7 @@ describe.each(['that met them while they ran', 'that were started on them'])(
         async () => (await api.call(method.getExecution, { id })).closure?.phase,
         (phase) => phase === Phase.FAILED,
       );
-      // Nobody asks for the slot: it is the reactor that gives it back.
+      // No request needs the slot; the reactor releases it.
       await until(
         async () => (await parts.events()).filter(({ stream }) => stream.endsWith(`hello.${name}`)),
         (events) => events.some(({ type }) => type === 'SlotReleased'),

@@ -104,7 +104,7 @@ describe('a control plane of processes with a role each', () => {
 
   const launched = (round: string): Promise<unknown> =>
     Promise.all(Array.from({ length: 16 }, (_, at) => launchHello(first(), `${round}-${at}`)));
-  /** How many of a round the other process lists. */
+  /** The number of executions of a round that the other process lists. */
   const listed = async (round: string): Promise<number> => {
     const { executions } = await other().call(method.listExecutions, {
       id: { project: 'flytesnacks', domain: 'development' },
@@ -138,7 +138,7 @@ describe('a control plane of processes with a role each', () => {
       const id = await launchHello(first(), 'meanwhile');
       const { closure } = await first().call(method.getExecution, { id });
       expect(closure?.phase).toBe(Phase.QUEUED);
-      // What the views lack is not taken for absent by a process that was not told of it either.
+      // An execution that is not yet projected is found also by a process that did not acknowledge it.
       expect((await other().call(method.getExecution, { id })).closure?.phase).toBe(Phase.QUEUED);
       expect((await other().refused(method.getExecution, { id: idOf('nobody') })).code).toBe('NOT_FOUND');
       await registerTask(first(), { name: 'large' }, ({ spec }) => {
@@ -156,7 +156,7 @@ describe('a control plane of processes with a role each', () => {
       await parts.part('projector-2').start();
       const seen = () => other().refused(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
-      // Leases were released, so that nobody has to wait for them to run out.
+      // The leases were released, so no process has to wait until they expire.
       await launched('given-back');
       expect(
         await until(
@@ -174,13 +174,13 @@ describe('a control plane of processes with a role each', () => {
       let isOver = false;
       let count = 0;
       const failed: string[] = [];
-      /** By turns to both; the second attempt goes to the other, as a load balancer does it. */
+      /** Sends to both in turn; the second attempt goes to the other process, as with a load balancer. */
       const attempt = async (name: string, turn: number): Promise<string> => {
         const ask = (api: Transport) => api.refused(method.createExecution, helloRequest(name));
         const once = await ask(turn % 2 === 0 ? first() : other());
         if (once.code === 'OK') return once.code;
         const { code, message } = await ask(turn % 2 === 0 ? other() : first());
-        // Told that it is there, the client knows that its first attempt was recorded.
+        // After ALREADY_EXISTS, the client knows that its first attempt was recorded.
         return code === 'OK' || code === 'ALREADY_EXISTS' ? 'OK' : `${once.code}, ${code}: ${message}`;
       };
       const keepCalling = async (client: number): Promise<void> => {
@@ -195,7 +195,7 @@ describe('a control plane of processes with a role each', () => {
         const before = count;
         expect(await part.stop()).toBe(0);
         await part.start();
-        // As a load balancer, the client's connections take a while to see that a process is back.
+        // As with a load balancer, the client's connections notice only after a while that a process is back.
         for (const api of [first(), other()])
           await until(
             () => api.refused(method.getVersion, {}),

@@ -30,7 +30,7 @@ const phaseOf = async (sandbox: Running): Promise<unknown> => {
 
 type Node = { readonly closure: { readonly phase: string }; readonly metadata: { readonly isDynamic: boolean } };
 
-/** Launches a sample with what it takes by default, and answers its nodes once they are as wanted. */
+/** Launches a sample with default inputs; resolves with its nodes once they are as wanted. */
 const launchedUntil = async (
   sandbox: Running,
   { name, inputs = {} }: { readonly name: string; readonly inputs?: object },
@@ -57,7 +57,7 @@ type WithExample = {
   readonly requestBody: { readonly content: Readonly<Record<string, { readonly example: object }>> };
 };
 
-/** Launches what the page of the interface suggests. */
+/** Launches the example request of the API page. */
 const launchedExample = async (sandbox: Running): Promise<unknown> => {
   const { paths } = (await get(new URL('/openapi.json', api(sandbox)).href)) as {
     readonly paths: Readonly<Record<string, { readonly post: WithExample }>>;
@@ -80,7 +80,7 @@ describe('the sandbox', () => {
       () => phaseOf(sandbox),
       (phase) => phase === 'SUCCEEDED',
     );
-    // In a folder that knows nothing of this one.
+    // In another folder, where relative paths would fail.
     const { code: catCode, stdout: events } = await start('sh', ['-c', command], { cwd: tmpdir() }).ended;
     expect({ catCode, isPrinted: events.includes('"ExecutionCreated"') }).toEqual({ catCode: 0, isPrinted: true });
     sandbox.child.kill('SIGINT');
@@ -107,7 +107,7 @@ describe('the sandbox', () => {
 
   it('says that the usual port of the log is in use, where it is', async () => {
     const usual = createServer().listen(2113, '127.0.0.1');
-    await once(usual, 'listening').catch(() => undefined); // it is taken either way
+    await once(usual, 'listening').catch(() => undefined); // the port is in use either way
     const sandbox = await startSandbox();
     expect(sandbox.stdout()).toMatch(/^ {2}log {3}not served: port 2113 is in use; --eventstore-port names another$/mu);
     sandbox.child.kill('SIGINT');
@@ -144,7 +144,7 @@ describe('the sandbox', () => {
     await once(sending, 'connect');
     sending.on('error', () => undefined);
     sending.write('POST /api/v1/projects HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{');
-    await phaseOf(sandbox); // the server has taken the connection before this one
+    await phaseOf(sandbox); // the server has accepted the earlier connection
     sandbox.child.kill('SIGINT');
     await sandbox.said('Ctrl-C again ends at once');
     sandbox.child.kill('SIGINT');

@@ -32,7 +32,7 @@ const serve = (args: readonly string[], data = join(folder, `data-${(count += 1)
     ...args,
   ]);
 
-/** It ends with one line, and nothing of it was ready. */
+/** Expects that the process ends with one line on standard error, and was never ready. */
 const expectRefused = (ended: Ended, line: string | RegExp): void => {
   const told = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
   expect(ended).toEqual({ code: 1, stdout: '', stderr: told });
@@ -138,7 +138,7 @@ describe('where somebody else is, waiting does not help, and the process ends sa
     const given = args();
     const embedded = given.includes('--event-store') ? [] : ['--event-store', 'embedded:'];
     const { stdout, ...ended } = await serve([...embedded, ...given, '--log-level', 'fatal']).ended;
-    // Where Kafka is, the rest is served until it is known who that is.
+    // With Kafka, the process serves until the export has found the wrong server.
     expectRefused({ ...ended, stdout: given.includes('--kafka') ? '' : stdout }, line());
   });
 });

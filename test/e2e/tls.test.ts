@@ -77,7 +77,7 @@ const UNAVAILABLE = 14;
 
 const portOf = (address: string): string => address.split(':').at(-1) ?? '';
 
-/** How an official client of the EventStoreDB protocol connects. */
+/** The connection string of an official client of the EventStoreDB protocol. */
 const clientUrl = (address: string, shows?: string): string => {
   const own =
     shows === undefined ? '' : `&userCertFile=${made.file(`${shows}.pem`)}&userKeyFile=${made.file(`${shows}.key`)}`;
@@ -98,7 +98,7 @@ const overEventstore = async (url: string): Promise<number | 'refused'> => {
   }
 };
 
-/** The first bytes that a plain caller is sent; none when it is sent away. */
+/** The first bytes that a client without TLS receives; empty when the server closes the connection. */
 const plain = ({ ready }: ServerProcess): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(Number(new URL(ready.http).port), '127.0.0.1');
@@ -156,9 +156,9 @@ describe('the EventStoreDB protocol', () => {
 
   it('carries the log of a control plane over TLS', async () => {
     const log = await startLogServer(join(data, 'log'), flags);
-    // Views belong to one log, and what is in the other directory has another.
+    // Views belong to one log, and those in the other directory belong to another.
     const server = await serving(['--event-store', clientUrl(log.address)], projects, join(data, 'on-another-log'));
-    expect(await overEventstore(clientUrl(log.address))).toBe(3); // the log's format, the project, and the name of the log
+    expect(await overEventstore(clientUrl(log.address))).toBe(3); // the format, the project, and the id of the log
     expect(await server.stop()).toBe(0);
     servers.pop();
     await log.stop();

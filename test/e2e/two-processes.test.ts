@@ -37,7 +37,7 @@ const other = (): Transport => api(1);
 const place = { project: 'flytesnacks', domain: 'development' };
 const idOf = (name: string): ExecutionId => ({ ...place, name });
 
-/** A report of a node that no other is like, and the name of its content. */
+/** A unique report of a node, and the name of its content. */
 const uniqueReport = (
   id: ExecutionId,
   nodeId: string,
@@ -47,7 +47,7 @@ const uniqueReport = (
   return { deck, request: nodeReport(id, nodeId, { phase, occurredAt: second(sent), deckUri: deck }) };
 };
 
-/** Sends QUEUED, RUNNING, QUEUED, RUNNING, … of one node to both by turns, and remembers what each came to. */
+/** Sends QUEUED, RUNNING, QUEUED, RUNNING, … of one node to both processes in turn; returns the answers. */
 const alternate = async (id: ExecutionId, nodeId: string, count: number): Promise<readonly Answer[]> => {
   const answers: Answer[] = [];
   let turn = 0;
@@ -64,7 +64,7 @@ const alternate = async (id: ExecutionId, nodeId: string, count: number): Promis
   return answers;
 };
 
-/** How often the log has each content of a node's reports. */
+/** Counts how often the log has each content of a node's reports. */
 const recordedDecks = async (): Promise<ReadonlyMap<string, number>> => {
   const times = new Map<string, number>();
   for (const { type, data } of await two.events()) {
@@ -77,7 +77,7 @@ const recordedDecks = async (): Promise<ReadonlyMap<string, number>> => {
   return times;
 };
 
-/** Nothing acknowledged is missing, and nothing is there twice. */
+/** Expects that no acknowledged event is missing, and none is there twice. */
 const expectNothingLost = async (): Promise<void> => {
   const times = await recordedDecks();
   const acknowledged = [...answered].filter(([, code]) => code === 'OK' || code === 'ALREADY_EXISTS');
@@ -217,7 +217,7 @@ describe('two control planes on one log', () => {
         const answers = await Promise.all(Array.from({ length: 12 }, (_, turn) => launch(turn, round)));
         const running = answers.flatMap(({ code }, turn) => (code === 'OK' ? [turn] : []));
         expect(running).toHaveLength(2);
-        // Whoever is told of the end, the other makes use of it.
+        // Either process gets the report of the end; the other uses the released slot.
         for (const turn of running)
           await api(turn).call(
             method.createWorkflowEvent,
@@ -319,7 +319,7 @@ describe('two control planes on one log', () => {
         const isAborted = recorded.includes('TerminationRequested');
         expect(terminated.code).toBe(isAborted ? 'OK' : 'FAILED_PRECONDITION');
         expect(recorded.at(-1)).toBe('WorkflowPhaseReported');
-        // Neither lets it go on.
+        // Both processes refuse to continue the execution.
         for (const each of [first(), other()]) {
           const late = await each.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
           expect(late.code).toBe('FAILED_PRECONDITION');

@@ -11,7 +11,7 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 const MIB = 1024 * 1024;
 const ANNOUNCED_BYTES = 60 * MIB;
 const SENT_BYTES = 8 * MIB;
-// 100 of them would be 800 MiB; those that have room come to much less.
+// 100 of them would take 800 MiB; those that the memory budget admits take much less.
 const UNFINISHED = 100;
 const GROWTH_BYTES = 300 * MIB;
 
@@ -37,7 +37,7 @@ const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1])
 
 const version = async (): Promise<number> => (await fetch(`${server.ready.http}/api/v1/version`)).status;
 
-/** The most memory that the server takes until nothing more of what is sent leaves; small calls are answered all along. */
+/** The peak memory of the server until no more sent bytes leave the clients; small calls are answered meanwhile. */
 const peakWhile = async (sent: () => number): Promise<number> => {
   let peak = 0;
   let seen = -1;
@@ -50,7 +50,7 @@ const peakWhile = async (sent: () => number): Promise<number> => {
   return peak;
 };
 
-/** Calls of one connection, each of which announces a large message and sends a part of it. */
+/** Opens calls on one connection; each announces a large message and sends only a part of it. */
 const unfinishedCalls = (calls: number): ClientHttp2Session => {
   const session = connectHttp2(`http://${server.ready.grpc}`);
   session.on('error', () => undefined);
@@ -67,7 +67,7 @@ const unfinishedCalls = (calls: number): ClientHttp2Session => {
   return session;
 };
 
-/** Connections that each announce a large body and send a part of it. */
+/** Opens connections; each announces a large body and sends only a part of it. */
 const unfinishedBodies = (connections: number, head: string): readonly Socket[] =>
   Array.from({ length: connections }, () => {
     const socket = connect(portOf(server.ready.http), '127.0.0.1').resume();

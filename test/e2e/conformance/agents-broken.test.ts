@@ -30,7 +30,10 @@ const LATE: Said = ['DEADLINE_EXCEEDED', /agent late/u];
 const GARBLED: Said = ['ABORTED', /agent late .* answers /u];
 const GONE: Said = ['UNAVAILABLE', /agent late/u];
 
-/** What a caller is told of an answer, of a stream of answers, and of one to requests that have not ended. */
+/**
+ * For each breakage, the result that the client gets for a unary call, for a stream of answers, and for a stream whose
+ * requests have not ended.
+ */
 const CASES: readonly (readonly [how: Breakage, answer: Said, stream: Said, openStream?: Said])[] = [
   ['never answers', LATE, LATE],
   ['answers once and then never', LATE, LATE],
@@ -50,7 +53,7 @@ const CASES: readonly (readonly [how: Breakage, answer: Said, stream: Said, open
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** The type of the tasks that an agent runs which is broken in this way. */
+/** The task type of the agent that is broken in this way. */
 const typeOf = (how: Breakage): string => how.replaceAll(' ', '-');
 
 const header = (type: string): Buffer =>
@@ -62,7 +65,7 @@ const header = (type: string): Buffer =>
   );
 
 const statusOf = (call: ClientDuplexStream<Buffer, Buffer>): Promise<StatusObject> => {
-  call.on('error', () => undefined); // the status says it
+  call.on('error', () => undefined); // the status reports it
   call.resume();
   return new Promise((resolve) => call.on('status', resolve));
 };

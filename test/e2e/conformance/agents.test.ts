@@ -63,7 +63,7 @@ describe('agents in the configuration', () => {
     return [status[error.code], error.details];
   };
 
-  /** What a stream of requests is answered, by the name that callers have for the services. */
+  /** The answer to a stream of requests, sent with the given package name of the services. */
   const sync = (requests: readonly SyncRequest[], callersPackage = 'flyteidl') =>
     new Promise<readonly ReturnType<typeof decodeSync>[]>((resolve, reject) => {
       const channel = new Client(plane.server().ready.grpc, credentials.createInsecure());
@@ -129,7 +129,7 @@ describe('agents in the configuration', () => {
   });
 
   it('are found by the type alone, as older callers name it', async () => {
-    // Field 1 is deprecated, and what they send.
+    // Field 1 is deprecated; older clients send it.
     const request = create(getTask.input, { resourceMeta: meta('old-sensors/x') });
     request.$unknown = [{ no: 1, wireType: WireType.LengthDelimited, data: Buffer.from('\u0006sensor') }];
     const answer = await client.call(getTask, request);

@@ -81,7 +81,7 @@ const DELETES = {
   workflow: method.deleteWorkflowAttributes,
 };
 
-/** The three RPCs of a kind take messages of their own, which are alike. */
+/** The three RPCs of a kind have different message types with the same fields. */
 type Like = typeof method.updateWorkflowAttributes;
 
 const asked = (
@@ -260,7 +260,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
   const unknown = (scope: Scope): Scope => ({ ...scope, project: 'nobody' });
   const DOMAIN_TEXT = 'failed to validate that project [nobody] and domain [staging] are registered';
 
-  /** What no scope can be, for all three RPCs of a level. */
+  /** Invalid scopes, for all three RPCs of a level. */
   const SCOPES: readonly (readonly [string, Scope, string])[] = [
     ['an unknown project', unknown({ project }), 'failed to validate that project [nobody] is registered, err:'],
     ['an unknown project of a domain', unknown(domain), DOMAIN_TEXT],
@@ -292,7 +292,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     expect(details.map(({ typeUrl }) => typeUrl)).toEqual([expect.stringContaining('admin.InactiveProject')]);
   });
 
-  // A path has all of its parts, so only gRPC can leave one out.
+  // A REST path always has all of its segments, so only gRPC can leave one out.
   it.runIf(way === 'grpc').each<readonly [string, Scope, string]>([
     ['no project', { project: '' }, 'missing project'],
     ['no project of a domain', { project: '', domain: 'staging' }, 'missing project'],

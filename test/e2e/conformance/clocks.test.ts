@@ -17,7 +17,7 @@ import type { Transport } from '../../support/transports.js';
 const { method } = AdminService;
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 
-/** What the clocks of engines say, from the first second that a message may hold to the last. */
+/** Times of engines' clocks, from the first second that a message can hold to the last. */
 const CLOCKS = {
   first: { seconds: -62_135_596_800n, nanos: 0 },
   before: { seconds: -5n, nanos: 123_456_789 },
@@ -29,7 +29,7 @@ const NAMES = Object.keys(CLOCKS) as Clock[];
 
 let plane: ControlPlane;
 
-/** Everything is said by the clock, but the end, which is said by the one at the other end. */
+/** Reports a run with times of one clock, except the end, which has a time of the opposite clock. */
 const run = async ({ call }: Transport, id: ExecutionId, clock: Clock): Promise<void> => {
   const occurredAt = CLOCKS[clock];
   const endedAt = { occurredAt: CLOCKS[clock === 'first' ? 'last' : 'first'] };

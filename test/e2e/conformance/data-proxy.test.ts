@@ -35,7 +35,7 @@ const put = (url: string, body: string | Uint8Array, headers: Record<string, str
 let plane: ControlPlane;
 let uploads = 0;
 
-/** A name that no other upload has. */
+/** A unique file name. */
 const fresh = (): string => `file-${(uploads += 1)}.bin`;
 
 const located = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...PLACE, ...request });
@@ -50,7 +50,7 @@ const stored = (folder = join(plane.directory, 'files')): string[] =>
 
 const pathOf = (nativeUrl: string): string => nativeUrl.replace('file://', '');
 
-/** A run with a node that has a report, and two attempts of a task. */
+/** An execution with a node that has a report (deck), and two attempts of a task. */
 const RUN = { ...PLACE, name: 'with-data' };
 const maps = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 

@@ -23,7 +23,7 @@ type List = Plain<MessageInitShape<typeof DescriptionEntityListRequestSchema>>;
 type Id = Plain<MessageInitShape<typeof IdentifierSchema>>;
 type Description = Plain<MessageInitShape<typeof DescriptionEntitySchema>>;
 
-/** What the path and the query of a binding cannot say. */
+/** Rows whose request cannot be expressed in the path and the query of a binding. */
 const UNSAYABLE = new Set([
   'no identifier',
   'no resource type',
@@ -33,7 +33,7 @@ const UNSAYABLE = new Set([
   'an empty key',
 ]);
 
-/** The rows that a way can ask. */
+/** The rows that can be sent over a transport. */
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
   rows.filter(([what]) => way === 'grpc' || !UNSAYABLE.has(what));
 

@@ -26,9 +26,9 @@ let ended: ExecutionId;
 const outputs = (text: string): MessageInitShape<typeof LiteralMapSchema> => ({ literals: { o0: literal(text) } });
 const inline = (text: string) => ({ outputResult: { case: 'outputData' as const, value: outputs(text) } });
 
-/** An execution, its node and its task have ended with outputs in their events. */
+/** Reports the end of an execution, its node and its task, with outputs in the events. */
 const end = async ({ call }: Transport, id: ExecutionId): Promise<void> => {
-  // After any execution of these tests was created.
+  // Later than the creation of any execution of these tests.
   const at = (count: number) => ({ occurredAt: second(400_000_000 + count) });
   await call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING, ...at(1) }));
   await call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...at(2) }));

@@ -79,10 +79,10 @@ const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
 const at = (phase: Names, seconds: number, more: More = {}) => node(phase, { occurredAt: second(seconds), ...more });
 const from = (producerId: string, phase: Names = 'RUNNING') => node(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
-/** A node that stands inside another. */
+/** A node inside another one. */
 const inside = (parent: string, nodeId = 'n0-0-n1') =>
   node('QUEUED', { parentNodeMetadata: { nodeId: parent } }, nodeId);
-/** A node that an attempt of a task of `n0` has made. */
+/** A node that an attempt of a task of `n0` has created. */
 const madeBy =
   (retryAttempt: number, taskId = HELLO_TASK, of?: ExecutionId): Asked =>
   (transport, id) => {
@@ -109,7 +109,7 @@ const without = (part: 'project' | 'domain' | 'name'): Change => {
   return ({ event }) => void (event!.id!.executionId![part] = '');
 };
 const nobody: Change = ({ event }) => void (event!.id!.executionId!.name = 'nobody');
-/** Sets what the field of a message is said to be. */
+/** Sets the content of a oneof of the event. */
 const saying = (field: 'outputResult' | 'targetMetadata', fields: More): Change => {
   const said = create(NodeExecutionEventSchema, fields)[field];
   return ({ event }) => void Object.assign(event!, { [field]: said });

@@ -621,7 +621,7 @@ const FILTERS: readonly Found[] = [
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
-  /** An execution whose node `n0` runs. */
+  /** Launches an execution, and reports that its node `n0` runs. */
   const launch = async (): Promise<ExecutionId> => {
     const id = await launchHello(plane[way], `told-${way}-${(count += 1)}`);
     await tell(plane, way, id, [ok(node('RUNNING'))]);

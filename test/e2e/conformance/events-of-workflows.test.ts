@@ -63,7 +63,7 @@ const PHASES = [
   'ABORTING',
 ] as const;
 
-/** How an execution comes to each phase. */
+/** The phases that lead an execution to each phase. */
 const WAYS: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)[number][]>> = {
   QUEUED: [],
   RUNNING: ['RUNNING'],
@@ -142,7 +142,7 @@ const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
   { rule: 'order: 3 before 4', change: all(large, nobody), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
 ];
 
-/** What JSON cannot say at all. */
+/** Rows whose request cannot be expressed in JSON. */
 const UNSAID: typeof REFUSED = [
   {
     rule: '10: not after the year 9999',

@@ -38,11 +38,11 @@ type Target = NonNullable<Init<typeof MatchingAttributesSchema>['target']>;
 type Quality = Init<typeof QualityOfServiceSchema>;
 type Notification = MessageInitShape<typeof NotificationSchema>;
 
-/** What is said at each level; a level that is absent says nothing. */
+/** The settings at each level; an absent level sets nothing. */
 type Levels = {
   readonly request?: Init<typeof ExecutionSpecSchema>;
   readonly plan?: Init<typeof LaunchPlanSpecSchema>;
-  /** Of the workflow that is launched. */
+  /** The quality of service of the workflow that is launched. */
   readonly quality?: Quality;
   readonly attributes?: {
     readonly project?: readonly Target[];
@@ -125,7 +125,7 @@ const attribute = async ({ call }: Transport, place: Place, attributes: Levels['
     await call(method.updateWorkflowAttributes, { attributes: { ...place, ...each } });
 };
 
-/** Prepares what the levels say in a project of their own, which the launch is then made in. */
+/** Sets the levels in a new project, in which the test then launches. */
 const prepared = async (transport: Transport, levels: Levels) => {
   const project = `own-${String((names += 1))}`;
   const { domain = 'development', labels = {}, quality } = levels;
@@ -158,7 +158,7 @@ const launched = async (transport: Transport, levels: Levels): Promise<Execution
   return createdIn(plane, asked.project);
 };
 
-/** Three levels say something; each column is what holds when those above are silent. */
+/** Three levels set a value; each column is the result when the levels above set none. */
 type Ladder = readonly [
   field: string,
   at: (level: string) => object,

@@ -53,7 +53,7 @@ const PHASES = [
 type SpecInit = Exclude<MessageInitShape<typeof ExecutionSpecSchema>, { readonly $typeName: string }>;
 type MetadataInit = Exclude<MessageInitShape<typeof ExecutionMetadataSchema>, { readonly $typeName: string }>;
 
-/** What an execution was launched with, and what another one of it is shown with. */
+/** The settings of a launch, and those that its relaunch or recovery shows. */
 type Kept = {
   readonly rule: string;
   readonly was?: SpecInit;
@@ -138,7 +138,7 @@ const RECOVERED: readonly Kept[] = [
 
 type Request = { id?: { project: string; domain: string; name: string }; name: string };
 
-/** What is refused of both; the texts are the same. */
+/** Rows that relaunch and recovery refuse with the same texts. */
 const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: Changed<Request> })[] => [
   {
     rule: 'an identifier',

@@ -37,7 +37,7 @@ afterAll(() => plane.close());
 type Id = ExecutionTerminateRequest['id'];
 type Change = (request: { id?: Id }) => void;
 
-/** What both want of the execution. */
+/** The requirements of both RPCs on the execution's identifier. */
 const PARTS: readonly {
   readonly rule: string;
   readonly change: Change;
@@ -61,7 +61,7 @@ const PARTS: readonly {
     code: 'NOT_FOUND',
   },
 ];
-/** A path of REST has all parts of an identifier, or is another. */
+/** A REST path with a segment of the identifier missing is another path, so only gRPC can leave one out. */
 const askable = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Each[] =>
   way === 'grpc' ? rows : rows.slice(PARTS.length - 1);
 

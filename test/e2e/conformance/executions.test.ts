@@ -228,7 +228,7 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   { rule: 'order: the pool before the name', change: all(otherPool, named('taken')), says: 'cluster pool' },
 ];
 
-/** What JSON cannot say at all. */
+/** Rows whose request cannot be expressed in JSON. */
 const UNSAID: typeof REFUSED = [
   {
     rule: '7: and times that there are',
@@ -421,7 +421,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
   describe('an execution has the name', () => {
     it.each(NAMES)('$rule', async ({ change, name }) => {
-      // A name is taken for good, so each transport launches in a domain of its own.
+      // A name stays taken permanently, so each transport launches in a domain of its own.
       const elsewhere: Change = (r) => void (r.domain = way === 'grpc' ? 'development' : 'staging');
       expect((await launch(all(change, elsewhere))).name).toMatch(name);
     });
@@ -504,7 +504,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     method.getExecution,
     method.getExecutionData as never,
   ])('$name', (read) => {
-    // A path of REST has all parts of an identifier, or is another.
+    // A REST path with a segment of the identifier missing is another path.
     it.each(way === 'grpc' ? UNREAD : UNREAD.slice(-1))('finds nothing with %s', async (_what, id, code, says) => {
       const answer = await plane[way].refused(read, id ? { id } : {});
       expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(says)]);

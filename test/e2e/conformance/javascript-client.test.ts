@@ -6,7 +6,7 @@ import { type ExampleAgent, startExampleAgent } from '../../support/example-agen
 import { type PublishedAnswer, type PublishedClient, publishedClient } from '../../support/published-client.js';
 import { agentRequests, wholeRequests } from '../../support/whole-requests.js';
 
-/** RPCs that ask for nothing, so that an empty request is a whole one. */
+/** RPCs without required fields, so that an empty request is valid. */
 const ASK_NOTHING = new Set([
   'AdminService.ListProjects',
   'AdminService.GetDomains',

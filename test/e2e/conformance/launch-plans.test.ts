@@ -32,7 +32,7 @@ const { method } = AdminService;
 type Change = Changed<LaunchPlanCreateRequest>;
 type SpecInit = Exclude<MessageInitShape<typeof LaunchPlanSpecSchema>, { readonly $typeName: string }>;
 
-/** Its workflow wants `sample`, `day` and `table`: the first two have defaults, the third is fixed. */
+/** Its workflow has the inputs `sample`, `day` and `table`: the first two have defaults, the third is fixed. */
 const recorded = fromBinary(
   LaunchPlanCreateRequestSchema,
   fixtureBytes('05-launch-plans/004-launch_plan.create_request.pb'),
@@ -311,7 +311,7 @@ const ORDER: readonly Create[] = [
   },
 ];
 
-/** What JSON cannot say at all, or not of a type that it does not know. */
+/** Rows whose request cannot be expressed in JSON, or not with an unknown type. */
 const UNSAID: readonly Create[] = [
   {
     rule: '10: times that there are',
@@ -328,7 +328,7 @@ type Shown = {
   readonly change: Change;
   readonly spec?: Partial<Record<keyof LaunchPlanSpec, unknown>>;
   readonly closure?: Partial<Record<keyof LaunchPlanClosure, unknown>>;
-  /** The inputs that an execution may be given, and how each is there. */
+  /** The inputs that an execution may set, each required or with a default. */
   readonly expected?: Readonly<Record<string, 'required' | 'default'>>;
 };
 
@@ -453,10 +453,10 @@ const UPDATES: readonly Update[] = [
   },
 ];
 const askable = (way: 'grpc' | 'rest'): readonly Update[] =>
-  // A path of REST has all parts of an identifier, or is another.
+  // A REST path with a segment of the identifier missing is another path.
   way === 'grpc' ? UPDATES : UPDATES.filter(({ says }) => !says.startsWith('missing ') || says.includes('entity'));
 
-/** What is done to which version, and whether anything is recorded. */
+/** The new state of a version, and whether an event is recorded. */
 type Move = readonly [state: State, version: string, isRecorded: boolean];
 const [ON, OFF] = [State.ACTIVE, State.INACTIVE];
 
@@ -551,7 +551,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expectShown(shown.closure, closure);
       expect(shown.closure!.updatedAt).toEqual(shown.closure!.createdAt);
       expect(Object.keys(shown.closure!.expectedOutputs!.variables)).toEqual(['o0']);
-      // Clients look for what is expected in either place.
+      // Clients read the expected inputs in either field.
       expect(shown.spec!.defaultInputs).toEqual(shown.closure!.expectedInputs);
       const { parameters } = shown.closure!.expectedInputs!;
       if (expected)

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** A map that takes exactly so many bytes: its lengths inside are of as many digits as they happen to be. */
+/** A map that is encoded in exactly this many bytes. */
 const mapOf = (bytes: number): LiteralMap => {
   for (let length = bytes; length > 0; length -= 1) {
     const map = create(LiteralMapSchema, { literals: { o0: literal('x'.repeat(length)) } });
@@ -115,7 +115,7 @@ describe('the text of a status', () => {
 describe('a message over gRPC', () => {
   const MAX_BYTES = 64 * 1024 * 1024;
 
-  /** Well formed and of exactly so many bytes; its description is longer than any may be. */
+  /** A valid message of exactly this many bytes; its description is longer than allowed. */
   const messageOf = (bytes: number): Uint8Array => {
     const request = create(ProjectRegisterRequestSchema, { project: { id: 'large', description: 'x'.repeat(bytes) } });
     const { project } = request;
@@ -171,7 +171,7 @@ describe('a workflow, where the settings say how large it may be', () => {
 });
 
 describe('the headers of a request over HTTP', () => {
-  /** Sends bytes over a connection of its own, and answers what comes back until it is closed. */
+  /** Sends bytes over a new connection; returns the bytes received until the server closes it. */
   const exchange = (sent: string): Promise<string> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(plane.server().ready.http);

@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** The names of what a list has, sorted, so that order is a matter of its own. */
+/** Gives the names of the elements of a list, sorted, because order is tested separately. */
 type Lister = (transport: Transport, request: Request) => Promise<readonly string[]>;
 
 const executions: Lister = async ({ call }, request) =>
@@ -168,7 +168,7 @@ const VALUES: Readonly<Record<Kind, string>> = {
   other: 'x',
 };
 
-/** Filters that executions keep what they say by, and what that is. */
+/** Filters of executions, with the names that each keeps. */
 const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['', ALL],
   ['eq(state,0)', ALL],
@@ -217,7 +217,7 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['eq(task.name,hello.greet)', ['single']],
   ['eq(task.type,python-task)', ['single']],
   ['eq(task.type,container)', []],
-  // A filter on the state of a plan is one on a state, so the archived ones are not left out.
+  // A filter on the state of a plan counts as a filter on the state, so archived executions are included.
   ['eq(launch_plan.state,1)', ['archived', ...OF_PLAN]],
   ['eq(launch_plan.state,0)', []],
   ['eq(launch_plan.schedule_type,NONE)', OF_PLAN],
@@ -237,7 +237,7 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['ne(closure,x)', []],
 ];
 
-/** What no filter of executions can be, and what is said of it. */
+/** Invalid filters of executions, with the text of the refusal. */
 const REFUSED: readonly (readonly [string, string])[] = [
   ['phase', 'invalid value for filters'],
   ['eq(phase)', 'invalid value for filters'],
@@ -254,7 +254,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['eq(execution_tag.nothing,x)', "'et.nothing' is invalid filter"],
   ['gt(duration,soon)', 'Failed to parse duration [soon]'],
   ['gt(started_at,soon)', 'started_at'],
-  // A value has no plus sign.
+  // Values cannot contain a plus sign.
   ['gt(started_at,2020-01-01T00:00:00+02:00)', 'invalid value for filters'],
   ['eq(mode,soon)', "'soon' is neither a whole number nor one of"],
   ['eq(colour,x)', 'the fields are abort_cause, admin_tag'],

@@ -21,7 +21,7 @@ const { method } = AdminService;
 const FOLDERS = ['03-branches', '04-nested', '05-launch-plans', '06-dynamic', '07-maps', '08-gates', '11-failures'];
 const ALL = -1;
 
-/** After any execution of these tests was created, in seconds of the reports. */
+/** In seconds of the reports: later than the creation of any execution of these tests. */
 const LATER = 400_000_000;
 
 const spanOf = async ({ call }: Transport, id: ExecutionId, depth: number): Promise<Span> =>
@@ -35,7 +35,7 @@ const nameOf = ({ id }: Span): string => {
   return id.case === 'operationId' ? id.value : (id.value?.name ?? '');
 };
 
-/** Names, and seconds after a beginning. */
+/** The spans as names, with start and end in seconds after `from`. */
 const told = (spans: readonly Span[], from = LATER): readonly (readonly [string, number, number])[] => {
   const zero = timestampMs(second(from));
   return spans.map(

@@ -22,11 +22,11 @@ const { TASK, WORKFLOW, LAUNCH_PLAN, DATASET } = ResourceType;
 type Update = Partial<Exclude<MessageInitShape<typeof NamedEntityUpdateRequestSchema>, { $typeName: string }>>;
 type List = Partial<Exclude<MessageInitShape<typeof NamedEntityListRequestSchema>, { $typeName: string }>>;
 
-/** Its own domain: no test of the lists sees what others note. */
+/** A domain of its own, so that tests of lists do not see the changes of other tests. */
 const LISTED = { project: 'flytesnacks', domain: 'staging' };
 const NAMES = Array.from({ length: 25 }, (_, index) => `job_${String(index).padStart(2, '0')}`);
 
-/** What the path and the query of a binding cannot say. */
+/** Rows whose request cannot be expressed in the path and the query of a binding. */
 const UNSAYABLE = new Set([
   'no project',
   'no domain',
@@ -36,13 +36,13 @@ const UNSAYABLE = new Set([
   'an empty sort key',
 ]);
 
-/** The rows that a way can ask. */
+/** The rows that can be sent over a transport. */
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
   rows.filter(([what]) => way === 'grpc' || !UNSAYABLE.has(what));
 
 let plane: ControlPlane;
 
-/** Every fifth is archived, every seventh described. */
+/** Archives every fifth name, and describes every seventh. */
 const note = async ({ call }: Transport, name: string, index: number): Promise<void> => {
   const state = index % 5 === 0 ? State.NAMED_ENTITY_ARCHIVED : State.NAMED_ENTITY_ACTIVE;
   const description = index % 7 === 0 ? `number ${String(index)}` : '';

@@ -19,7 +19,7 @@ type Description = {
   readonly components: { readonly schemas: Schemas };
 };
 
-/** Requests to each operation. */
+/** The number of requests to each operation. */
 const REQUESTS = 12;
 const JSON_BODY = 'application/json';
 
@@ -38,10 +38,10 @@ const operation = (path: string, verb: string): Operation => description.paths[p
 
 type Drawn = { readonly path: string; readonly init: RequestInit };
 
-/** Half of a pair of surrogates is no text. */
+/** Encodes a value for a URL; a lone surrogate, which is not valid text, is replaced. */
 const written = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString());
 
-/** Nothing and dots alone, however they are written, are taken for another path on the way. */
+/** Replaces empty segments and segments of dots, which clients and proxies resolve to another path. */
 const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : written(value));
 
 const drawn = (path: string, verb: string): fc.Arbitrary<Drawn> => {

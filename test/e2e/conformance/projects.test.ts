@@ -96,7 +96,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
-  // Over REST, an empty body is the project itself.
+  // Over REST, the body is the project itself, so an empty body is an empty project.
   it.runIf(way === 'grpc')('of which nothing is sent are missing', async () => {
     expect(await transport.refused(method.registerProject, {})).toMatchObject({ message: 'missing project' });
   });

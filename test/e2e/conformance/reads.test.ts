@@ -217,12 +217,12 @@ const REFUSED: readonly Refused[] = [
 describe('reads want', () => {
   it.each(REFUSED)('$rule', async ({ asked, code = 'INVALID_ARGUMENT', says }) => {
     const answer = await plane.grpc.refused(...asked());
-    // What is missing may be named with the fields that it is in.
+    // The name of the missing field may have its parent fields before it.
     const text = new RegExp(says.replace('missing ', String.raw`missing (?:\w+\.)*`), 'u');
     expect([answer.code, answer.message]).toEqual([code, expect.stringMatching(text)]);
   });
 
-  // A path of REST has all parts of an identifier, or is another.
+  // A REST path with a segment of the identifier missing is another path.
   it.each(REFUSED.filter(({ code }) => code === 'NOT_FOUND'))('over REST, too: $rule', async ({ asked, says }) => {
     const answer = await plane.rest.refused(...asked());
     expect([answer.code, answer.message]).toEqual(['NOT_FOUND', expect.stringContaining(says)]);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** A value that the path may hold for a field, as some client writes it. */
+/** A valid value for a field in the path, as clients write it. */
 const valueFor = (path: readonly DescField[]): string => {
   const field = path.at(-1);
   if (field?.enum) return String(field.enum.values[1]?.number ?? 0);
@@ -91,7 +91,7 @@ describe('every binding answers in every dialect, with its message or a status',
   });
 });
 
-// Clients ask here on their way to every call, and take any refusal for the answer to that.
+// Clients send these requests before other calls, and treat any refusal as "no authentication".
 describe('without authentication', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
     '%s answers all the same, with everything empty',

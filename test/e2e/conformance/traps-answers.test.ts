@@ -24,7 +24,7 @@ import { wideWorkflow } from '../../support/wide-workflow.js';
 const { method } = AdminService;
 const ADMIN = '/flyteidl.service.AdminService';
 const MIB = 1024 * 1024;
-/** What Go and Python clients take of headers and trailers, with room for their own. */
+/** The size of headers and trailers that Go and Python clients accept, with a reserve for their own. */
 const MAX_TRAILER_BYTES = 32_000;
 
 let plane: ControlPlane;

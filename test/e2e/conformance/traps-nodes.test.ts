@@ -18,7 +18,7 @@ import type { Transport } from '../../support/transports.js';
 
 const { method } = AdminService;
 
-/** Of an error; of some later interface. */
+/** A kind of error of a later version of the interface. */
 const NO_KIND = 99 as unknown as ErrorKind;
 
 let plane: ControlPlane;

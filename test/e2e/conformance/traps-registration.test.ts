@@ -81,7 +81,7 @@ describe('traps about registration', () => {
       fromBinary(CreateWorkflowFailureReasonSchema, details[0]!.value).reason.case;
     expect([reasonOf(same), reasonOf(other)]).toEqual(['existsIdenticalStructure', 'existsDifferentStructure']);
 
-    // The same once more, written by another process: its maps are in another order.
+    // The same requests, encoded by another process with its maps in another order.
     const again = againEntries().filter(({ same: path }) => path.startsWith('02-diamond/'));
     expect(again.length).toBeGreaterThan(0);
     for (const { method: rpc, bytes } of again)

@@ -20,10 +20,10 @@ import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } 
 
 const { method } = AdminService;
 
-/** Larger than what the log itself holds. */
+/** Large enough to be stored beside the log. */
 const LARGE = 'x'.repeat(100_000);
 
-/** Ways in which an object can be lost, and the fault that each is. */
+/** Ways in which an object can be lost, by the fault that each causes. */
 const LOSSES: Readonly<Record<string, (path: string) => void>> = {
   'corrupt-payload': (path) => writeFileSync(path, 'other content'),
   'store-unavailable': (path) => {
@@ -57,7 +57,7 @@ const map = (text: string) => ({ literals: { o0: literal(text) } });
 const inputs = (text: string) => ({ inputValue: { case: 'inputData', value: map(text) } }) as const;
 const outputs = (text: string) => ({ outputResult: { case: 'outputData', value: map(text) } }) as const;
 
-/** Loses what the log does not hold itself. */
+/** Damages the objects of a run that are stored beside the log. */
 const lose = (run: ExecutionId, loss: string): void => {
   const paths = objectsOf(run);
   expect(paths.length).toBeGreaterThan(0);
@@ -70,7 +70,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** Asks over both transports; each says the same. */
+/** Sends a request over both transports, and expects the same answer. */
 const ask = async <Input extends DescMessage, Output extends DescMessage>(
   rpc: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,

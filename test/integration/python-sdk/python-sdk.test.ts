@@ -27,8 +27,8 @@ const stepsOf = (program: string): readonly string[] =>
 
 const python = interpreter();
 /**
- * True when the variable with the path of the environment is set: then the tests run, also with an outdated list of
- * packages.
+ * True when the tests are required, or when the path of the environment is set: an environment with an outdated list of
+ * packages then fails the tests instead of skipping them.
  */
 const isRequired =
   process.env['FLIGHTLOG_TEST_REQUIRES_PYTHON_SDK'] === '1' || process.env['FLIGHTLOG_TEST_PYTHON_ENV'] !== undefined;
