@@ -66,7 +66,7 @@ const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   return JSON.parse(stdout) as Record<string, number>;
 };
 
-/** The path of one object of the backup; for files, a segment of the upload. */
+/** The path of the largest object in a folder of the backup; in `files`, it belongs to the upload. */
 const anObject = (part: string): string => {
   const names = readdirSync(join(place, part), { recursive: true, encoding: 'utf8' });
   const objects = names.filter((name) => /[0-9a-f]{64}$/u.test(name)).map((name) => join(place, part, name));

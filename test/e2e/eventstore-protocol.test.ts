@@ -252,7 +252,7 @@ describe('a log server', () => {
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
       ErrorType.WRONG_EXPECTED_VERSION,
     );
-    // With credentials for one call, the client does not use the batch stream.
+    // With credentials for one call, the client appends with a separate call.
     const alone = { expectedRevision, credentials: { username: 'someone', password: 'something' } };
     expect(await failure(client.appendToStream(name, event(), alone))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
   });

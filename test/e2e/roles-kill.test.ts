@@ -87,7 +87,9 @@ const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void 
   expect(tookMs.filter((ms) => ms >= TAKEN_OVER_MS)).toEqual([]);
 };
 
-/** Expects that every partition has exactly one owner. */
+/**
+ * Expects each of the two projectors to keep half of the partitions: none has two owners, and none is left without one.
+ */
 const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
   const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().part(name))));
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);

@@ -29,7 +29,7 @@ const NAMES = Object.keys(CLOCKS) as Clock[];
 
 let plane: ControlPlane;
 
-/** Reports a run with times of one clock, except the end, which has a time of the opposite clock. */
+/** Reports a run with times of one clock, except the end, which has a time at the other end of the range. */
 const run = async ({ call }: Transport, id: ExecutionId, clock: Clock): Promise<void> => {
   const occurredAt = CLOCKS[clock];
   const endedAt = { occurredAt: CLOCKS[clock === 'first' ? 'last' : 'first'] };

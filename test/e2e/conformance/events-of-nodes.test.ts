@@ -109,7 +109,7 @@ const without = (part: 'project' | 'domain' | 'name'): Change => {
   return ({ event }) => void (event!.id!.executionId![part] = '');
 };
 const nobody: Change = ({ event }) => void (event!.id!.executionId!.name = 'nobody');
-/** Sets the content of a oneof of the event. */
+/** Sets one oneof of the event. */
 const saying = (field: 'outputResult' | 'targetMetadata', fields: More): Change => {
   const said = create(NodeExecutionEventSchema, fields)[field];
   return ({ event }) => void Object.assign(event!, { [field]: said });

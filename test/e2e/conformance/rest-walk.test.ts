@@ -91,7 +91,7 @@ describe('every binding answers in every dialect, with its message or a status',
   });
 });
 
-// Clients send these requests before other calls, and treat any refusal as "no authentication".
+// Clients send these requests before every call, and take any refusal for the answer to the call itself.
 describe('without authentication', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
     '%s answers all the same, with everything empty',
