@@ -23,7 +23,7 @@ export type ServedEventstore = {
   readonly close: () => Promise<void>;
 };
 
-/** What the server of the EventStoreDB protocol needs of this process. */
+/** The parts of this process that the server of the EventStoreDB protocol needs. */
 export type EventstoreParts = PayloadSource & {
   readonly source: LogSource;
   readonly store: EventStore;

@@ -34,8 +34,8 @@ export const openReference = ({
 }: ReferenceServices): Reference => {
   const { acknowledged } = sessions;
   const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
-  // A subscription to an event store is notified of every event; one to the embedded log only of those that its filter
-  // lets through.
+  // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
+  // filter leaves out.
   const following = followLog(store, [folds.projects, folds.attributes], { bringsAll: isShared });
   return {
     following,

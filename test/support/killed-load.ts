@@ -32,7 +32,7 @@ const AHEAD = { executions: 30, events: 12 };
 /** A launch, and the status of its answer. */
 export type Launched = { readonly name: string; readonly code: string };
 
-/** How the processes are set up. */
+/** The setup of the processes. */
 export type Setting<Running extends Roles = Parts> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

@@ -31,7 +31,7 @@ const lowerFirst = (name: string): string => name.charAt(0).toLowerCase() + name
 
 type Done = (error: Error | null, response?: Uint8Array) => void;
 
-/** RPCs whose answer is a stream: the generated client resolves with the first message. */
+/** RPCs whose answer is a stream: the generated client gets the first message, when the stream has ended. */
 const STREAMS = new Set(['ExecuteTaskSync', 'GetTaskLogs']);
 
 /**

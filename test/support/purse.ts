@@ -25,7 +25,7 @@ export const decidePurse = ({ coins }: Purse, command: PurseCommand): Decision<P
     };
   }
   if (command.kind === 'count') {
-    // A purse that is counted has only coins.
+    // A counted purse has only coin events, so their revisions are 0 to `coins - 1`.
     if (command.counted === undefined)
       return { kind: 'unsure', at: Array.from({ length: coins }, (_, at) => BigInt(at)) };
     return { kind: 'refused', refusal: { kind: 'counted', coins: command.counted } };
