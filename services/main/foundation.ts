@@ -65,7 +65,13 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   const derived = [VIEWS_FILE];
   const metrics = openMetrics();
   const opened = await forSetting(logKey(configuration), () =>
-    openWritableLog(configuration, { directory, derived, logger, onCommit: metrics.committed, onDrop: metrics.subscriptionDropped }),
+    openWritableLog(configuration, {
+      directory,
+      derived,
+      logger,
+      onCommit: metrics.committed,
+      onDrop: metrics.subscriptionDropped,
+    }),
   );
   const log = { ...opened, store: measuredAppends(opened.store, metrics) };
   const source = { directory, location, source: log.source, views };
