@@ -117,7 +117,7 @@ describe('a control plane that hears nothing more of its log, while another goes
     await whileWriting(async () => {
       way!.stallAnswers();
       const launching = launchThroughFirst('asked-before-the-end-of-patience');
-      await expectBehind('views', 'degraded');
+      await expectBehind('log', 'down');
       await untilCheck(http(), 'log', 'well');
       await untilCheck(http(), 'views', 'well');
       expect((await readiness(http())).ready).toBe(true);
