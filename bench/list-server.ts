@@ -15,7 +15,7 @@ const fail = (): never => {
 };
 /** Does not wait: this process has written nothing. */
 const fresh: Freshness = {
-  unseen: fail,
+  awaitAcknowledged: fail,
   recorded: fail,
   acknowledgedUnder: () => undefined,
   waitForPrefix: () => Promise.resolve(),

@@ -24,7 +24,7 @@ const MOST_DROPPED = 10_000;
 const isExpected = (error: unknown): boolean =>
   error instanceof EngineStopped || (error instanceof ExecutionLost && error.why === 'ended');
 
-const isForGood = (error: unknown, count: number): boolean =>
+const isPermanent = (error: unknown, count: number): boolean =>
   count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');
 
 export const createRetries = (logger: EngineLogger): Retries => {
@@ -36,7 +36,7 @@ export const createRetries = (logger: EngineLogger): Retries => {
       if (isExpected(error)) return;
       const count = (retries.get(key)?.count ?? 0) + 1;
       retries.set(key, { count, notBefore: Date.now() + FIRST_BACKOFF_MS * 2 ** count });
-      if (!isForGood(error, count)) {
+      if (!isPermanent(error, count)) {
         logger.warn({ execution: key, err: error }, 'execution put off');
         return;
       }

@@ -14,7 +14,7 @@ import { absent, type SentIdentifier, versionOf, withResourceType } from '../../
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
-import { soughtIn, type Freshness, latestDocument } from '../query/freshness.js';
+import { findFresh, type Freshness, latestDocument } from '../query/freshness.js';
 import type { Entities } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import type { ListPage } from '../query/list-query.js';
@@ -70,8 +70,8 @@ const foundActive = async (
   if (empty !== undefined) throw missing(empty);
   const stream = launchPlanStream(id);
   const where = PARTS.map((field): Condition => ({ field, is: '=', value: id[field] }));
-  const active = await soughtIn(reads, call, stream, async (unseen) => {
-    const changed = await unseen(launchPlanCollection, { under: stream });
+  const active = await findFresh(reads, call, stream, async (unprojected) => {
+    const changed = await unprojected(launchPlanCollection, { under: stream });
     const { elements } = await reads.store.find(launchPlanCollection, {
       where: [...where, ACTIVE],
       orderBy: { field: 'recorded', direction: 'descending' },

@@ -13,7 +13,7 @@ import {
 import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { TaskNodeMetadata as ReportedTaskNode } from '../../proto/gen/platformidl/event/event_pb.js';
-import type { EngineReport, ToldNode } from '../../services/execution/events.js';
+import type { EngineReport, NodeEventFields } from '../../services/execution/events.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
 import { between, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
@@ -24,7 +24,7 @@ const metadataOf = (node: NodeExecution): NodeExecutionMetaData =>
 
 /** The parents that the node's first event names. A task counts as the parent when no node is named. */
 const parentsOf = (
-  { parentNodeMetadata, parentTaskMetadata }: ToldNode,
+  { parentNodeMetadata, parentTaskMetadata }: NodeEventFields,
   { stream }: SeenEvent,
 ): Pick<NodeDocument, 'parent' | 'parentTask'> => {
   const id = parentTaskMetadata?.id;
@@ -36,7 +36,7 @@ const parentsOf = (
 };
 
 /** Sets field by field: this runs for every node, and `create` copies its argument at many times the cost. */
-const openedNode = ({ first, occurredAt }: ToldNode): NodeExecution => {
+const openedNode = ({ first, occurredAt }: NodeEventFields): NodeExecution => {
   const { id, retryGroup, specNodeId } = first();
   const node = create(NodeExecutionSchema);
   if (id) node.id = id;
@@ -49,7 +49,7 @@ const openedNode = ({ first, occurredAt }: ToldNode): NodeExecution => {
 };
 
 /** Creates the document at the first event of a node. */
-export const opened = (message: ToldNode, event: SeenEvent): NodeDocument => ({
+export const opened = (message: NodeEventFields, event: SeenEvent): NodeDocument => ({
   node: openedNode(message),
   ...parentsOf(message, event),
   recorded: Number(event.position),
@@ -60,7 +60,7 @@ export const opened = (message: ToldNode, event: SeenEvent): NodeDocument => ({
 });
 
 /** Engines send flags on some events only: once set, a flag stays set. */
-const keepFlags = ({ node }: NodeDocument, message: ToldNode): void => {
+const keepFlags = ({ node }: NodeDocument, message: NodeEventFields): void => {
   const metadata = metadataOf(node);
   metadata.isParentNode ||= message.isParent;
   metadata.isDynamic ||= message.isDynamic;
@@ -69,13 +69,13 @@ const keepFlags = ({ node }: NodeDocument, message: ToldNode): void => {
 };
 
 /** The first reported inputs are kept. */
-const keepInputs = (document: NodeDocument, { inputValue }: ToldNode, revision: number): void => {
+const keepInputs = (document: NodeDocument, { inputValue }: NodeEventFields, revision: number): void => {
   if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
   if (inputValue.case === 'inputData') document.inputsAt ??= revision;
 };
 
 /** True when the event reports the phase for the first time; an inferred end does not count as reported. */
-const isNews = ({ closedBy }: NodeDocument, { phase }: ToldNode, { samePhase }: EngineReport): boolean =>
+const isNews = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, { samePhase }: EngineReport): boolean =>
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
 /**
@@ -87,7 +87,7 @@ const isNews = ({ closedBy }: NodeDocument, { phase }: ToldNode, { samePhase }: 
  */
 const keepResult = (
   document: NodeDocument,
-  { outputResult: result }: ToldNode,
+  { outputResult: result }: NodeEventFields,
   news: boolean,
   revision: number,
 ): void => {
@@ -120,7 +120,7 @@ const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNo
  * Merges the target of the node: a child execution, reported once, or a task, whose cache state is spread over several
  * events.
  */
-const keepTarget = (document: NodeDocument, { targetMetadata }: ToldNode, revision: number): void => {
+const keepTarget = (document: NodeDocument, { targetMetadata }: NodeEventFields, revision: number): void => {
   const closure = closureOf(document.node);
   const { case: kind, value: known } = closure.targetMetadata;
   if (targetMetadata.case === undefined) return;
@@ -144,7 +144,7 @@ const end = (closure: NodeExecutionClosure, phase: Phase, at: Instant): void => 
 /** Folds an engine's event into the node. */
 export const reported = (
   document: NodeDocument,
-  message: ToldNode,
+  message: NodeEventFields,
   report: EngineReport,
   event: SeenEvent,
 ): NodeDocument => {

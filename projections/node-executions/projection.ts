@@ -12,7 +12,7 @@ import {
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { ENGINE_REPORTED, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
+import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 import { messageIn, readIn } from '../runtime/decoded.js';
 import { enumName } from '../query/enum-name.js';
@@ -99,7 +99,7 @@ const touches: ReadModel<NodeDocument>['touches'] = ({ body, stream }) => {
 const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocument | undefined => {
   const { type, data } = event.body as ExecutionEvent;
   if (type === 'NodePhaseReported') {
-    const message = readIn(toldNode, data.message);
+    const message = readIn(readNodeEvent, data.message);
     return reported(document ?? opened(message, event), message, data, event);
   }
   if (document === undefined) return undefined;

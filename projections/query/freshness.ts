@@ -3,7 +3,7 @@ import { type Call, RpcError } from '../../services/kernel/rpc.js';
 import type { Acknowledged } from '../../services/kernel/ports/sessions.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
-import type { UnseenEvents } from '../runtime/unseen.js';
+import type { UnprojectedEvents } from '../runtime/unprojected-events.js';
 import type { Views } from '../runtime/views.js';
 
 /** Time that a read waits for the events that this process has acknowledged. */
@@ -15,7 +15,7 @@ const MIN_POSITION_WAIT_MS = 2_000;
  * Computes the documents of a collection from the events of their stream that are not yet projected: the document with
  * a key, or all whose keys have a prefix. Empty when no such event changes them.
  */
-export type Unseen = (
+export type FoldUnprojected = (
   collection: Collection,
   wanted: { readonly key: string } | { readonly under: string },
 ) => Promise<readonly StoredDocument[]>;
@@ -32,13 +32,13 @@ export interface Freshness {
    *
    * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
    */
-  unseen(call: Call, stream: StreamName): Promise<Unseen>;
+  awaitAcknowledged(call: Call, stream: StreamName): Promise<FoldUnprojected>;
 
   /**
-   * For a Get that finds nothing: like `unseen`, for all events recorded in the stream, by any process; `undefined`
+   * For a Get that finds nothing: like `awaitAcknowledged`, for all events recorded in the stream, by any process; `undefined`
    * when the stream has no events. The view may have caught up meanwhile.
    */
-  recorded(stream: StreamName): Promise<Unseen | undefined>;
+  recorded(stream: StreamName): Promise<FoldUnprojected | undefined>;
 
   /**
    * For a Get of documents that several streams feed: a stream with this name prefix of which this process has
@@ -58,36 +58,41 @@ export interface Freshness {
 const behind = (position: bigint): RpcError =>
   new RpcError('UNAVAILABLE', `the views have not come to position ${position.toString()} yet`);
 
-const minPositionSeen = async (views: Views, call: Call, stream?: StreamName): Promise<void> => {
+const awaitMinPosition = async (views: Views, call: Call, stream?: StreamName): Promise<void> => {
   if (call.minPosition === undefined) return;
   if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS, stream))) throw behind(call.minPosition);
 };
 
-const nothing: Unseen = () => Promise.resolve([]);
+const nothing: FoldUnprojected = () => Promise.resolve([]);
 
 const foldedBy =
-  (events: UnseenEvents, stream: StreamName): Unseen =>
+  (events: UnprojectedEvents, stream: StreamName): FoldUnprojected =>
   ({ name: collection }, wanted) =>
     events.fold({ stream, collection, ...wanted });
 
 /** The position of the last event of a stream; `undefined` when it has none. */
-export type LastIn = (stream: StreamName) => Promise<bigint | undefined>;
+export type LastPositionOf = (stream: StreamName) => Promise<bigint | undefined>;
 
 /** Reads the position of a stream's last event from a log. */
-export const lastIn =
-  (log: Pick<EventLog, 'readStream'>): LastIn =>
+export const lastPositionOf =
+  (log: Pick<EventLog, 'readStream'>): LastPositionOf =>
   async (stream) => {
     for await (const [last] of log.readStream(stream, { direction: 'backwards', limit: 1 })) return last?.position;
     return undefined;
   };
 
 /** Creates the read-your-writes rules: decision 26. */
-export const freshness = (acknowledged: Acknowledged, views: Views, events: UnseenEvents, last: LastIn): Freshness => ({
-  unseen: async (call, stream) => {
-    await minPositionSeen(views, call, stream);
-    const isSeen = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, stream);
+export const freshness = (
+  acknowledged: Acknowledged,
+  views: Views,
+  events: UnprojectedEvents,
+  last: LastPositionOf,
+): Freshness => ({
+  awaitAcknowledged: async (call, stream) => {
+    await awaitMinPosition(views, call, stream);
+    const isProjected = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, stream);
     call.answeredAt(views.position(stream));
-    return isSeen ? nothing : foldedBy(events, stream);
+    return isProjected ? nothing : foldedBy(events, stream);
   },
   recorded: async (stream) => {
     const position = await last(stream);
@@ -96,20 +101,20 @@ export const freshness = (acknowledged: Acknowledged, views: Views, events: Unse
   },
   acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),
   waitForPrefix: async (call, prefix) => {
-    await minPositionSeen(views, call);
+    await awaitMinPosition(views, call);
     await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS);
     call.answeredAt(views.position());
   },
 });
 
 /** The sources of a Get. */
-export type Looked = { readonly store: ReadStore; readonly freshness: Freshness };
+export type FreshReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
 /**
  * @throws {RpcError} UNAVAILABLE when the stream is parked: a document that its events would create is not known to be
  * absent.
  */
-const assertTaken = async (store: ReadStore, stream: StreamName): Promise<void> => {
+const assertNotParked = async (store: ReadStore, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
     throw new RpcError('UNAVAILABLE', `the views have set ${stream} aside: an event of it cannot be read`);
 };
@@ -121,31 +126,31 @@ const assertTaken = async (store: ReadStore, stream: StreamName): Promise<void> 
  * @throws {RpcError} UNAVAILABLE when nothing is found and the stream is parked.
  * @throws {StoreUnavailable} when the views have nothing and the events that are not yet projected cannot be read.
  */
-export const soughtIn = async <Found>(
-  { store, freshness: fresh }: Looked,
+export const findFresh = async <Found>(
+  { store, freshness: fresh }: FreshReads,
   call: Call,
   stream: StreamName,
-  look: (unseen: Unseen) => Promise<Found | undefined>,
+  look: (unprojected: FoldUnprojected) => Promise<Found | undefined>,
 ): Promise<Found | undefined> => {
-  const found = await look(await fresh.unseen(call, stream));
+  const found = await look(await fresh.awaitAcknowledged(call, stream));
   if (found !== undefined) return found;
-  await assertTaken(store, stream);
+  await assertNotParked(store, stream);
   const recorded = await fresh.recorded(stream);
   return recorded && look(recorded);
 };
 
 /**
- * The document with a key, looked up as by {@link soughtIn}.
+ * The document with a key, looked up as by {@link findFresh}.
  *
  * @throws {RpcError} UNAVAILABLE when no document can be read although one may be recorded.
  */
 export const latestDocument = (
-  reads: Looked,
+  reads: FreshReads,
   call: Call,
   collection: Collection,
   { stream, key }: { readonly stream: StreamName; readonly key: string },
 ): Promise<StoredDocument | undefined> =>
-  soughtIn(reads, call, stream, async (unseen) => {
-    const [document] = await unseen(collection, { key });
+  findFresh(reads, call, stream, async (unprojected) => {
+    const [document] = await unprojected(collection, { key });
     return document ?? reads.store.get(collection, key);
   });

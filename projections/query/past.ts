@@ -17,7 +17,7 @@ export type Past = {
 /** The sources for one call, whose answer reports what could not be read. */
 export type PastOfCall = Past & Pick<Call, 'unread'>;
 
-const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']>): PayloadStore => ({
+const reservingMemory = (payloads: PayloadStore, makeRoom: NonNullable<Call['reserveMemory']>): PayloadStore => ({
   ...payloads,
   get: async (ref) => {
     await makeRoom(Number(ref.sizeBytes));
@@ -26,9 +26,9 @@ const withRoom = (payloads: PayloadStore, makeRoom: NonNullable<Call['makeRoom']
 });
 
 /** The sources for one call: before a payload is fetched, the call waits until the transport has memory for it. */
-export const pastFor = (past: Past, { makeRoom, unread }: Call): PastOfCall => ({
+export const pastFor = (past: Past, { reserveMemory, unread }: Call): PastOfCall => ({
   ...past,
-  ...(makeRoom && { payloads: withRoom(past.payloads, makeRoom) }),
+  ...(reserveMemory && { payloads: reservingMemory(past.payloads, reserveMemory) }),
   ...(unread && { unread }),
 });
 

@@ -4,7 +4,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.j
 import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { Partition } from './partitions.js';
-import type { PartLimits } from './parts.js';
+import type { EntryBatchLimits } from './entry-batch.js';
 import { type Projector, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 
@@ -48,7 +48,7 @@ export type PartitionRunOptions = EventSources & {
   readonly now: () => number;
   /** Called after every commit. */
   readonly onProgress: (progress: Progress) => void;
-  readonly limits?: PartLimits;
+  readonly limits?: EntryBatchLimits;
   /**
    * Called after a large batch, which shows that more events are coming: a short pause then makes the next transaction
    * larger, and a transaction of few events costs nearly as much as one of many.
@@ -91,8 +91,8 @@ const gathering = (log: EventLog, target: Projector, take: Projector['take']): G
       bytes += event.data.length;
     }
     seen += page.events.length;
-    const isRoom = events.length < TOGETHER.events && bytes < TOGETHER.bytes && seen < TOGETHER.seen;
-    if (isRoom && (page.hasNext ?? page.position < (await log.head()))) return undefined;
+    const hasCapacity = events.length < TOGETHER.events && bytes < TOGETHER.bytes && seen < TOGETHER.seen;
+    if (hasCapacity && (page.hasNext ?? page.position < (await log.head()))) return undefined;
     const taken = events;
     events = [];
     bytes = 0;

@@ -54,7 +54,7 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
  * write other views, so their leases must have other names: with shared leases, each group would update only half of
  * the partitions that its clients read.
  */
-export const claimsName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
+export const leasesName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
   `views ${sha256Hex(viewsName(sources)).slice(0, 8)}.${build}`;
 
 /** Name of the checkpoint of a partition. */
@@ -64,14 +64,14 @@ export const checkpointName = (views: string, partition: Partition): string => `
  * Progress of a partition: its own checkpoint, and `start`, which before the first own checkpoint is that of the views
  * from before they were partitioned.
  */
-export type Reached = { readonly checkpoint: Checkpoint | undefined; readonly start: Checkpoint | undefined };
+export type PartitionProgress = { readonly checkpoint: Checkpoint | undefined; readonly start: Checkpoint | undefined };
 
 /** Reads the progress of partitions, in the order given. */
-export const reachedBy = async (
+export const partitionProgress = async (
   readStore: Pick<ReadStore, 'checkpoints'>,
   sources: Pick<EventSources, 'models'>,
   partitions: readonly Partition[] = PARTITIONS,
-): Promise<readonly Reached[]> => {
+): Promise<readonly PartitionProgress[]> => {
   const views = viewsName(sources);
   const names = partitions.map((partition) => checkpointName(views, partition));
   const found = await readStore.checkpoints([...names, views]);
@@ -79,11 +79,11 @@ export const reachedBy = async (
 };
 
 /** Greater than every position: the lowest position over no partitions, so a process that writes none is not behind. */
-export const BEYOND = 2n ** 63n - 1n;
+export const MAX_POSITION = 2n ** 63n - 1n;
 
 /** The lowest of the positions; `BEYOND` for none. */
 export const lowestOf = (positions: Iterable<bigint>): bigint => {
-  let lowest = BEYOND;
+  let lowest = MAX_POSITION;
   for (const position of positions) if (position < lowest) lowest = position;
   return lowest;
 };

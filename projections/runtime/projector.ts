@@ -2,7 +2,13 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
-import { emptyPart, narrowed, type Part, PART_LIMITS, type PartLimits } from './parts.js';
+import {
+  emptyEntryBatch,
+  narrowed,
+  type EntryBatch,
+  ENTRY_BATCH_LIMITS,
+  type EntryBatchLimits,
+} from './entry-batch.js';
 import type { ParkedStream } from './read-store.js';
 import { type ViewWriter, viewWriter, type ViewWriterOptions } from './view-writer.js';
 
@@ -11,7 +17,7 @@ export type ProjectorOptions = EventSources &
   ViewWriterOptions & {
     /** `park`: a stream with an event that fails is parked. `stop`: the event fails the projector. */
     readonly onPoison: 'park' | 'stop';
-    readonly limits?: PartLimits;
+    readonly limits?: EntryBatchLimits;
     /**
      * Folded batches are written together once they have changed this much; by default each batch is written by itself.
      * Not for `onPoison: 'park'`: to go around a poison event, all unwritten entries must be at hand, and only those of
@@ -25,7 +31,7 @@ export type ProjectorOptions = EventSources &
   };
 
 /** Number of changed documents, and bytes of the events that changed them. */
-export type Gathered = Pick<PartLimits, 'documents' | 'bytes'>;
+export type Gathered = Pick<EntryBatchLimits, 'documents' | 'bytes'>;
 
 /** Projects events into the views, batch by batch. Callers must not overlap calls. */
 export type Projector = {
@@ -69,7 +75,7 @@ const partTaker = (
   documents: Folding,
   options: Pick<ProjectorOptions, 'onPoison' | 'limits' | 'gathers'>,
 ): PartTaker => {
-  const { onPoison, limits = PART_LIMITS, gathers = NOTHING } = options;
+  const { onPoison, limits = ENTRY_BATCH_LIMITS, gathers = NOTHING } = options;
 
   const write = async (to?: bigint): Promise<void> => {
     await views.write(documents.changes(), to);
@@ -124,29 +130,29 @@ const partTaker = (
   return { takePart, flush };
 };
 
-const endOf = ({ entries }: Part): bigint | undefined => entries.at(-1)?.event.position;
+const endOf = ({ entries }: EntryBatch): bigint | undefined => entries.at(-1)?.event.position;
 
 /**
  * Creates a projector that starts at the stored checkpoints, which must be of this log; without any, it starts at the
  * beginning.
  */
 export const projector = async (options: ProjectorOptions): Promise<Projector> => {
-  const { readStore, limits = PART_LIMITS, onEntry } = options;
+  const { readStore, limits = ENTRY_BATCH_LIMITS, onEntry } = options;
   const views = await viewWriter(options);
   const read = eventReader(options);
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
   const { takePart, flush } = partTaker(views, documents, options);
 
   const take = async (events: readonly RecordedEvent[], to: bigint, reader = read): Promise<void> => {
-    let part = emptyPart(limits);
+    let part = emptyEntryBatch(limits);
     for (const event of events) {
       const reading = views.isParked(event) ? undefined : reader(event);
       const entry = reading instanceof Promise ? await reading : reading;
       if (!entry) continue;
       onEntry?.(entry);
-      if (!part.hasRoomFor(entry)) {
+      if (!part.accepts(entry)) {
         await takePart(part.entries, endOf(part));
-        part = emptyPart(limits);
+        part = emptyEntryBatch(limits);
         if (views.isParked(event)) continue; // by the batch just written
       }
       part.add(entry);

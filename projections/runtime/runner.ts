@@ -8,7 +8,7 @@ import {
   runPartitions,
   type Serially,
 } from './partition-run.js';
-import { BEYOND, type Partition, PARTITIONS, reachedBy } from './partitions.js';
+import { MAX_POSITION, type Partition, PARTITIONS, partitionProgress } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
 
 /** Options of a runner. */
@@ -47,7 +47,7 @@ export interface RunningProjections {
 }
 
 const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> =>
-  (await reachedBy(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
+  (await partitionProgress(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
 
 /** The head of the log, and the highest checkpoint that is above it. */
 const ahead = async (
@@ -81,9 +81,9 @@ const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
  * log.
  */
 const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
-  const reached = await reachedBy(options.readStore, options);
+  const reached = await partitionProgress(options.readStore, options);
   if (reached.some(({ start }) => start !== undefined)) return;
-  if (before > 0n && before < BEYOND) options.onStartOver?.('the views are gone');
+  if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views are gone');
   await prepare(options);
 };
 

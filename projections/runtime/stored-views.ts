@@ -1,7 +1,7 @@
 import type { EventSources } from './event-reader.js';
-import { reachedBy } from './partitions.js';
+import { partitionProgress } from './partitions.js';
 import type { ReadStore } from './read-store.js';
-import { progressViews, type Timer, type Views } from './views.js';
+import { settableViews, type Timer, type Views } from './views.js';
 
 /** Options for tracking views that other processes write. */
 export type StoredViewsOptions = {
@@ -23,14 +23,14 @@ export const storedViews = ({
   logId,
   timer,
 }: StoredViewsOptions): Views & { close(): Promise<void> } => {
-  const progress = progressViews(timer);
+  const progress = settableViews(timer);
   const state = { isClosed: false, isLooking: false, waiting: 0, callOff: (): void => undefined };
 
   const look = async (): Promise<void> => {
     state.callOff();
     state.isLooking = true;
     try {
-      const reached = await reachedBy(readStore, { models });
+      const reached = await partitionProgress(readStore, { models });
       progress.setPositions(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
     } catch {
       // Waiting reads are not failed by an unavailable store: their own query to the store reports the error.

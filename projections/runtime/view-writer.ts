@@ -7,7 +7,7 @@ import {
   type Partition,
   partitionOf,
   PARTITIONS,
-  reachedBy,
+  partitionProgress,
   viewsName,
 } from './partitions.js';
 import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, Put, ReadStore } from './read-store.js';
@@ -61,7 +61,7 @@ const openCheckpoints = async ({
   models,
   partitions = PARTITIONS,
 }: ViewWriterOptions): Promise<Checkpoints> => {
-  const reached = await reachedBy(readStore, { models }, partitions);
+  const reached = await partitionProgress(readStore, { models }, partitions);
   const views = viewsName({ models });
   const kept = new Map<Partition, Kept>();
   for (const [at, partition] of partitions.entries()) {

@@ -20,7 +20,7 @@ export type Timer = (afterMs: number, run: () => void) => () => void;
  * Views whose positions are set by the caller: one for all partitions, or one for each. Positions go back when views
  * are rebuilt from the beginning.
  */
-export type ToldViews = Views & { setPositions(positions: bigint | readonly bigint[]): void };
+export type SettableViews = Views & { setPositions(positions: bigint | readonly bigint[]): void };
 
 /** Limit of waiting reads, since each holds its request in memory. A further read is answered at once. */
 const MAX_WAITING = 1_000;
@@ -28,7 +28,7 @@ const MAX_WAITING = 1_000;
 type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: boolean) => void };
 
 /** Creates views whose positions are set by the caller, all at 0 in the beginning. */
-export const progressViews = (timer: Timer): ToldViews => {
+export const settableViews = (timer: Timer): SettableViews => {
   const waiting = new Set<Waiting>();
   const current = PARTITIONS.map(() => 0n);
   const position = (stream?: StreamName): bigint =>

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
-import { soughtIn, type Freshness, type Unseen } from '../query/freshness.js';
+import { findFresh, type Freshness, type FoldUnprojected } from '../query/freshness.js';
 import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
@@ -40,12 +40,12 @@ const taskIdOf = (sent: Identifier): TaskId => {
  */
 const onlyTask = async (
   store: ReadStore,
-  unseen: Unseen,
+  unprojected: FoldUnprojected,
   { executionId, nodeId }: NodeId,
   retryAttempt: number,
 ): Promise<TaskId | undefined> => {
   const node = nodeExecutionKey(executionStream(executionId), nodeId);
-  const changed = await unseen(taskExecutionCollection, { under: `${node}/` });
+  const changed = await unprojected(taskExecutionCollection, { under: `${node}/` });
   const { elements } = await store.find(taskExecutionCollection, {
     where: [
       { field: 'node', is: '=', value: node },
@@ -84,11 +84,11 @@ export const foundTask = async (
   const { store } = reads;
   const { retryAttempt } = sent;
   let taskId = named;
-  const document = await soughtIn(reads, call, stream, async (unseen) => {
-    taskId = named ?? (await onlyTask(store, unseen, node, retryAttempt));
+  const document = await findFresh(reads, call, stream, async (unprojected) => {
+    taskId = named ?? (await onlyTask(store, unprojected, node, retryAttempt));
     if (taskId === undefined) return undefined;
     const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
-    const [changed] = await unseen(taskExecutionCollection, { key });
+    const [changed] = await unprojected(taskExecutionCollection, { key });
     return changed ?? store.get(taskExecutionCollection, key);
   });
   if (document !== undefined) return document;

@@ -4,7 +4,12 @@ import { type TaskExecution, TaskExecutionSchema } from '../../proto/gen/platfor
 import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { ENGINE_REPORTED, type EngineReport, type ExecutionEvent, toldNode } from '../../services/execution/events.js';
+import {
+  ENGINE_REPORTED,
+  type EngineReport,
+  type ExecutionEvent,
+  readNodeEvent,
+} from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
@@ -91,7 +96,7 @@ const openIn = (part: Content | undefined): OpenEntities['tasks'] =>
 
 /** The key of the task execution that created a node; only old engines report such nodes. */
 const parentTask = (report: EngineReport, stream: StreamName): readonly string[] => {
-  const parent = readIn(toldNode, report.message).parentTaskMetadata?.id;
+  const parent = readIn(readNodeEvent, report.message).parentTaskMetadata?.id;
   if (parent === undefined) return [];
   return [taskExecutionKey(stream, { ...parent, nodeId: parent.nodeExecutionId?.nodeId ?? '' })];
 };

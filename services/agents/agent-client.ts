@@ -66,14 +66,14 @@ const understood = (agent: Agent, { output }: DescMethod, answer: Buffer): Buffe
 type Exchange = ClientDuplexStream<Buffer, Buffer>;
 
 /** Waits until the call accepts more requests or has ended. The reader of its responses gets the error. */
-const room = (call: Exchange, over: AbortSignal): Promise<unknown> =>
+const untilWritable = (call: Exchange, over: AbortSignal): Promise<unknown> =>
   once(call, 'drain', { signal: over }).catch(() => undefined);
 
 /** Forwards requests no faster than the agent reads them, until the call has ended. */
 const send = async (call: Exchange, requests: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<void> => {
   for await (const request of requests) {
     if (over.aborted) return;
-    if (!call.write(asBuffer(request))) await room(call, over);
+    if (!call.write(asBuffer(request))) await untilWritable(call, over);
   }
   call.end();
 };
@@ -134,7 +134,7 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
           else reject(call.isCancelled() || !error ? gone : refusal(agent, error));
         };
         const asked = client.makeUnaryRequest(path, asIs, asIs, asBuffer(request), new Metadata(), options, answered);
-        call.whenOver?.(() => asked.cancel());
+        call.onEnd?.(() => asked.cancel());
       }).then((answer) => understood(agent, method, answer)),
     exchange,
     close: () => client.close(),

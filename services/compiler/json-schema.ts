@@ -77,7 +77,7 @@ const compared = (a: Side, b: Side, seen: Seen): boolean => {
   return hasProperties(a, b, seen) && below(a, b, 'items', seen) && below(a, b, 'additionalProperties', seen);
 };
 
-const offersUnseen = (a: Side, b: Side, seen: Seen): boolean => {
+const offersNew = (a: Side, b: Side, seen: Seen): boolean => {
   seen.left -= 1;
   if (seen.left < 0 || seen.depth >= MAX_DEPTH) return false;
   seen.depth += 1;
@@ -92,7 +92,7 @@ const offers = (given: Side, wanted: Side, seen: Seen): boolean => {
   if (known !== undefined) return known;
   const results = seen.pairs.get(a.schema) ?? new Map<Schema, boolean>();
   seen.pairs.set(a.schema, results.set(b.schema, true));
-  const result = offersUnseen(a, b, seen);
+  const result = offersNew(a, b, seen);
   results.set(b.schema, result);
   return result;
 };

@@ -7,7 +7,7 @@ import type { Envelope, ExecutionId } from './wire/envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import { recall } from './recall.js';
-import { type ExecutionRefusal, isForGood } from './refusals.js';
+import { type ExecutionRefusal, isPermanent } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
 
 export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal>;
@@ -44,10 +44,10 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   decider: executionDecider,
   codec: executionCodec,
   urgencyOf,
-  begins: ({ type }) => type === 'CreateExecution',
+  createsStream: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
   targetOf,
-  isForGood,
+  isPermanent,
   sizeOf: sizeOfState,
   isOver: ({ phase }) => isTerminal('workflow', phase),
   recall: (command, past) => recall(command, past, payloads),

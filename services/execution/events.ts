@@ -34,7 +34,7 @@ import { isTerminal } from './phases.js';
 export type { EngineReport } from './wire/engine-report.js';
 export { entityOf } from './wire/engine-report.js';
 export { type FlatFields, flatFields } from './wire/flat-fields.js';
-export { toldNode, type ToldNode } from './wire/told-node.js';
+export { readNodeEvent, type NodeEventFields } from './wire/node-event-fields.js';
 
 /** The category of the streams, `execution-{project}:{domain}:{name}`. */
 export const EXECUTION_CATEGORY = 'execution';

@@ -34,7 +34,7 @@ export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: numbe
  * exist, a workflow never moves backwards, and what has ended stays ended. A missing entity may still be created, and
  * another cluster may take an execution over.
  */
-const FOR_GOOD: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
+const IS_PERMANENT: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
   'execution-exists': true,
   'execution-voided': true,
   'execution-not-found': false,
@@ -55,4 +55,4 @@ const FOR_GOOD: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
   'execution-ended': true,
 };
 
-export const isForGood = ({ kind }: ExecutionRefusal): boolean => FOR_GOOD[kind];
+export const isPermanent = ({ kind }: ExecutionRefusal): boolean => IS_PERMANENT[kind];

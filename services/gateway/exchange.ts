@@ -7,7 +7,7 @@ import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { DispatchedCall, ReceivedRequest } from './dispatch/call.js';
 import type { Dispatch } from './dispatch/dispatch.js';
-import type { Room } from './room.js';
+import type { MemoryBudget } from './memory-budget.js';
 import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
 import type { Check } from './readiness.js';
@@ -62,9 +62,9 @@ export type Hosting = {
   /** Without it, connections are not encrypted. */
   readonly tls?: Tls | undefined;
   /** The memory budget for answers that callers have not read yet. The owner closes it, not the transport. */
-  readonly answers: Room;
+  readonly answers: MemoryBudget;
   /** The memory budget for requests that are received or processed. The owner closes it, not the transport. */
-  readonly requests: Room;
+  readonly requests: MemoryBudget;
   readonly positions: PositionTokens;
   readonly logger: GatewayLog;
   /** Reports the health of each component, for health checks; without it, the process reports healthy. */

@@ -17,8 +17,8 @@ export interface Arriving {
   readonly end: () => void;
 }
 
-/** Calls `giveUp` once when no bytes have arrived for `patienceMs`, or the request is not complete after 5 minutes. */
-export const watchArriving = (patienceMs: number, giveUp: (why: RpcError) => void): Arriving => {
+/** Calls `giveUp` once when no bytes have arrived for `stallTimeoutMs`, or the request is not complete after 5 minutes. */
+export const watchArriving = (stallTimeoutMs: number, giveUp: (why: RpcError) => void): Arriving => {
   const end = (): void => {
     clearTimeout(silence);
     clearTimeout(whole);
@@ -27,7 +27,7 @@ export const watchArriving = (patienceMs: number, giveUp: (why: RpcError) => voi
     end();
     giveUp(new RpcError('DEADLINE_EXCEEDED', 'the rest of the request has not come in time'));
   };
-  const silence = setTimeout(late, patienceMs);
+  const silence = setTimeout(late, stallTimeoutMs);
   const whole = setTimeout(late, RECEIVING_MS);
   return { came: () => void silence.refresh(), end };
 };

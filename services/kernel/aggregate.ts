@@ -54,12 +54,12 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * True for a command that creates its stream. It is decided on the initial state, without a read; the append detects
    * whether the stream already exists, and only then the stream is read.
    */
-  begins?(command: Command): boolean;
+  createsStream?(command: Command): boolean;
   /**
    * True when a refusal is permanent: no later event can undo it. Other refusals are given only after the head of the
    * stream has been read.
    */
-  isForGood(refusal: Refusal): boolean;
+  isPermanent(refusal: Refusal): boolean;
   /** By default `progress`. */
   urgencyOf?(command: Command): Urgency;
   /** The subject of a command within its stream. By default all commands of a stream have the same subject. */

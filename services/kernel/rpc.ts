@@ -64,15 +64,15 @@ export interface Call {
   /** The request behind that key; set when the key is valid. */
   readonly idempotency?: Idempotency | undefined;
   isCancelled(): boolean;
-  /** Calls `hear` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
-  readonly whenOver?: ((hear: () => void) => void) | undefined;
+  /** Calls `listener` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
+  readonly onEnd?: ((listener: () => void) => void) | undefined;
   /**
    * Waits until the transport's memory budget has room for `bytes` of an answer. Call it before the bytes are read from
    * their source.
    *
    * @throws {RpcError} RESOURCE_EXHAUSTED when there is no room in time; CANCELLED when the client has disconnected.
    */
-  readonly makeRoom?: (bytes: number) => Promise<void>;
+  readonly reserveMemory?: (bytes: number) => Promise<void>;
   /** Sets the log position that the answer is based on; the transport sends it as `flightlog-position`. */
   answeredAt(position: bigint): void;
   /**

@@ -1,4 +1,4 @@
-import { BEYOND } from '../../projections/runtime/partitions.js';
+import { MAX_POSITION } from '../../projections/runtime/partitions.js';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
 import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
@@ -39,7 +39,7 @@ const MAX_LOG_SILENCE_MS = 5_000;
 
 /** Watches whether the log of this process can be read. */
 export const watchLog = (log: Pick<EventLog, 'head'>): { readonly check: () => Check; readonly close: () => void } => {
-  const lag = headLag(log, () => BEYOND); // only whether `head` answers counts
+  const lag = headLag(log, () => MAX_POSITION); // only whether `head` answers counts
   return { check: () => lagCheck('log', lag, { maxMs: MAX_LOG_SILENCE_MS, otherwise: 'down' }), close: lag.close };
 };
 

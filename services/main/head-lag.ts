@@ -1,4 +1,4 @@
-import { BEYOND } from '../../projections/runtime/partitions.js';
+import { MAX_POSITION } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { endsBefore } from '../kernel/log-end.js';
 
@@ -38,7 +38,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
     isLooking = true;
     try {
       const head = await log.head();
-      const isAhead = reached > head && reached !== BEYOND;
+      const isAhead = reached > head && reached !== MAX_POSITION;
       trouble = isAhead ? endsBefore(head, reached) : undefined;
       if (!isAhead) wanted = { head, at };
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
-import { freshness as freshnessOf, lastIn } from '../../projections/query/freshness.js';
+import { freshness as freshnessOf, lastPositionOf } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
@@ -26,7 +26,7 @@ import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
 import { startTransports } from './transports.js';
-import { unseenFolder } from './threads/unseen.js';
+import { unprojectedFolder } from './threads/unprojected.js';
 import { openUploads } from './uploads.js';
 import { watchWork } from './work-watch.js';
 
@@ -110,8 +110,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const current = await openCurrentViews(configuration, foundation, logger);
   const { readStore, views } = current;
   const found = await readStore.count(executionsView.collection);
-  const unseen = unseenFolder(source);
-  const freshness = freshnessOf(sessions.acknowledged, views, unseen, lastIn(store));
+  const unprojected = unprojectedFolder(source);
+  const freshness = freshnessOf(sessions.acknowledged, views, unprojected, lastPositionOf(store));
   const executions = executionAggregate({ payloads });
   const registrations = largeRegistrations({
     ...source,
@@ -146,7 +146,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: components that take calls first, those that others depend on last.
-  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unseen];
+  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unprojected];
   const last = [registrations, launches, current, foundation];
   return {
     grpc: transports.grpc,

@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
-import { answerRoom, requestRoom, type RoomLimits } from '../gateway/room.js';
+import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
@@ -20,7 +20,7 @@ import { version } from './version.js';
 import type { Uploads } from './uploads.js';
 
 const DRAIN_MS = 10_000;
-const ROOM_WAIT_MS = 30_000;
+const MEMORY_WAIT_MS = 30_000;
 const PATIENCE_MS = 30_000;
 
 /** Both transports, listening. */
@@ -33,11 +33,11 @@ export type Transports = {
   readonly close: () => Promise<void>;
 };
 
-const limitsOf = (totalBytes: number): RoomLimits => ({
+const limitsOf = (totalBytes: number): MemoryBudgetLimits => ({
   totalBytes,
   perConnectionBytes: totalBytes / 2,
-  waitMs: ROOM_WAIT_MS,
-  patienceMs: PATIENCE_MS,
+  waitMs: MEMORY_WAIT_MS,
+  stallTimeoutMs: PATIENCE_MS,
 });
 
 const GOING: Check = { name: 'process', state: 'down', why: 'it is going: it takes no new calls' };
@@ -57,8 +57,8 @@ export type Hosted = {
 
 /** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
 const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
-  const answers = answerRoom(limitsOf(configuration.max_unread_bytes));
-  const requests = requestRoom(limitsOf(configuration.max_request_bytes));
+  const answers = answerBudget(limitsOf(configuration.max_unread_bytes));
+  const requests = requestBudget(limitsOf(configuration.max_request_bytes));
   const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
     thread: './json-thread.js',
     waiting: 'large bodies wait to be read',

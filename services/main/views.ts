@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Progress } from '../../projections/runtime/partition-run.js';
-import { progressViews, type Views } from '../../projections/runtime/views.js';
+import { settableViews, type Views } from '../../projections/runtime/views.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
 
@@ -53,7 +53,7 @@ const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): vo
 /** Starts the thread that projects the log to the views, and waits for its first message. */
 export const startViews = async (data: ProjectingThreadData, logger: Logger): Promise<RunningViews> => {
   const worker = new Worker(new URL('./threads/views-thread.js', import.meta.url), { workerData: data });
-  const views = progressViews((afterMs, run) => {
+  const views = settableViews((afterMs, run) => {
     const timer = setTimeout(run, afterMs);
     return () => clearTimeout(timer);
   });

@@ -47,6 +47,6 @@ export const namedEntityAggregate: Aggregate<
   decider: namedEntityDecider,
   codec: namedEntityCodec,
   payloadScope: ({ entity }) => `definitions/${entity.project}`,
-  isForGood: () => false,
+  isPermanent: () => false,
   sizeOf: ({ description }) => STATE_BYTES + description.length,
 };

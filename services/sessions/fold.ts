@@ -2,7 +2,7 @@ import { readingEvent } from '../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { StreamParked } from '../kernel/fault.js';
 import { noteKey } from '../kernel/idempotency.js';
-import type { FoldedHere, Live } from './live.js';
+import type { FoldedState, Live } from './live.js';
 
 /** Decodes the next event of the stream and its metadata. A failure parks the stream. */
 const readIn = <S, C, E, R>(live: Live<S, C, E, R>, recorded: RecordedEvent) => {
@@ -25,7 +25,11 @@ const readIn = <S, C, E, R>(live: Live<S, C, E, R>, recorded: RecordedEvent) => 
  *
  * @throws {StreamParked} when the event cannot be decoded; nothing is folded then.
  */
-export const foldEvent = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere<S>, recorded: RecordedEvent): void => {
+export const foldEvent = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  folded: FoldedState<S>,
+  recorded: RecordedEvent,
+): void => {
   const { about, event } = readIn(live, recorded);
   folded.state = live.aggregate.decider.evolve(folded.state, event);
   folded.revision = recorded.revision;
@@ -39,12 +43,12 @@ export const foldEvent = <S, C, E, R>(live: Live<S, C, E, R>, folded: FoldedHere
  *
  * @throws {StreamParked} when the stream is parked or an event cannot be decoded.
  */
-export const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
+export const fold = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedState<S>> => {
   if (live.parked !== undefined) throw live.parked;
-  const { tickets } = live;
-  const folded: FoldedHere<S> = { state: live.aggregate.decider.initial(), revision: -1n };
+  const { lastTicket } = live;
+  const folded: FoldedState<S> = { state: live.aggregate.decider.initial(), revision: -1n };
   for await (const page of live.services.store.readStream(live.stream))
     for (const event of page) foldEvent(live, folded, event);
-  live.isCurrentFor = tickets;
+  live.currentForTicket = lastTicket;
   return folded;
 };

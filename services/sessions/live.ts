@@ -65,7 +65,7 @@ export type InFlight<Command, Refusal> = {
 };
 
 /** The state of a stream and the revision up to which it is folded. */
-export type FoldedHere<State> = { state: State; revision: bigint; keys?: KnownKeys };
+export type FoldedState<State> = { state: State; revision: bigint; keys?: KnownKeys };
 
 /** One live stream. */
 export type Live<State, Command, Event, Refusal> = {
@@ -77,9 +77,9 @@ export type Live<State, Command, Event, Refusal> = {
   /**
    * The state with all events in flight, and the revision that the stream will have; absent while the stream is cold.
    */
-  folded: FoldedHere<State> | undefined;
+  folded: FoldedState<State> | undefined;
   /** True when the stream is assumed not to exist and has not been read. */
-  isPresumed: boolean;
+  isPresumedAbsent: boolean;
   /**
    * The reason why this release cannot fold the stream; while it is set, the stream is not read from the start again.
    */
@@ -88,11 +88,11 @@ export type Live<State, Command, Event, Refusal> = {
   position: bigint;
   recordedAtMs: number;
   /** The number of the last turn that was requested. */
-  tickets: number;
+  lastTicket: number;
   /** The number of a turn: the state has every event that was recorded before that turn was requested. */
-  isCurrentFor: number;
+  currentForTicket: number;
   /** Events that were observed during a turn, recorded by any process; folded between two turns. */
-  news: RecordedEvent[];
+  observed: RecordedEvent[];
   /** True while the loop that takes turns runs. */
   isBusy: boolean;
   /** True while an append is running; only where the log is shared. */
@@ -101,7 +101,7 @@ export type Live<State, Command, Event, Refusal> = {
    * The number of commands that are still to be appended one by one because another process writes the stream; only
    * where the log is shared.
    */
-  aloneFor: number;
+  unbatchedFor: number;
   /** True after a failed append: nothing is decided until no append is in flight. */
   hasFailed: boolean;
   queue: Turn<State, Command, Refusal>[];

@@ -4,18 +4,18 @@ import { keyTaken } from '../kernel/command-context.js';
 import { sizeOfKeys } from '../kernel/idempotency.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
-import { answerWhenDurable, append, priorOf, settled } from './flight.js';
+import { answerWhenDurable, startAppend, priorUseOf, settled } from './in-flight.js';
 import { fold } from './fold.js';
-import { appendWithOthers, goesWithOthers } from './joined.js';
-import type { CommandTurn, Decided, FoldedHere, Live, ReadTurn, Turn } from './live.js';
-import { appendAlone, catchUp, decideAtHead, mayBeOvertaken, observe, takeNews } from './at-head.js';
+import { appendBatched, isBatched } from './batched-append.js';
+import type { CommandTurn, Decided, FoldedState, Live, ReadTurn, Turn } from './live.js';
+import { appendUnbatched, catchUp, decideAtHead, mayBeStale, observe, foldObserved } from './at-head.js';
 
 const SESSION_BYTES = 1_000;
 
 /** The ticket of a read that accepts the state as it is folded. */
 const BEFORE_ALL = 0;
 
-const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedHere<S>): number =>
+const sizeOfFolded = <S>(aggregate: { sizeOf(state: S): number }, { state, keys }: FoldedState<S>): number =>
   aggregate.sizeOf(state) + (keys === undefined ? 0 : sizeOfKeys(keys));
 
 /** A live stream: its state with all events in flight, and the turns that wait. */
@@ -44,16 +44,16 @@ export const openSession = <State, Command, Event, Refusal>(
 ): Session<State, Command, Refusal> => {
   const live: Live<State, Command, Event, Refusal> = {
     folded: undefined,
-    isPresumed: false,
+    isPresumedAbsent: false,
     parked: undefined,
     position: 0n,
     recordedAtMs: 0,
-    tickets: 0,
-    isCurrentFor: 0,
-    news: [],
+    lastTicket: 0,
+    currentForTicket: 0,
+    observed: [],
     isBusy: false,
     isSending: false,
-    aloneFor: 0,
+    unbatchedFor: 0,
     hasFailed: false,
     queue: [],
     inFlight: [],
@@ -65,7 +65,7 @@ export const openSession = <State, Command, Event, Refusal>(
     live.queue.push(turn);
     if (!live.isBusy) void takeTurns(live);
   };
-  const ticket = (): number => (live.tickets += 1);
+  const ticket = (): number => (live.lastTicket += 1);
   const read = <Answer>(ticket: number, look: (folded: Folded<State>) => Answer): Promise<Answer> =>
     new Promise((resolve, reject) =>
       enqueue({ kind: 'read', ticket, look: (folded) => resolve(look(folded)), reject }),
@@ -90,13 +90,13 @@ export const openSession = <State, Command, Event, Refusal>(
  */
 const beginning = <S, C, E, R>({ aggregate, queue }: Live<S, C, E, R>): { state: S; revision: bigint } | undefined => {
   const [turn] = queue;
-  const isFirst = turn?.kind === 'command' && turn.attempts === 0 && aggregate.begins?.(turn.command) === true;
+  const isFirst = turn?.kind === 'command' && turn.attempts === 0 && aggregate.createsStream?.(turn.command) === true;
   return isFirst ? { state: aggregate.decider.initial(), revision: -1n } : undefined;
 };
 
-const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedHere<S>> => {
+const begun = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<FoldedState<S>> => {
   const presumed = beginning(live);
-  live.isPresumed = presumed !== undefined;
+  live.isPresumedAbsent = presumed !== undefined;
   return presumed ?? fold(live);
 };
 
@@ -105,9 +105,9 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
   live.isBusy = true;
   try {
     while (live.queue.length > 0 && !live.hasFailed) {
-      takeNews(live);
+      foldObserved(live);
       // An assumed state that no event of its command has confirmed is dropped.
-      if (live.isPresumed) live.folded = undefined;
+      if (live.isPresumedAbsent) live.folded = undefined;
       const folded = (live.folded ??= await begun(live));
       const turn = live.queue.shift();
       const waiting = turn === undefined ? undefined : takeTurn(live, turn, folded);
@@ -125,10 +125,10 @@ const takeTurns = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void> => {
 const show = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: ReadTurn<S>,
-  folded: FoldedHere<S>,
+  folded: FoldedState<S>,
 ): Promise<void> | undefined => {
   if (live.inFlight.length > 0) return settled(live).then(() => void live.queue.unshift(turn));
-  if (live.services.isShared === true && live.isCurrentFor < turn.ticket) return showAtHead(live, turn);
+  if (live.services.isShared === true && live.currentForTicket < turn.ticket) return showAtHead(live, turn);
   turn.look({ ...folded, position: live.position });
   return undefined;
 };
@@ -145,7 +145,7 @@ const showAtHead = async <S, C, E, R>(live: Live<S, C, E, R>, turn: ReadTurn<S>)
 const takeTurn = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: Turn<S, C, R>,
-  folded: FoldedHere<S>,
+  folded: FoldedState<S>,
 ): Promise<void> | undefined => {
   try {
     return turn.kind === 'read' ? show(live, turn, folded) : decide(live, turn, folded.state)?.catch(turn.reject);
@@ -162,7 +162,7 @@ const takeTurn = <S, C, E, R>(
  */
 const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, state: S): Promise<void> | undefined => {
   if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
-  const prior = priorOf(live, turn);
+  const prior = priorUseOf(live, turn);
   if (prior === 'another') throw keyTaken();
   if (prior === 'same') {
     answerWhenDurable(live, turn, undefined);
@@ -172,7 +172,7 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
   if (decision.kind === 'unsure') return recall(live, turn, decision.at);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
   const decided = { events: decision.events ?? [], refusal };
-  return mayBeOvertaken(live, turn, decided) ? decideAtHead(live, turn) : record(live, turn, decided);
+  return mayBeStale(live, turn, decided) ? decideAtHead(live, turn) : record(live, turn, decided);
 };
 
 const record = <S, C, E, R>(
@@ -185,7 +185,7 @@ const record = <S, C, E, R>(
     return undefined;
   }
   const large = events.flatMap((event) => live.aggregate.codec.contents(event).filter(isLarge));
-  if (large.length > 0 && !live.isPresumed) return moveThenAppend(live, turn, { events, refusal }, large);
+  if (large.length > 0 && !live.isPresumedAbsent) return moveThenAppend(live, turn, { events, refusal }, large);
   if (large.length === 0) return send(live, turn, { events, refusal });
   lookFirst(live, turn);
   return undefined;
@@ -198,8 +198,8 @@ const send = <S, C, E, R>(
   decided: Decided<E, R>,
 ): Promise<void> | undefined => {
   const isShared = live.services.isShared === true;
-  if (isShared && !goesWithOthers(live)) return appendAlone(live, turn, decided);
-  (isShared ? appendWithOthers : append)(live, turn, decided, (again) => startAgain(live, again));
+  if (isShared && !isBatched(live)) return appendUnbatched(live, turn, decided);
+  (isShared ? appendBatched : startAppend)(live, turn, decided, (again) => startAgain(live, again));
   return undefined;
 };
 

@@ -57,7 +57,7 @@ export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
     contents: (event) => (event.kind === 'note' ? [event.text] : []),
   },
   payloadScope: () => 'purses',
-  isForGood: ({ kind }) => kind === 'counted',
+  isPermanent: ({ kind }) => kind === 'counted',
   sizeOf: () => 100,
   recall: (command, past) =>
     Promise.resolve({ ...command, counted: past.filter(({ type }) => type === 'CoinAdded').length }),

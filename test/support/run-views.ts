@@ -69,7 +69,7 @@ export const documentsAfter = <Document>(
 };
 
 const alwaysFresh: Freshness = {
-  unseen: () => Promise.resolve(() => Promise.resolve([])),
+  awaitAcknowledged: () => Promise.resolve(() => Promise.resolve([])),
   recorded: () => Promise.resolve(undefined),
   acknowledgedUnder: () => undefined,
   waitForPrefix: () => Promise.resolve(),

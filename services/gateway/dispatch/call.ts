@@ -26,14 +26,14 @@ export type Arrival = {
   readonly deadline: Deadline | undefined;
   readonly header: (name: string) => string | undefined;
   readonly isCancelled: () => boolean;
-  /** Calls `hear` when the call is answered or its client has gone; at once when that has happened already. */
-  readonly whenOver?: ((hear: () => void) => void) | undefined;
+  /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
+  readonly onEnd?: ((listener: () => void) => void) | undefined;
   /** Receives the request of a unary call and decodes it as its route asks; gives `undefined` for a stream. */
   readonly receive: () => Promise<ReceivedRequest | undefined>;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
-  readonly makeRoom: (bytes: number) => Promise<void>;
+  readonly reserveMemory: (bytes: number) => Promise<void>;
   /** Replaces that reservation by the size of the answer that is sent, in bytes. */
-  readonly holdAnswer: (bytes: number) => void;
+  readonly reserveAnswer: (bytes: number) => void;
 };
 
 /** A call while it goes through the interceptors. A mutable field is written only by the interceptor that it names. */
@@ -80,10 +80,10 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     deadline: arrival.deadline,
     header: arrival.header,
     isCancelled: arrival.isCancelled,
-    whenOver: arrival.whenOver,
+    onEnd: arrival.onEnd,
     receive: arrival.receive,
-    makeRoom: arrival.makeRoom,
-    holdAnswer: arrival.holdAnswer,
+    reserveMemory: arrival.reserveMemory,
+    reserveAnswer: arrival.reserveAnswer,
     principal: '',
     requestId: requestIdOf(arrival.header('x-request-id')),
     idempotencyKey: arrival.header('idempotency-key'),

@@ -10,6 +10,6 @@ const UNCOUNTED_BYTES = 1_024;
  */
 export const memoryBudget: Interceptor = async (call, next) => {
   const answer = await next();
-  if (answer.length > UNCOUNTED_BYTES) call.holdAnswer(answer.length);
+  if (answer.length > UNCOUNTED_BYTES) call.reserveAnswer(answer.length);
   return answer;
 };

@@ -4,11 +4,11 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { GrpcCall } from './call.js';
 import { tooLarge, unpack } from './encoding.js';
 import { type Arriving, inflatedBytes, watchArriving } from '../incoming.js';
-import type { CallRoom, Room } from '../room.js';
+import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
 /** The memory budget and the size limit of request messages. */
 export type RequestLimits = {
-  readonly requests: Room;
+  readonly requests: MemoryBudget;
   readonly maxMessageBytes: number;
 };
 
@@ -30,13 +30,13 @@ type Message = {
   readonly bytes: Buffer;
   readonly isPacked: boolean;
   filled: number;
-  readonly room?: CallRoom;
+  readonly reservation?: MemoryReservation;
   readonly arriving?: Arriving;
 };
 
-const forget = ({ room, arriving }: Message): void => {
+const forget = ({ reservation, arriving }: Message): void => {
   arriving?.end();
-  room?.leave();
+  reservation?.release();
 };
 
 /**
@@ -51,12 +51,12 @@ const begin = async ({ call, limits, refuse }: Incoming, head: Buffer, rest: num
   if (size > maxMessageBytes) throw tooLarge(`${size} vs ${maxMessageBytes}`);
   const isPacked = head[0] === 1;
   if (size <= rest && !isPacked) return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0 };
-  const room = requests.open(call.socket);
-  call.stream.once('close', room.leave);
-  if (call.stream.destroyed) room.leave();
-  await room.make(isPacked ? inflatedBytes(size, maxMessageBytes) : size);
-  const arriving = watchArriving(requests.limits.patienceMs, refuse);
-  return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0, room, arriving };
+  const reservation = requests.open(call.socket);
+  call.stream.once('close', reservation.release);
+  if (call.stream.destroyed) reservation.release();
+  await reservation.reserve(isPacked ? inflatedBytes(size, maxMessageBytes) : size);
+  const arriving = watchArriving(requests.limits.stallTimeoutMs, refuse);
+  return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0, reservation, arriving };
 };
 
 const fill = (message: Message, chunk: Buffer, at: number): number => {
@@ -107,7 +107,7 @@ const messagesIn = async function* (incoming: Incoming, receiving: Receiving, ch
     receiving.message = undefined;
     receiving.headBytes = 0;
     yield await finish(message, incoming);
-    if (!incoming.isUnary) message.room?.leave();
+    if (!incoming.isUnary) message.reservation?.release();
   }
 };
 

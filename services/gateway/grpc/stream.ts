@@ -57,8 +57,8 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): Dispat
     header: grpcCall.header,
     isCancelled: () => gone.aborted,
     receive: () => Promise.resolve(undefined),
-    makeRoom: () => Promise.resolve(),
-    holdAnswer: () => undefined, // no budget: each message waits until the client reads
+    reserveMemory: () => Promise.resolve(),
+    reserveAnswer: () => undefined, // no budget: each message waits until the client reads
   });
 
 /** Makes the handler of a streaming RPC. */

@@ -5,21 +5,21 @@ import { answerOnce, frameOf, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { onlyMessage } from './messages.js';
 import type { Trailer } from './trailer.js';
-import type { CallRoom, Room } from '../room.js';
+import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { failureOf } from '../status.js';
 
 const notesOf = (call: DispatchedCall, { positions }: Hosting): Trailer => Object.fromEntries(noteOf(call, positions));
 
 /** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
-const roomFor = (call: GrpcCall, answers: Room): (() => CallRoom) => {
-  let room: CallRoom | undefined;
+const lazyReservation = (call: GrpcCall, answers: MemoryBudget): (() => MemoryReservation) => {
+  let reservation: MemoryReservation | undefined;
   return () => {
-    if (room) return room;
+    if (reservation) return reservation;
     if (isGone(call)) throw new RpcError('CANCELLED', 'the caller has gone');
-    room = answers.open(call.socket);
-    call.stream.once('close', room.leave);
-    return room;
+    reservation = answers.open(call.socket);
+    call.stream.once('close', reservation.release);
+    return reservation;
   };
 };
 
@@ -30,7 +30,7 @@ const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting)
 };
 
 const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): DispatchedCall => {
-  const room = roomFor(grpcCall, hosting.answers);
+  const reservation = lazyReservation(grpcCall, hosting.answers);
   return openCall({
     endpoint,
     transport: 'grpc',
@@ -38,13 +38,13 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
     deadline: grpcCall.deadline,
     header: grpcCall.header,
     isCancelled: () => isGone(grpcCall),
-    whenOver: (hear) => {
-      if (isGone(grpcCall)) hear();
-      else grpcCall.stream.once('close', hear);
+    onEnd: (listener) => {
+      if (isGone(grpcCall)) listener();
+      else grpcCall.stream.once('close', listener);
     },
     receive: () => receive(endpoint, grpcCall, hosting),
-    makeRoom: (bytes) => room().make(bytes * COMPOSING.bytes),
-    holdAnswer: (bytes) => room().fill(bytes),
+    reserveMemory: (bytes) => reservation().reserve(bytes * COMPOSING.bytes),
+    reserveAnswer: (bytes) => reservation().resizeToAnswer(bytes),
   });
 };
 

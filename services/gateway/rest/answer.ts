@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedRequest } from '../dispatch/call.js';
 import { timeoutOf } from '../dispatch/deadline.js';
-import type { CallRoom } from '../room.js';
+import type { MemoryReservation } from '../memory-budget.js';
 import { answerUnary, COMPOSING, decodeRequest, type Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 import type { Bindings } from './bindings.js';
@@ -110,14 +110,18 @@ const bodyFor = async (call: DispatchedCall, exchange: Exchange, hosting: Hostin
 };
 
 /** Opens the account of a call in the budget for answers at first use; most answers are too small to need one. */
-const roomFor = (request: FastifyRequest, reply: FastifyReply, { answers }: Hosting): (() => CallRoom) => {
-  let room: CallRoom | undefined;
+const lazyReservation = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { answers }: Hosting,
+): (() => MemoryReservation) => {
+  let reservation: MemoryReservation | undefined;
   return () => {
-    if (room) return room;
+    if (reservation) return reservation;
     if (reply.raw.destroyed) throw new RpcError('CANCELLED', 'the caller has gone');
-    room = answers.open(request.raw.socket);
-    reply.raw.once('close', room.leave);
-    return room;
+    reservation = answers.open(request.raw.socket);
+    reply.raw.once('close', reservation.release);
+    return reservation;
   };
 };
 
@@ -130,7 +134,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
   const { request, reply, addressed } = exchange;
   const startedAt = performance.now();
   const deadline = deadlineOf(request);
-  const room = roomFor(request, reply, hosting);
+  const reservation = lazyReservation(request, reply, hosting);
   const factor = dialectsOf(request).write.isText ? COMPOSING.text : COMPOSING.bytes;
   const isOver = (): boolean => performance.now() - startedAt >= (deadline?.ms ?? Infinity);
   return openCall({
@@ -140,13 +144,13 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     deadline,
     header: (name) => header(request, name),
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
-    whenOver: (hear) => {
-      if (reply.raw.destroyed) hear();
-      else reply.raw.once('close', hear);
+    onEnd: (listener) => {
+      if (reply.raw.destroyed) listener();
+      else reply.raw.once('close', listener);
     },
     receive: () => receive(exchange, hosting),
-    makeRoom: (bytes) => room().make(bytes * factor),
-    holdAnswer: (bytes) => room().fill(bytes),
+    reserveMemory: (bytes) => reservation().reserve(bytes * factor),
+    reserveAnswer: (bytes) => reservation().resizeToAnswer(bytes),
   });
 };
 

@@ -7,7 +7,7 @@ import type { Hosting } from '../exchange.js';
 import { inflatedBytes, watchArriving } from '../incoming.js';
 import { encodingOf } from './encoding.js';
 import { isLink } from './links.js';
-import type { CallRoom, Room } from '../room.js';
+import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
 /** Bodies up to this size, in bytes, are not counted: they are in the buffers of the connection anyway. */
 const UNCOUNTED_BYTES = 64 * 1024;
@@ -22,31 +22,31 @@ const sizeOf = (request: FastifyRequest, maxBytes: number): number | undefined =
   return Math.min(encodingOf(request) === '' ? size : inflatedBytes(size, maxBytes), maxBytes);
 };
 
-const roomOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: Room): CallRoom => {
-  const room = requests.open(raw.socket);
-  reply.raw.once('close', room.leave);
-  return room;
+const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: MemoryBudget): MemoryReservation => {
+  const reservation = requests.open(raw.socket);
+  reply.raw.once('close', reservation.release);
+  return reservation;
 };
 
 /** Closes the connection when the body stops arriving. No answer is sent: such a client would not read it either. */
-const watchBody = (raw: IncomingMessage, patienceMs: number): void => {
-  const arriving = watchArriving(patienceMs, () => raw.destroy());
+const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
+  const arriving = watchArriving(stallTimeoutMs, () => raw.destroy());
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
 };
 
 /** Passes on a body of unknown length. Above the uncounted size, it waits for the memory of the largest body. */
-const metered = (payload: Readable, openRoom: () => CallRoom, maxBytes: number): Readable => {
+const metered = (payload: Readable, openReservation: () => MemoryReservation, maxBytes: number): Readable => {
   let bytes = 0;
-  let room: CallRoom | undefined;
+  let reservation: MemoryReservation | undefined;
   const meter = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       bytes += chunk.length;
-      if (bytes <= UNCOUNTED_BYTES || room) {
+      if (bytes <= UNCOUNTED_BYTES || reservation) {
         done(null, chunk);
         return;
       }
-      room = openRoom();
-      room.make(maxBytes).then(
+      reservation = openReservation();
+      reservation.reserve(maxBytes).then(
         () => done(null, chunk),
         (error: unknown) => done(error as Error),
       );
@@ -58,7 +58,7 @@ const metered = (payload: Readable, openRoom: () => CallRoom, maxBytes: number):
 
 /** Counts request bodies against the memory budget. Files behind links are not counted: they are never in memory. */
 export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }: Limits): void => {
-  const { patienceMs } = requests.limits;
+  const { stallTimeoutMs } = requests.limits;
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (isLink(request.originalUrl)) {
       done(null, payload);
@@ -69,17 +69,17 @@ export const boundBodies = (app: FastifyInstance, { requests, maxMessageBytes }:
       done(null, payload);
       return;
     }
-    const openRoom = (): CallRoom => roomOf(request, reply, requests);
+    const openReservation = (): MemoryReservation => reservationOf(request, reply, requests);
     const goOn = (): void => {
-      done(null, bytes === undefined ? metered(payload as Readable, openRoom, maxMessageBytes) : payload);
-      watchBody(request.raw, patienceMs); // last, because a 'data' listener starts the flow
+      done(null, bytes === undefined ? metered(payload as Readable, openReservation, maxMessageBytes) : payload);
+      watchBody(request.raw, stallTimeoutMs); // last, because a 'data' listener starts the flow
     };
     if (bytes === undefined) {
       goOn();
       return;
     }
-    openRoom()
-      .make(bytes)
+    openReservation()
+      .reserve(bytes)
       .then(goOn, (error: unknown) => done(error as Error));
   });
 };

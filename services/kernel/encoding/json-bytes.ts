@@ -23,31 +23,31 @@ const grow = (json: JsonBytes, needed: number): void => {
   json.bytes = larger;
 };
 
-const makeRoom = (json: JsonBytes, count: number): void => {
+const ensureCapacity = (json: JsonBytes, count: number): void => {
   if (json.length + count > json.bytes.length) grow(json, json.length + count);
 };
 
 /** Writes one ASCII character. */
 export const writeByte = (json: JsonBytes, byte: number): void => {
-  makeRoom(json, 1);
+  ensureCapacity(json, 1);
   json.bytes[json.length++] = byte;
 };
 
 /** Writes a text that has only ASCII characters. */
 export const writeAscii = (json: JsonBytes, text: string): void => {
-  makeRoom(json, text.length);
+  ensureCapacity(json, text.length);
   json.length += json.bytes.write(text, json.length, 'latin1');
 };
 
 /** Writes any text as UTF-8. */
 export const writeText = (json: JsonBytes, text: string): void => {
-  makeRoom(json, 3 * text.length);
+  ensureCapacity(json, 3 * text.length);
   json.length += json.bytes.write(text, json.length, 'utf8');
 };
 
 /** Writes bytes that are already JSON. Meant for short values. */
 export const writeKey = (json: JsonBytes, key: Uint8Array): void => {
-  makeRoom(json, key.length);
+  ensureCapacity(json, key.length);
   const { bytes } = json;
   let at = json.length;
   for (const byte of key) bytes[at++] = byte;
@@ -85,7 +85,7 @@ const copyLong = (json: JsonBytes, source: Uint8Array, from: number, to: number)
  */
 export const writePlainText = (json: JsonBytes, source: Uint8Array, from: number, to: number): boolean => {
   const size = to - from;
-  makeRoom(json, size + 2);
+  ensureCapacity(json, size + 2);
   const copy = size <= SHORT ? copyShort : copyLong;
   if (!copy(json, source, from, to)) return false;
   json.bytes[json.length] = QUOTE;

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Progress } from '../../../projections/runtime/partition-run.js';
-import { claimsName, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { leasesName, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { runProjections } from '../../../projections/runtime/runner.js';
 import { assignPartitions } from '../../kernel/assignment.js';
 import { openCoordination, workerName } from '../coordination.js';
@@ -73,7 +73,7 @@ const sharing =
   coordination.leases &&
   assignPartitions({
     leases: coordination.leases,
-    group: claimsName({ models }, readStore.build),
+    group: leasesName({ models }, readStore.build),
     partitions: PARTITIONS.map(String),
     worker: workerName(),
     timers: systemTimers,

@@ -106,7 +106,7 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
   };
 
   /** True when a slot is free now: another request may have released one between the refusal and this check. */
-  const hasRoom = (stream: StreamName, max: number | undefined): Promise<boolean> =>
+  const hasFreeSlot = (stream: StreamName, max: number | undefined): Promise<boolean> =>
     sessions.read(slotsAggregate, stream, ({ state }) => state.holders.size < (max ?? Infinity));
 
   /** The slot of an execution, taken by any request; `undefined` when it was released in the meantime. */
@@ -127,7 +127,7 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
         if (kind === 'accepted') {
           const slot = await heldBy(stream, execution);
           if (slot !== undefined) return slot;
-        } else if (!(await clear(stream)) && !(await hasRoom(stream, max))) return undefined;
+        } else if (!(await clear(stream)) && !(await hasFreeSlot(stream, max))) return undefined;
       }
       return undefined;
     },

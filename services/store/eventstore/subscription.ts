@@ -23,7 +23,7 @@ const MOST_WAITING = 10_000;
 const RETRY_MS = 500;
 
 /** Buffers the events of the feed for one subscription; on overflow it is emptied, and the log is read again. */
-const waitingRoom = (sources: Sources, after: bigint) => {
+const eventBuffer = (sources: Sources, after: bigint) => {
   let events: RecordedEvent[] = [];
   let isOverfull = false;
   let wake = (): void => undefined;
@@ -60,7 +60,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   const isClosed = (): boolean => ending.signal.aborted;
   const { filter } = options;
   let next = options;
-  let room: ReturnType<typeof waitingRoom> | undefined;
+  let buffer: ReturnType<typeof eventBuffer> | undefined;
 
   const hand = async (page: LogPage, isLive: boolean): Promise<void> => {
     if (isClosed()) return;
@@ -77,15 +77,15 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   };
 
   const listen = async (): Promise<void> => {
-    room = waitingRoom(sources, next.after);
-    if (room.from > next.after) await catchUp(room.from);
-    await hand({ events: [], position: next.after, hasNext: room.hasAfter(next.after) }, true);
-    while (!isClosed() && !room.isOverfull()) {
-      const fresh = (await room.take()).filter((event) => event.position > next.after);
+    buffer = eventBuffer(sources, next.after);
+    if (buffer.from > next.after) await catchUp(buffer.from);
+    await hand({ events: [], position: next.after, hasNext: buffer.hasAfter(next.after) }, true);
+    while (!isClosed() && !buffer.isOverfull()) {
+      const fresh = (await buffer.take()).filter((event) => event.position > next.after);
       const last = fresh.at(-1)?.position;
       if (last === undefined) continue;
       const events = fresh.filter((event) => isWanted(filter, event));
-      await hand({ events, position: last, hasNext: room.hasAfter(last) }, true);
+      await hand({ events, position: last, hasNext: buffer.hasAfter(last) }, true);
     }
   };
 
@@ -100,7 +100,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
       sources.onTrouble(error);
       await pause(RETRY_MS, undefined, { signal: ending.signal }).catch(() => undefined);
     } finally {
-      room?.stop();
+      buffer?.stop();
     }
   };
 
@@ -113,7 +113,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
     ended,
     close: async () => {
       ending.abort();
-      room?.wake();
+      buffer?.wake();
       await ended.catch(() => undefined); // callers get the error from `ended`
     },
   };

@@ -32,7 +32,7 @@ const expectedOf = (number: number): ExpectedRevision => {
 };
 
 /** Upper bound of an append's encoded size: UTF-8 needs at most three bytes per UTF-16 code unit. */
-const roomFor = ({ stream, events }: Append): number =>
+const maxBytesOf = ({ stream, events }: Append): number =>
   events.reduce(
     (bytes, event) => bytes + EVENT_HEAD_BYTES + 3 * (event.type.length + event.metadata.length) + event.data.length,
     APPEND_HEAD_BYTES + 3 * stream.length,
@@ -58,7 +58,7 @@ const putEvent = (target: Buffer, start: number, event: NewEvent): number => {
  * objects would cost more than inserting them.
  */
 export const packAppends = (appends: readonly Append[]): Uint8Array<ArrayBuffer> => {
-  const target = Buffer.allocUnsafeSlow(appends.reduce((bytes, append) => bytes + roomFor(append), 4));
+  const target = Buffer.allocUnsafeSlow(appends.reduce((bytes, append) => bytes + maxBytesOf(append), 4));
   let at = target.writeUInt32LE(appends.length, 0);
   for (const { stream, expected, events } of appends) {
     at = target.writeDoubleLE(expectedNumber(expected), at);

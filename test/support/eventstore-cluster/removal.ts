@@ -27,14 +27,14 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
 };
 
 /** Makes the append that deletes a stream, or that tombstones it (permanently). */
-const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isForGood: boolean): Append => {
+const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isTombstone: boolean): Append => {
   if (options === undefined) throw invalidArgument('options are missing');
   const [stream, expected] = [nameOf(options), expectedOf(options.expectedStreamRevision)];
   const visible = visibleOf(log, stream, replica.end());
   if (visible === 'deleted') throw streamDeleted(stream);
   const current = visible === 'missing' ? undefined : visible.last;
   if (!isMet(expected, current)) throw wrongVersion(stream, String(expected), current);
-  if (isForGood) return { stream, expected: 'any', events: [own(TOMBSTONE, {})] };
+  if (isTombstone) return { stream, expected: 'any', events: [own(TOMBSTONE, {})] };
   const hidden = own(STREAM_METADATA, { $tb: Number((current ?? -1n) + 1n) });
   return { stream: `$$${stream}`, expected: 'any', events: [hidden] };
 };

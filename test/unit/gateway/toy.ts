@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 
-import { answerRoom, requestRoom } from '../../../services/gateway/room.js';
+import { answerBudget, requestBudget } from '../../../services/gateway/memory-budget.js';
 import { dispatcher, type Interceptor } from '../../../services/gateway/dispatch/dispatch.js';
 import { interceptorsOf } from '../../../services/gateway/dispatch/interceptors.js';
 import type { Hosting } from '../../../services/gateway/exchange.js';
@@ -15,7 +15,7 @@ export const LOG_ID = 'log-1';
 /** A logged line, so that tests can check what callers do not see. */
 export type Logged = { readonly level: string; readonly fields: object };
 
-const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, patienceMs: 30_000 };
+const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, stallTimeoutMs: 30_000 };
 
 /** Other hosting options than the toy's defaults, and interceptors that observe its calls. */
 type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
@@ -32,8 +32,8 @@ const hosting = (routes: readonly Route[], logged: Logged[] = [], { observers, .
     port: 0,
     maxMessageBytes: 64 * 1024 * 1024,
     maxConnections: 100,
-    answers: answerRoom(ROOM),
-    requests: requestRoom(ROOM),
+    answers: answerBudget(ROOM),
+    requests: requestBudget(ROOM),
     positions,
     dispatch: dispatcher(interceptorsOf({ logger, positions, ...(observers && { observers }) })),
     logger,

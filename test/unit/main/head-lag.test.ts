@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BEYOND } from '../../../projections/runtime/partitions.js';
+import { MAX_POSITION } from '../../../projections/runtime/partitions.js';
 import { endsBefore } from '../../../services/kernel/log-end.js';
 import { headLag } from '../../../services/main/head-lag.js';
 import { lagCheck } from '../../../services/main/checks.js';
@@ -39,7 +39,7 @@ it('a log that ends before what was read of it makes a process not ready, until 
 
 it('what nobody keeps is ahead of no log', async () => {
   const { log, state } = logAt(5n);
-  const lag = headLag(log, () => BEYOND);
+  const lag = headLag(log, () => MAX_POSITION);
   try {
     await until(
       () => Promise.resolve(state.looks),

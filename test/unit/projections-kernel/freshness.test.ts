@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { freshness } from '../../../projections/query/freshness.js';
-import type { UnseenEvents, Wanted } from '../../../projections/runtime/unseen.js';
-import { progressViews } from '../../../projections/runtime/views.js';
+import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
+import { settableViews } from '../../../projections/runtime/views.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
 
@@ -11,7 +11,7 @@ const stream = streamName('execution', ['p', 'd', 'n']);
 const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorded = acknowledged) => {
   const timers = new Set<{ atMs: number; run: () => void }>();
   let nowMs = 0;
-  const views = progressViews((afterMs, run) => {
+  const views = settableViews((afterMs, run) => {
     const each = { atMs: nowMs + afterMs, run };
     timers.add(each);
     return () => timers.delete(each);
@@ -24,8 +24,8 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
     isCancelled: () => false,
     answeredAt: (position) => answered.push(position),
   };
-  const folded: Wanted[] = [];
-  const unseen: UnseenEvents = {
+  const folded: WantedDocuments[] = [];
+  const unprojected: UnprojectedEvents = {
     fold: (wanted) => {
       folded.push(wanted);
       return Promise.resolve([]);
@@ -34,7 +34,7 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
   const fresh = freshness(
     { ofStream: () => acknowledged, ofPrefix: () => acknowledged, streamUnder: () => stream },
     views,
-    unseen,
+    unprojected,
     () => Promise.resolve(recorded),
   );
   const pass = async (ms: number) => {
@@ -50,14 +50,14 @@ describe('a read', () => {
   it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
     const { views, call, fresh, answered } = fixture(undefined);
     views.setPositions(3n);
-    await fresh.unseen(call, stream);
+    await fresh.awaitAcknowledged(call, stream);
     await fresh.waitForPrefix(call, 'execution-p:d:');
     expect(answered).toEqual([3n, 3n]);
   });
 
   it('waits for what was acknowledged', async () => {
     const { views, call, fresh, answered, timers } = fixture(5n);
-    const [get, list] = [fresh.unseen(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const [get, list] = [fresh.awaitAcknowledged(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
     await Promise.resolve();
     views.setPositions(4n);
     expect(answered).toEqual([]);
@@ -67,18 +67,18 @@ describe('a read', () => {
     expect(timers.size).toBe(0);
   });
 
-  it('of what one stream feeds has the unseen folded when the view does not come in time', async () => {
+  it('of what one stream feeds has the unprojected folded when the view does not come in time', async () => {
     const { views, call, fresh, answered, pass, folded } = fixture(5n);
-    const reading = fresh.unseen(call, stream);
+    const reading = fresh.awaitAcknowledged(call, stream);
     views.setPositions(4n);
     await pass(500);
-    const unseen = await reading;
+    const unprojected = await reading;
     expect(answered).toEqual([4n]);
     const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
-    await unseen(collection, { key: 'k' });
+    await unprojected(collection, { key: 'k' });
     expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
     views.setPositions(5n);
-    expect(await (await fresh.unseen(call, stream))(collection, { key: 'k' })).toEqual([]);
+    expect(await (await fresh.awaitAcknowledged(call, stream))(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
 
@@ -95,7 +95,7 @@ describe('a read', () => {
 
   it('sees the position that its caller names, or is UNAVAILABLE after 2 s', async () => {
     const { views, call, fresh, pass } = fixture(undefined, 9n);
-    const reads = [fresh.unseen(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const reads = [fresh.awaitAcknowledged(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
     const refused = reads.map((read) => expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
     await pass(2_000);
     await Promise.all(refused);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { claimsName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { leasesName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { KINDS } from '../../../services/kernel/identifier.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
@@ -52,7 +52,7 @@ describe('the lowest position', () => {
 
 describe('claims on the views', () => {
   const of = (version: number, build?: number): string =>
-    claimsName({ models: [{ collection: { name: 'things', version } }] as never }, build);
+    leasesName({ models: [{ collection: { name: 'things', version } }] as never }, build);
 
   it('are shared with who keeps the same views, and not with who keeps another version or build of them', () => {
     expect(of(1)).toBe(of(1, 0));

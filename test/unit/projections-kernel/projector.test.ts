@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Projector, projector, type ProjectorOptions } from '../../../projections/runtime/projector.js';
-import { PART_LIMITS } from '../../../projections/runtime/parts.js';
+import { ENTRY_BATCH_LIMITS } from '../../../projections/runtime/entry-batch.js';
 import type { ReadModel, SeenEvent } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
@@ -178,7 +178,7 @@ describe('a projector', () => {
     const parts = Array.from({ length: 25 }, (_, i) => `p${i}`);
     const events = recorded([{ stream: 's', parts, amount: 1 }, { stream: 's', parts, amount: 10 }, { stream: 't' }]);
     const expected = await oneByOne(events);
-    const limits = { ...PART_LIMITS, documents: 4 };
+    const limits = { ...ENTRY_BATCH_LIMITS, documents: 4 };
     for (let stopAt = 1; stopAt <= 16; stopAt += 1) {
       let passages = 0;
       const store = await newStore(() => {
@@ -208,7 +208,7 @@ describe('a projector', () => {
         return store.write(batch);
       },
     };
-    const target = await start(watched, { limits: { ...PART_LIMITS, documents: 4 }, models: [tallies] });
+    const target = await start(watched, { limits: { ...ENTRY_BATCH_LIMITS, documents: 4 }, models: [tallies] });
     await target.take(recorded([{ stream: 's', parts: Array.from({ length: 10 }, (_, i) => `p${i}`) }]), 5n);
     expect(positions).toEqual([0n, 0n, 5n]);
   });
@@ -431,7 +431,7 @@ describe('streams that are parked and resumed', () => {
   });
 
   it('that a wide event of them stops in the middle of are written once', async () => {
-    const limits = { ...PART_LIMITS, documents: 2 };
+    const limits = { ...ENTRY_BATCH_LIMITS, documents: 2 };
     const parts = ['a', 'b', 'c', 'd', 'e'];
     const events = recorded([
       { stream: 's', parts, type: 'FromTheFuture' },

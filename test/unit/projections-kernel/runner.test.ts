@@ -7,12 +7,12 @@ import { rebuildViews } from '../../../projections/runtime/rebuild.js';
 import { type RebuildProgress, shareBuilder, sharesOf } from '../../../projections/runtime/rebuild-share.js';
 import type { Progress } from '../../../projections/runtime/partition-run.js';
 import { runProjections, type RunningProjections } from '../../../projections/runtime/runner.js';
-import { partitionOf, PARTITIONS, reachedBy } from '../../../projections/runtime/partitions.js';
+import { partitionOf, PARTITIONS, partitionProgress } from '../../../projections/runtime/partitions.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { Put, ReadStore } from '../../../projections/runtime/read-store.js';
 import { streamSample } from '../../../projections/runtime/stream-sample.js';
 import { sharedVerifier } from '../../../projections/runtime/verify.js';
-import { progressViews } from '../../../projections/runtime/views.js';
+import { settableViews } from '../../../projections/runtime/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/sqlite/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
@@ -62,7 +62,7 @@ type More = Partial<
 };
 
 const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: More = {}) => {
-  const views = progressViews(timer);
+  const views = settableViews(timer);
   const progress: Progress[] = [];
   const running: RunningProjections = await runProjections({
     ...sources,
@@ -293,7 +293,7 @@ describe('projections that share the partitions', () => {
   const everyone = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
   const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
     const starts = async () =>
-      (await reachedBy(store, { models: [tallies] })).map(({ start }) => start?.position ?? 0n);
+      (await partitionProgress(store, { models: [tallies] })).map(({ start }) => start?.position ?? 0n);
     await until(starts, (positions) => positions.every((each) => each >= position));
   };
   const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
@@ -389,7 +389,7 @@ describe('a rebuild', () => {
     const documents = await store.getMany(tallies.collection, keys);
     const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 100 } as const;
     const { elements } = await store.find(tallies.collection, query);
-    const reached = (await reachedBy(store, sources)).map(({ checkpoint }) => checkpoint);
+    const reached = (await partitionProgress(store, sources)).map(({ checkpoint }) => checkpoint);
     await store.close();
     return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, reached };
   };

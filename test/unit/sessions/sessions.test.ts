@@ -290,7 +290,7 @@ describe('a live stream', () => {
     await add();
     const first: typeof purse = {
       ...purse,
-      begins: () => true,
+      createsStream: () => true,
       decider: {
         ...purse.decider,
         decide: (state, command) =>

@@ -26,7 +26,7 @@ export const callOf = (method: DescMethod, { request, headers = {}, route, ...mo
     header: (name) => headers[name],
     isCancelled: () => false,
     receive: () => Promise.resolve(request),
-    makeRoom: () => Promise.resolve(),
-    holdAnswer: () => undefined,
+    reserveMemory: () => Promise.resolve(),
+    reserveAnswer: () => undefined,
     ...more,
   });

@@ -76,7 +76,7 @@ describe('the deadline of a call', () => {
 describe('the memory budget', () => {
   it('counts an answer that is larger than a call is anyway', async () => {
     const held: number[] = [];
-    const counted = callOf(getTask, { holdAnswer: (bytes) => void held.push(bytes) });
+    const counted = callOf(getTask, { reserveAnswer: (bytes) => void held.push(bytes) });
     for (const bytes of [1_024, 1_025])
       await dispatcher([memoryBudget])(counted, () => Promise.resolve(Buffer.alloc(bytes)));
     expect(held).toEqual([1_025]);

@@ -2,7 +2,7 @@ import type { Entry, Touched } from './event-reader.js';
 import { isShared } from './read-model.js';
 
 /** Limits of a batch that is folded and written together. */
-export type PartLimits = {
+export type EntryBatchLimits = {
   readonly events: number;
   /** Documents written in one transaction. */
   readonly documents: number;
@@ -11,24 +11,24 @@ export type PartLimits = {
 };
 
 /** Large enough that hot documents are written once for many events, small enough for a commit of about 10 ms. */
-export const PART_LIMITS: PartLimits = { events: 1_000, documents: 1_000, bytes: 16 * 1024 * 1024 };
+export const ENTRY_BATCH_LIMITS: EntryBatchLimits = { events: 1_000, documents: 1_000, bytes: 16 * 1024 * 1024 };
 
 /** A batch of entries that are folded and written together. */
-export type Part = {
+export type EntryBatch = {
   readonly entries: readonly Entry[];
   /** True when the entry fits within the limits. An empty batch accepts an entry of any size. */
-  hasRoomFor(entry: Entry): boolean;
+  accepts(entry: Entry): boolean;
   add(entry: Entry): void;
 };
 
 /** Creates an empty batch. */
-export const emptyPart = (limits: PartLimits): Part => {
+export const emptyEntryBatch = (limits: EntryBatchLimits): EntryBatch => {
   const entries: Entry[] = [];
   let width = 0;
   let bytes = 0;
   return {
     entries,
-    hasRoomFor: (entry) =>
+    accepts: (entry) =>
       entries.length === 0 ||
       (entries.length < limits.events &&
         width + entry.width <= limits.documents &&

@@ -15,7 +15,7 @@ import {
 import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
 /** The part of an engine's node event that projections read. */
-export type ToldNode = Pick<
+export type NodeEventFields = Pick<
   NodeExecutionEvent,
   | 'phase'
   | 'occurredAt'
@@ -63,24 +63,24 @@ const timeIn = (fields: Fields, number: number): Timestamp | undefined => {
   return { $typeName: 'google.protobuf.Timestamp', seconds: longIn(time, 1), nanos: numberIn(time, 2) | 0 };
 };
 
-const inputIn = (fields: Fields): ToldNode['inputValue'] => {
+const inputIn = (fields: Fields): NodeEventFields['inputValue'] => {
   if (has(fields, 5)) return { case: 'inputUri', value: textIn(fields, 5) };
   return has(fields, 20) ? { case: 'inputData', value: decoded(LiteralMapSchema, fields, 20) } : { case: undefined };
 };
 
-const outputIn = (fields: Fields): ToldNode['outputResult'] => {
+const outputIn = (fields: Fields): NodeEventFields['outputResult'] => {
   if (has(fields, 6)) return { case: 'outputUri', value: textIn(fields, 6) };
   if (has(fields, 7)) return { case: 'error', value: decoded(ExecutionErrorSchema, fields, 7) };
   return has(fields, 15) ? { case: 'outputData', value: decoded(LiteralMapSchema, fields, 15) } : { case: undefined };
 };
 
-const targetIn = (fields: Fields): ToldNode['targetMetadata'] => {
+const targetIn = (fields: Fields): NodeEventFields['targetMetadata'] => {
   if (has(fields, 8)) return { case: 'workflowNodeMetadata', value: decoded(WorkflowNodeMetadataSchema, fields, 8) };
   if (has(fields, 14)) return { case: 'taskNodeMetadata', value: decoded(TaskNodeMetadataSchema, fields, 14) };
   return { case: undefined };
 };
 
-const toldIn = (fields: Fields): ToldNode => ({
+const nodeEventIn = (fields: Fields): NodeEventFields => ({
   // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- what is on the wire, known here or not
   phase: numberIn(fields, 3) | 0,
   occurredAt: timeIn(fields, 4),
@@ -108,9 +108,9 @@ const toldIn = (fields: Fields): ToldNode => ({
  *
  * @throws {Error} when the bytes are not such a message.
  */
-export const toldNode = (message: Uint8Array): ToldNode => {
+export const readNodeEvent = (message: Uint8Array): NodeEventFields => {
   const fields = fieldsOf(message, 0, message.length);
-  if (isPlain(fields)) return toldIn(fields);
+  if (isPlain(fields)) return nodeEventIn(fields);
   const event = fromBinary(NodeExecutionEventSchema, message);
   return { ...event, first: () => event };
 };

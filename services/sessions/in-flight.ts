@@ -17,7 +17,7 @@ const keyOf = (
 });
 
 /** Remembers the idempotency key of an event, if it has one. */
-export const noteIn = (folded: { keys?: KnownKeys }, metadata: EventMetadata): void => {
+export const rememberKey = (folded: { keys?: KnownKeys }, metadata: EventMetadata): void => {
   if (metadata.idempotency !== undefined) noteKey((folded.keys ??= new Map()), metadata);
 };
 
@@ -25,7 +25,10 @@ const targetOf = <S, C, E, R>({ aggregate }: Live<S, C, E, R>, { command }: Comm
   aggregate.targetOf?.(command) ?? '';
 
 /** Looks up an earlier use of the command's idempotency key. */
-export const priorOf = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>): ReturnType<typeof priorUse> => {
+export const priorUseOf = <S, C, E, R>(
+  live: Live<S, C, E, R>,
+  turn: CommandTurn<C, R>,
+): ReturnType<typeof priorUse> => {
   const { idempotency, actor } = turn.context;
   const keys = live.folded?.keys;
   if (idempotency === undefined || keys === undefined) return 'none';
@@ -76,7 +79,7 @@ export const encode = <S, C, E, R>(
  *
  * @returns `undefined` when the stream is not folded.
  */
-export const count = <S, C, E, R>(
+export const foldInFlight = <S, C, E, R>(
   live: Live<S, C, E, R>,
   by: CommandTurn<C, R>,
   { events, refusal }: Decided<E, R>,
@@ -87,22 +90,22 @@ export const count = <S, C, E, R>(
   const revision = folded.revision + BigInt(events.length);
   const { encoded, about } = encode(live, by, { events, refusal });
   const entry: InFlight<C, R> = { by, refusal, followers: [], result: undefined, expected, revision, encoded };
-  noteIn(folded, about);
+  rememberKey(folded, about);
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision = revision;
-  live.isPresumed = false;
+  live.isPresumedAbsent = false;
   live.inFlight.push(entry);
   return entry;
 };
 
 /** Starts an append and folds its events at once. */
-export const append = <S, C, E, R>(
+export const startAppend = <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
   decided: Decided<E, R>,
   onFailure: OnFailure<S, C, R>,
 ): void => {
-  const entry = count(live, turn, decided);
+  const entry = foldInFlight(live, turn, decided);
   if (entry === undefined) return;
   live.services.store.append(live.stream, entry.expected, entry.encoded).then(
     (appended) => settle(live, entry, { appended }, onFailure),
@@ -119,7 +122,7 @@ const settle = <S, C, E, R>(
   entry.result = result;
   if ('error' in result) live.hasFailed = true;
   if (!live.hasFailed) answerDurable(live);
-  else if (live.inFlight.every((each) => each.result !== undefined)) onFailure(sortOut(live));
+  else if (live.inFlight.every((each) => each.result !== undefined)) onFailure(endFailedAppends(live));
   if (live.inFlight.length === 0) live.onSettled?.();
 };
 
@@ -139,8 +142,8 @@ export const answerDurable = <S, C, E, R>(live: Live<S, C, E, R>): void => {
 const answerEntry = <S, C, E, R>(live: Live<S, C, E, R>, entry: InFlight<C, R>, appended: Appended): void => {
   live.position = appended.position;
   live.onDurable(appended);
-  answer(entry.by, entry.refusal, appended);
-  for (const { turn, refusal } of entry.followers) answer(turn, refusal, appended);
+  answerCommand(entry.by, entry.refusal, appended);
+  for (const { turn, refusal } of entry.followers) answerCommand(turn, refusal, appended);
 };
 
 /** Resolves when no append is in flight. */
@@ -150,7 +153,7 @@ export const settled = async <S, C, E, R>(live: Live<S, C, E, R>): Promise<void>
 };
 
 /** Answers a command with its decision. */
-export const answer = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
+export const answerCommand = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
   turn.resolve(
     refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal, position: at.position },
   );
@@ -166,7 +169,7 @@ export const answerWhenDurable = <S, C, E, R>(
 ): void => {
   const last = live.inFlight.at(-1);
   if (last !== undefined) last.followers.push({ turn, refusal });
-  else answer(turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
+  else answerCommand(turn, refusal, { revision: live.folded?.revision ?? -1n, position: live.position });
 };
 
 /**
@@ -176,7 +179,7 @@ export const answerWhenDurable = <S, C, E, R>(
  * @returns the turns to decide again, in order: commands after a revision conflict, and those that waited for any
  *   failed append.
  */
-export const sortOut = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
+export const endFailedAppends = <S, C, E, R>(live: Live<S, C, E, R>): Turn<S, C, R>[] => {
   const entries = live.inFlight;
   live.inFlight = [];
   return entries.flatMap((entry) => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { type NodeExecutionEvent, NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
-import { toldNode, type ToldNode } from '../../../services/execution/events.js';
+import { readNodeEvent, type NodeEventFields } from '../../../services/execution/events.js';
 
 const word = fc.constantFrom('', 'a', 'flytesnacks', 'é–𐍈', 'x'.repeat(200));
 const time = fc.record({
@@ -52,7 +52,7 @@ const bytesOf = (parts: readonly object[]): Uint8Array =>
 
 /** The fields that are used, from the parsed report or from the whole message. */
 const looked = (
-  event: Omit<ToldNode, 'first'>,
+  event: Omit<NodeEventFields, 'first'>,
   { id, retryGroup, specNodeId }: Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>,
 ): object => {
   const { phase, occurredAt, reportedAt, inputValue, outputResult, targetMetadata, deckUri } = event;
@@ -68,7 +68,7 @@ describe('what an engine tells of a node', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
         const message = bytesOf(parts);
-        const told = toldNode(message);
+        const told = readNodeEvent(message);
         const whole = fromBinary(NodeExecutionEventSchema, message);
         expect(looked(told, told.first())).toEqual(looked(whole, whole));
       }),
@@ -78,6 +78,6 @@ describe('what an engine tells of a node', () => {
 
   it('is refused when the bytes end early', () => {
     const whole = bytesOf([{ id: { nodeId: 'n0' }, deckUri: 's3://deck' }]);
-    expect(() => toldNode(whole.subarray(0, -1))).toThrow();
+    expect(() => readNodeEvent(whole.subarray(0, -1))).toThrow();
   });
 });

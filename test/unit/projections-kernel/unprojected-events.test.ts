@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore } from '../../../projections/runtime/read-store.js';
-import { unseenEvents, type UnseenOptions } from '../../../projections/runtime/unseen.js';
+import { unprojectedEvents, type UnprojectedOptions } from '../../../projections/runtime/unprojected-events.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';
@@ -25,7 +25,7 @@ const s = streamName('tally', ['s']);
 
 let store: ReadStore;
 beforeEach(async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'flightlog-unseen-'));
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-unprojected-'));
   store = sqliteReadStore({ directory, mode: 'read-write' });
   await store.prepare(models.map(({ collection }) => collection));
 });
@@ -49,8 +49,8 @@ const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'read
   },
 });
 
-const unseen = (events: readonly RecordedEvent[], more: Partial<UnseenOptions> = {}) =>
-  unseenEvents({
+const unprojected = (events: readonly RecordedEvent[], more: Partial<UnprojectedOptions> = {}) =>
+  unprojectedEvents({
     log: logOf(events),
     readStore: store,
     codecs,
@@ -64,7 +64,7 @@ const unseen = (events: readonly RecordedEvent[], more: Partial<UnseenOptions> =
 type Asked = { readonly collection: string } & ({ readonly key: string } | { readonly under: string });
 
 const found = async (events: readonly RecordedEvent[], wanted: Asked, more = {}) => {
-  const documents = await unseen(events, more).fold({ stream: s, ...wanted });
+  const documents = await unprojected(events, more).fold({ stream: s, ...wanted });
   return documents.map(({ key, position, answer }) => [key, position, Buffer.from(answer).toString().trim()]);
 };
 

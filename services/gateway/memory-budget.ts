@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net';
 
 import { RpcError } from '../kernel/rpc.js';
-import { type Reader, type ReaderWatch, watchReaders } from './readers.js';
+import { type Reader, type SlowConsumerWatch, watchSlowConsumers } from './slow-consumers.js';
 
 /** Limits of a memory budget: for answers until they are read, or for requests until they are answered. */
-export type RoomLimits = {
+export type MemoryBudgetLimits = {
   readonly perConnectionBytes: number;
   /** Over all connections. */
   readonly totalBytes: number;
   /** The longest time that a call waits for memory, in milliseconds. */
   readonly waitMs: number;
   /** A connection that reads no answers, or a request that stops arriving, is ended after this time in milliseconds. */
-  readonly patienceMs: number;
+  readonly stallTimeoutMs: number;
 };
 
 /** The share of one call in a memory budget. */
-export interface CallRoom {
+export interface MemoryReservation {
   /**
    * Reserves memory for what is about to be received or composed, and waits while the budget is full. A call that
    * holds memory already gets more regardless of the limits, because it can only finish by getting it.
@@ -23,30 +23,30 @@ export interface CallRoom {
    * @throws {RpcError} RESOURCE_EXHAUSTED when the budget stays full for `waitMs` or too many calls wait; CANCELLED
    * when the call ends first.
    */
-  make(bytes: number): Promise<void>;
+  reserve(bytes: number): Promise<void>;
   /**
    * Replaces all that the call holds by the size of its answer, which is in flight from now on. Never waits.
    *
    * @throws {RpcError} RESOURCE_EXHAUSTED when the answer does not fit; CANCELLED after `leave()`.
    */
-  fill(bytes: number): void;
+  resizeToAnswer(bytes: number): void;
   /** Releases everything: the answer was read, or the call has ended without it. */
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
 /** A memory budget that calls of all connections share. */
-export interface Room {
-  readonly limits: RoomLimits;
+export interface MemoryBudget {
+  readonly limits: MemoryBudgetLimits;
   /** Opens the account of a call on a connection. Callers must call `leave()`; using the account afterwards throws. */
-  open(socket: Socket): CallRoom;
+  open(socket: Socket): MemoryReservation;
   readonly close: () => void;
 }
 
 /** The memory that all calls hold together, and the calls that wait for some. */
 type Ledger = {
-  readonly limits: RoomLimits;
+  readonly limits: MemoryBudgetLimits;
   readonly exhausted: Exhausted;
-  readonly watch: ReaderWatch;
+  readonly watch: SlowConsumerWatch;
   readonly waiting: Set<Waiting>;
   totalBytes: number;
 };
@@ -62,12 +62,12 @@ type Exhausted = (where: 'here' | 'on this connection') => RpcError;
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
-const tooMuch =
+const exhaustedError =
   (what: (where: string) => string): Exhausted =>
   (where) =>
     new RpcError('RESOURCE_EXHAUSTED', what(where), [], RETRY_AFTER_MS);
 
-const gone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
+const cancelled = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
 
 // While nothing else is held, a call of any size is admitted: one above the limit would otherwise wait forever.
 const isOwnFull = ({ reader, ledger }: Account, bytes: number): boolean =>
@@ -98,7 +98,7 @@ const admit = (ledger: Ledger): void => {
   }
 };
 
-const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
+const waitForTurn = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   const { waiting, limits, exhausted } = account.ledger;
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -115,7 +115,7 @@ const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promis
       end();
       reject(error);
     };
-    const abandon = (): void => refuse(gone());
+    const abandon = (): void => refuse(cancelled());
     const each: Waiting = { account, bytes, enter };
     const timer = setTimeout(() => refuse(exhausted('here')), limits.waitMs);
     abandoned.addEventListener('abort', abandon);
@@ -125,9 +125,9 @@ const turnOf = (account: Account, bytes: number, abandoned: AbortSignal): Promis
 
 const make = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   const { ledger } = account;
-  if (abandoned.aborted) return Promise.reject(gone());
+  if (abandoned.aborted) return Promise.reject(cancelled());
   if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(ledger.exhausted('here'));
-  const turn = turnOf(account, bytes, abandoned);
+  const turn = waitForTurn(account, bytes, abandoned);
   admit(ledger);
   return turn;
 };
@@ -156,8 +156,8 @@ const leave = (account: Account): void => {
   setImmediate(admit, ledger);
 };
 
-const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
-  const watch = watchReaders(limits.patienceMs);
+const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBudget => {
+  const watch = watchSlowConsumers(limits.stallTimeoutMs);
   const ledger: Ledger = { limits, exhausted, watch, waiting: new Set(), totalBytes: 0 };
   return {
     limits,
@@ -165,15 +165,15 @@ const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
       const account: Account = { ledger, reader: watch.of(socket), heldBytes: 0, sendingBytes: 0 };
       const end = new AbortController();
       return {
-        make: async (bytes) => {
+        reserve: async (bytes) => {
           await make(account, bytes, end.signal);
-          if (end.signal.aborted) throw gone();
+          if (end.signal.aborted) throw cancelled();
         },
-        fill: (bytes) => {
-          if (end.signal.aborted) throw gone(); // `leave()` was called, so it would never be released
+        resizeToAnswer: (bytes) => {
+          if (end.signal.aborted) throw cancelled(); // `leave()` was called, so it would never be released
           fill(account, bytes);
         },
-        leave: () => {
+        release: () => {
           end.abort();
           leave(account);
         },
@@ -184,15 +184,15 @@ const openRoom = (limits: RoomLimits, exhausted: Exhausted): Room => {
 };
 
 /** Opens the memory budget of a process for answers that callers have not read, shared by all transports. */
-export const answerRoom = (limits: RoomLimits): Room =>
-  openRoom(
+export const answerBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
+  openBudget(
     limits,
-    tooMuch((where) => `too many answers wait to be read ${where}: read them, or ask for less at a time`),
+    exhaustedError((where) => `too many answers wait to be read ${where}: read them, or ask for less at a time`),
   );
 
 /** Opens the memory budget of a process for requests that are received or processed, shared by all transports. */
-export const requestRoom = (limits: RoomLimits): Room =>
-  openRoom(
+export const requestBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
+  openBudget(
     limits,
-    tooMuch((where) => `too many large requests are on their way ${where}: send fewer of them at a time`),
+    exhaustedError((where) => `too many large requests are on their way ${where}: send fewer of them at a time`),
   );

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ObjectGetRequestSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { TaskSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { answerRoom } from '../../../services/gateway/room.js';
+import { answerBudget } from '../../../services/gateway/memory-budget.js';
 import { type Route, route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
@@ -17,18 +17,18 @@ const ANSWER_BYTES = 400_000;
 const large = (): { routes: readonly Route[]; handled: () => number } => {
   let handled = 0;
   const read = route(AdminService.method.getTask, async (_request, call) => {
-    await call.makeRoom?.(ANSWER_BYTES);
+    await call.reserveMemory?.(ANSWER_BYTES);
     handled++;
     return create(TaskSchema, { shortDescription: 'x'.repeat(ANSWER_BYTES) });
   });
   return { routes: [read], handled: () => handled };
 };
 
-const limits = (more: Partial<Parameters<typeof answerRoom>[0]> = {}) => ({
+const limits = (more: Partial<Parameters<typeof answerBudget>[0]> = {}) => ({
   perConnectionBytes: 3 * ANSWER_BYTES,
   totalBytes: 6 * ANSWER_BYTES,
   waitMs: 30_000,
-  patienceMs: 60_000,
+  stallTimeoutMs: 60_000,
   ...more,
 });
 
@@ -65,9 +65,9 @@ const unreading = (port: number, calls: number) => {
   return { session, statuses, read: () => session.settings({ initialWindowSize: 10_000_000 }) };
 };
 
-const serving = async (room: Parameters<typeof answerRoom>[0], more: { handshakeMs?: number } = {}) => {
+const serving = async (limits: Parameters<typeof answerBudget>[0], more: { handshakeMs?: number } = {}) => {
   const { routes, handled } = large();
-  const answers = answerRoom(room);
+  const answers = answerBudget(limits);
   const toy = await overGrpc(routes, [], { answers, ...more });
   closing.push(() => toy.close(), answers.close);
   return { ...toy, handled };
@@ -124,7 +124,7 @@ describe('answers that nobody reads', () => {
   });
 
   it('end the connection of a caller that reads nothing', async () => {
-    const toy = await serving(limits({ patienceMs: 300 }));
+    const toy = await serving(limits({ stallTimeoutMs: 300 }));
     const caller = unreading(toy.port, 1);
     const pings = setInterval(() => caller.session.destroyed || caller.session.ping(() => undefined), 20);
     closing.push(() => clearInterval(pings));
@@ -134,7 +134,7 @@ describe('answers that nobody reads', () => {
 
 describe('answers over REST that nobody reads', () => {
   it('end the connection too', async () => {
-    const answers = answerRoom(limits({ patienceMs: 300 }));
+    const answers = answerBudget(limits({ stallTimeoutMs: 300 }));
     const tens = route(AdminService.method.getTask, () =>
       Promise.resolve(create(TaskSchema, { shortDescription: 'x'.repeat(20_000_000) })),
     );

@@ -14,7 +14,7 @@ export type Reader = {
 };
 
 /** Closes connections that do not read their answers (slow consumers). */
-export interface ReaderWatch {
+export interface SlowConsumerWatch {
   /** Returns the reader of a connection, always the same one. */
   of(socket: Socket): Reader;
   sends(reader: Reader, bytes: number): void;
@@ -23,8 +23,8 @@ export interface ReaderWatch {
 }
 
 // Ping responses are counted as well, so a few bytes do not prove that the client reads.
-const SIGN_OF_READING_BYTES = 64 * 1024;
-const CHECKS_IN_PATIENCE = 8;
+const MIN_PROGRESS_BYTES = 64 * 1024;
+const CHECKS_PER_TIMEOUT = 8;
 
 const newReader = (socket: Socket): Reader => ({ socket, heldBytes: 0, sendingBytes: 0, read: 0, readAt: 0 });
 
@@ -34,8 +34,8 @@ const takenBytes = (socket: Socket): number => {
   return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0);
 };
 
-/** Closes a connection that has answers to read and has read none of them for `patienceMs`. */
-export const watchReaders = (patienceMs: number): ReaderWatch => {
+/** Closes a connection that has answers to read and has read none of them for `stallTimeoutMs`. */
+export const watchSlowConsumers = (stallTimeoutMs: number): SlowConsumerWatch => {
   const readers = new WeakMap<Socket, Reader>();
   const slow = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
@@ -44,10 +44,10 @@ export const watchReaders = (patienceMs: number): ReaderWatch => {
     const now = performance.now();
     for (const reader of slow) {
       const taken = takenBytes(reader.socket);
-      if (taken - reader.read >= Math.min(SIGN_OF_READING_BYTES, reader.sendingBytes)) {
+      if (taken - reader.read >= Math.min(MIN_PROGRESS_BYTES, reader.sendingBytes)) {
         reader.read = taken;
         reader.readAt = now;
-      } else if (now - reader.readAt >= patienceMs) reader.socket.destroy();
+      } else if (now - reader.readAt >= stallTimeoutMs) reader.socket.destroy();
     }
   };
   const stop = (): void => {
@@ -67,7 +67,7 @@ export const watchReaders = (patienceMs: number): ReaderWatch => {
       reader.read = takenBytes(reader.socket);
       reader.readAt = performance.now();
       slow.add(reader);
-      timer ??= setInterval(check, Math.max(patienceMs / CHECKS_IN_PATIENCE, 10)).unref();
+      timer ??= setInterval(check, Math.max(stallTimeoutMs / CHECKS_PER_TIMEOUT, 10)).unref();
     },
     sent: (reader, bytes) => {
       reader.sendingBytes -= bytes;

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { unseenEvents, type Wanted } from '../../../projections/runtime/unseen.js';
+import { unprojectedEvents, type WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
 import { openLog } from '../log-source.js';
 import { codecs, models } from '../models.js';
 import { openPayloads } from '../payloads.js';
@@ -9,7 +9,7 @@ import type { ViewsThreadData } from './views-thread.js';
 
 // Folds the events that are not yet projected, over connections of its own.
 const { directory, location, source } = workerData as ViewsThreadData;
-const events = unseenEvents({
+const events = unprojectedEvents({
   log: await openLog(source),
   readStore: await openReadStore(workerData as ViewsThreadData, 'alone'),
   payloads: await openPayloads({ directory, location }),
@@ -19,4 +19,4 @@ const events = unseenEvents({
   limitMs: 10_000,
 });
 
-answerAll((wanted: Wanted) => events.fold(wanted));
+answerAll((wanted: WantedDocuments) => events.fold(wanted));

@@ -5,28 +5,28 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
-import { partitionOf, reachedBy, viewsName } from './partitions.js';
+import { partitionOf, partitionProgress, viewsName } from './partitions.js';
 
 /** The documents of a stream to compute: the one with a key, or all whose keys have a prefix. */
-export type Wanted = {
+export type WantedDocuments = {
   readonly stream: StreamName;
   /** The name of the collection. */
   readonly collection: string;
 } & ({ readonly key: string } | { readonly under: string });
 
 /** Computes documents from the events of a stream that have not been projected yet. */
-export interface UnseenEvents {
+export interface UnprojectedEvents {
   /**
    * Folds the events that are not yet projected over the stored documents, as the projector will, and stores nothing.
    *
    * @returns the documents that these events change; empty when the views are up to date.
    * @throws {StoreUnavailable} when this takes too long or too much memory.
    */
-  fold(wanted: Wanted): Promise<readonly StoredDocument[]>;
+  fold(wanted: WantedDocuments): Promise<readonly StoredDocument[]>;
 }
 
 /** Options for folding events that are not yet projected. */
-export type UnseenOptions = EventSources & {
+export type UnprojectedOptions = EventSources & {
   readonly log: Pick<EventLog, 'logId' | 'readStream'>;
   /** The stored views; only read. */
   readonly readStore: ReadStore;
@@ -42,11 +42,11 @@ const MAX_DOCUMENTS = 10_000;
 /**
  * Position up to which a stream has been projected, and whether the stream is parked, so that it is behind the others.
  */
-const seenUpTo = async (
-  { log, readStore, models }: UnseenOptions,
+const projectedUpTo = async (
+  { log, readStore, models }: UnprojectedOptions,
   stream: StreamName,
 ): Promise<{ readonly position: bigint; readonly isParked: boolean }> => {
-  const [reached] = await reachedBy(readStore, { models }, [partitionOf(stream)]);
+  const [reached] = await partitionProgress(readStore, { models }, [partitionOf(stream)]);
   const checkpoint = reached?.start;
   if (checkpoint?.logId !== log.logId) return { position: 0n, isParked: false };
   const views = viewsName({ models });
@@ -56,7 +56,7 @@ const seenUpTo = async (
     : { position: parked.position - 1n, isParked: true };
 };
 
-const firstAfter = async (log: UnseenOptions['log'], stream: StreamName, position: bigint): Promise<bigint> => {
+const firstAfter = async (log: UnprojectedOptions['log'], stream: StreamName, position: bigint): Promise<bigint> => {
   for await (const page of log.readStream(stream, { direction: 'backwards' })) {
     const last = page.find((event) => event.position <= position);
     if (last !== undefined) return last.revision + 1n;
@@ -64,10 +64,10 @@ const firstAfter = async (log: UnseenOptions['log'], stream: StreamName, positio
   return 0n;
 };
 
-const isWanted = (wanted: Wanted, key: string): boolean =>
+const isWanted = (wanted: WantedDocuments, key: string): boolean =>
   'key' in wanted ? key === wanted.key : key.startsWith(wanted.under);
 
-const narrowedTo = (wanted: Wanted, entry: Entry): Entry => {
+const narrowedTo = (wanted: WantedDocuments, entry: Entry): Entry => {
   const touched = entry.touched.flatMap(({ model, keys }) => {
     const kept = keys.filter((key) => isWanted(wanted, key));
     return kept.length === 0 ? [] : [{ model, keys: kept }];
@@ -80,7 +80,7 @@ const foldPage = async (
   documents: Folding,
   page: readonly RecordedEvent[],
   read: ReturnType<typeof eventReader>,
-  wanted: Wanted,
+  wanted: WantedDocuments,
 ): Promise<void> => {
   for (const event of page) {
     const entry = await read(event);
@@ -99,15 +99,15 @@ const unlessPoison = (error: unknown): never => {
  * Creates the folder of events that are not yet projected. A fold reads the whole rest of the stream, so it must not
  * run on the thread that serves requests.
  */
-export const unseenEvents = (options: UnseenOptions): UnseenEvents => {
+export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvents => {
   const { log, readStore, models, now, limitMs } = options;
 
-  const fold = async (wanted: Wanted): Promise<readonly StoredDocument[]> => {
+  const fold = async (wanted: WantedDocuments): Promise<readonly StoredDocument[]> => {
     const until = now() + limitMs;
     const followed = models.filter(({ collection }) => collection.name === wanted.collection);
     // The checkpoint is read before the documents: a document that is newer by then skips the events that it already
     // contains.
-    const { position, isParked } = await seenUpTo(options, wanted.stream);
+    const { position, isParked } = await projectedUpTo(options, wanted.stream);
     const from = await firstAfter(log, wanted.stream, position);
     const reader = eventReader({ ...options, models: followed });
     const read = isParked ? lateReader(reader) : reader;

@@ -1,5 +1,5 @@
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
-import type { UnseenEvents, Wanted } from '../../../projections/runtime/unseen.js';
+import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { threadCaller } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
@@ -8,9 +8,9 @@ import type { ViewsThreadData } from './views-thread.js';
 const MAX_WAITING = 256;
 
 /** Folds the events that are not yet projected on a thread of its own. */
-export const unseenFolder = (data: ViewsThreadData): UnseenEvents & { close(): Promise<void> } => {
-  const thread = threadCaller<Wanted, readonly StoredDocument[]>({
-    url: new URL('./unseen-thread.js', import.meta.url),
+export const unprojectedFolder = (data: ViewsThreadData): UnprojectedEvents & { close(): Promise<void> } => {
+  const thread = threadCaller<WantedDocuments, readonly StoredDocument[]>({
+    url: new URL('./unprojected-thread.js', import.meta.url),
     workerData: data,
     maxWaiting: MAX_WAITING,
     tooMany: () => new RpcError('UNAVAILABLE', 'the views are behind, and too many reads wait for what they lack'),

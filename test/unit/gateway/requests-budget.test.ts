@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { TaskCreateRequestSchema, TaskCreateResponseSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { requestRoom } from '../../../services/gateway/room.js';
+import { requestBudget } from '../../../services/gateway/memory-budget.js';
 import { route } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
@@ -19,11 +19,11 @@ const large = toBinary(
   create(TaskCreateRequestSchema, { id: { name: 'x'.repeat(LARGE_BYTES) } }),
 );
 
-const limits = (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => ({
+const limits = (more: Partial<Parameters<typeof requestBudget>[0]> = {}) => ({
   perConnectionBytes: LARGE_BYTES * 1.5,
   totalBytes: LARGE_BYTES * 3,
   waitMs: 30_000,
-  patienceMs: 60_000,
+  stallTimeoutMs: 60_000,
   ...more,
 });
 
@@ -34,8 +34,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-const grpc = async (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => {
-  const requests = requestRoom(limits(more));
+const grpc = async (more: Partial<Parameters<typeof requestBudget>[0]> = {}) => {
+  const requests = requestBudget(limits(more));
   const toy = await overGrpc([accepts], [], { requests });
   closing.push(() => toy.close());
   return { ...toy, requests };
@@ -106,7 +106,7 @@ describe('large requests over gRPC', () => {
   });
 
   it('are DEADLINE_EXCEEDED when the rest does not come, and room is left for the next', async () => {
-    const { port, call } = await grpc({ patienceMs: 200, totalBytes: LARGE_BYTES });
+    const { port, call } = await grpc({ stallTimeoutMs: 200, totalBytes: LARGE_BYTES });
     const silent = beginCall(connection(port));
     expect((await call(PATH, large)).error).toBeUndefined();
     expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request has not come in time');
@@ -114,7 +114,7 @@ describe('large requests over gRPC', () => {
 
   it('are counted as what they unpack to', async () => {
     const { port, requests } = await grpc({ waitMs: 200, totalBytes: LARGE_BYTES * 2 });
-    await requests.open(new Socket()).make(LARGE_BYTES);
+    await requests.open(new Socket()).reserve(LARGE_BYTES);
     const session = connection(port);
     const request = session.request({
       ':method': 'POST',
@@ -131,8 +131,8 @@ describe('large requests over gRPC', () => {
 
   it('are unpacked when there is room for them', async () => {
     const { port, requests } = await grpc();
-    const room = requests.open(new Socket());
-    await room.make(LARGE_BYTES * 3);
+    const reservation = requests.open(new Socket());
+    await reservation.reserve(LARGE_BYTES * 3);
     const session = connection(port);
     const request = session.request({
       ':method': 'POST',
@@ -147,7 +147,7 @@ describe('large requests over gRPC', () => {
     });
     request.resume().end(packed);
     await new Promise((resolve) => session.ping(resolve));
-    room.leave();
+    reservation.release();
     expect(await status).toBe('0');
   });
 
@@ -167,8 +167,8 @@ describe('large requests over gRPC', () => {
 });
 
 describe('large requests over REST', () => {
-  const rest = async (more: Partial<Parameters<typeof requestRoom>[0]> = {}) => {
-    const toy = await overHttp([accepts], [], { requests: requestRoom(limits(more)) });
+  const rest = async (more: Partial<Parameters<typeof requestBudget>[0]> = {}) => {
+    const toy = await overHttp([accepts], [], { requests: requestBudget(limits(more)) });
     closing.push(() => toy.close());
     return toy;
   };
@@ -210,7 +210,7 @@ describe('large requests over REST', () => {
     ['of a length that is said', LENGTH],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nfffff'],
   ])('end their connection when the rest does not come: %s', async (_how, head) => {
-    const { url } = await rest({ patienceMs: 200 });
+    const { url } = await rest({ stallTimeoutMs: 200 });
     await expect.poll(beginBody(url, head).isClosed, { timeout: 5_000 }).toBe(true);
   });
 
