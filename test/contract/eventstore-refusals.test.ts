@@ -53,7 +53,7 @@ describe('an event store that does not do what it is asked', () => {
   it('is not waited for where it denies access', async () => {
     const reading = await startServerProcess({
       data: join(directory, 'reading'),
-      args: ['--event-store', 'embedded:'],
+      args: ['--event-store', 'embedded:', '--eventstore-mode', 'read'],
     });
     const url = urlOf(reading.ready.eventstore!);
     const opening = eventstoreEventStore({ url, writes: true });

@@ -70,7 +70,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
   let client: EventStoreDBClient;
 
   beforeAll(async () => {
-    plane = await startControlPlane();
+    plane = await startControlPlane({ FLIGHTLOG_EVENTSTORE_MODE: 'read' });
     await register(plane.grpc, withNeeds('01-hello'));
     client = clientOf(plane.server().ready.eventstore!);
   });

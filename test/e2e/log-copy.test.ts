@@ -84,7 +84,7 @@ describe('copying a log', () => {
   let original: { logId: string; events: string[] };
 
   beforeAll(async () => {
-    plane = await startControlPlane();
+    plane = await startControlPlane({ FLIGHTLOG_EVENTSTORE_MODE: 'read' });
     await register(plane.grpc, withNeeds('01-hello'));
     for (let i = 0; i < 20; i += 1) await launchHello(plane.grpc, `copied-${i}`);
     await plane.run();

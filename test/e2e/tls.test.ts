@@ -133,7 +133,7 @@ describe('with a certificate', () => {
 });
 
 describe('the EventStoreDB protocol', () => {
-  const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]' };
+  const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_EVENTSTORE_MODE: 'read' };
 
   it('speaks TLS where the others do', async () => {
     const { ready } = await serving(flags, projects);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { QUICK_START } from './quick-start.js';
 
 /** The checkout that the tests are compiled in. */
 export const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -45,7 +46,7 @@ export const start = (command: string, args: readonly string[], { cwd, env }: Co
 
 /** Starts the command line as its users do. */
 export const flightlog = (args: readonly string[], options?: CommandOptions): Running =>
-  start(process.execPath, [`${CHECKOUT}/flightlog.js`, ...args], options);
+  start(process.execPath, [...QUICK_START, `${CHECKOUT}/flightlog.js`, ...args], options);
 
 /** Finds a port on which no process listens. */
 export const freePort = async (): Promise<number> => {

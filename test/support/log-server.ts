@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { QUICK_START } from './quick-start.js';
 
 const BINARY = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
 
@@ -41,7 +42,7 @@ const startProcess = async (
     'warn',
     ...more,
   ];
-  const child = spawn(process.execPath, [BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...QUICK_START, BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const line = await Promise.race([

@@ -43,9 +43,8 @@ const portOf = (address: string | undefined): string => (address ?? ':0').split(
 
 const portFlags = ({ ready }: ServerProcess): readonly string[] => [
   ...['--http-port', portOf(ready.http)],
-  ...(ready.roles.includes('api')
-    ? ['--grpc-port', portOf(ready.grpc), '--eventstore-port', portOf(ready.eventstore)]
-    : []),
+  ...(ready.roles.includes('api') ? ['--grpc-port', portOf(ready.grpc)] : []),
+  ...(ready.eventstore === undefined ? [] : ['--eventstore-port', portOf(ready.eventstore)]),
 ];
 
 /** Makes a process of a role, beside others; it is started by `start`. */
