@@ -1,8 +1,9 @@
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { assertTimes, type LargeRequests, type Route, route } from '../kernel/rpc.js';
-import { type AgainServices, recoverExecution, relaunchExecution } from './rpc/again.js';
+import { type AgainServices, recover, relaunch } from './launch/again.js';
+import { givenInputs, launch } from './launch/launch.js';
 import { terminateExecution, updateExecution } from './rpc/change.js';
-import { createExecution, givenInputs } from './rpc/create.js';
+import { answerLaunch } from './rpc/launch.js';
 import { signalRoutes, type SignalServices } from './rpc/signals.js';
 import { eventRoutes, type EventServices } from './rpc/events.js';
 
@@ -12,9 +13,9 @@ export type ExecutionServices = AgainServices & EventServices & SignalServices;
 const largeCreations = (services: ExecutionServices): LargeRequests => ({
   aboveBytes: services.largeLaunches.aboveBytes,
   handle: async (bytes, call) => {
-    const { request, inputs } = services.largeLaunches.read(bytes);
+    const { request, inputs: given } = services.largeLaunches.read(bytes);
     assertTimes(AdminService.method.createExecution.input, request);
-    return createExecution(services, request, inputs, call);
+    return answerLaunch(call, (actor) => launch(services, { request, given }, actor));
   },
 });
 
@@ -22,11 +23,15 @@ const largeCreations = (services: ExecutionServices): LargeRequests => ({
 export const executionRoutes = (services: ExecutionServices): readonly Route[] => [
   route(
     AdminService.method.createExecution,
-    (request, call) => createExecution(services, request, givenInputs(request), call),
+    (request, call) => answerLaunch(call, (actor) => launch(services, { request, given: givenInputs(request) }, actor)),
     largeCreations(services),
   ),
-  route(AdminService.method.relaunchExecution, (request, call) => relaunchExecution(services, request, call)),
-  route(AdminService.method.recoverExecution, (request, call) => recoverExecution(services, request, call)),
+  route(AdminService.method.relaunchExecution, (request, call) =>
+    answerLaunch(call, (actor) => relaunch(services, request, actor)),
+  ),
+  route(AdminService.method.recoverExecution, (request, call) =>
+    answerLaunch(call, (actor) => recover(services, request, actor)),
+  ),
   route(AdminService.method.terminateExecution, (request, call) => terminateExecution(services, request, call)),
   route(AdminService.method.updateExecution, (request, call) => updateExecution(services, request, call)),
   ...eventRoutes(services),

@@ -31,7 +31,7 @@ export const recordedBefore = async <State, Command, Event, Refusal>(
   sessions: Sessions,
   aggregate: Aggregate<State, Command, Event, Refusal>,
   stream: StreamName,
-  { principal, idempotency }: Call,
+  { principal, idempotency }: Pick<Call, 'principal' | 'idempotency'>,
 ): Promise<bigint | undefined> => {
   if (idempotency === undefined) return undefined;
   const { prior, position } = await sessions.read(aggregate, stream, (folded) => ({

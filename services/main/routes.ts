@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { descriptionEntitiesRoutes } from '../../projections/description-entities/rpc.js';
 import { executionMetricsRoutes } from '../../projections/execution-metrics/rpc.js';
@@ -15,45 +15,34 @@ import { foundTask } from '../../projections/task-executions/find.js';
 import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
 import { tasksRoutes } from '../../projections/tasks/rpc.js';
 import { workflowsRoutes } from '../../projections/workflows/rpc.js';
-import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
-import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { attributeRoutes } from '../attributes/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
-import { type ExecutionAggregate } from '../execution/aggregate.js';
 import { mergedConfig } from '../execution/config.js';
-import type { LargeLaunches, Slots } from '../execution/ports.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { agentClient } from '../agents/agent-client.js';
 import { agentRoutes } from '../agents/rpc.js';
 import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
 import type { AnyRoute, Route } from '../kernel/rpc.js';
-import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
-import { launchPlanAggregate } from '../launch-plan/decider.js';
-import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
 import type { LargeLaunchPlans } from '../launch-plan/ports.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
-import { type RegisteredDefinitions, registeredDefinitions } from '../reference/definitions.js';
-import { launchAttributes, registrationResources } from '../reference/launch-attributes.js';
+import { registrationResources } from '../reference/launch-attributes.js';
 import type { Following } from '../reference/live-folds.js';
 import type { LargeTasks } from '../task/ports.js';
 import { taskRoutes } from '../task/rpc.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
-import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
 import { workflowRoutes } from '../workflow/rpc.js';
-import { create } from '@bufbuild/protobuf';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
 import { entities } from './entities.js';
 import { limitsOf, platformOf } from './platform.js';
-import { openReference, type Reference } from './reference.js';
+import type { Launching } from './launching.js';
 import { runData } from './run-data.js';
-import type { WarmSessions } from './shared-log.js';
 import { version } from './version.js';
 
 /** The services that the routes need. */
@@ -61,19 +50,14 @@ export type RouteServices = {
   readonly configuration: Configuration;
   readonly store: EventStore;
   readonly payloads: PayloadStore;
-  readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
-  /** Keeps the sessions current; absent where no other process writes the log. */
-  readonly warm: WarmSessions | undefined;
-  readonly executions: ExecutionAggregate;
+  readonly sessions: Sessions;
+  readonly launching: Launching;
   readonly readStore: ReadStore;
   readonly freshness: Freshness;
   readonly largeTasks: LargeTasks;
   readonly largeWorkflows: LargeWorkflows;
   readonly largeLaunchPlans: LargeLaunchPlans;
-  readonly largeLaunches: LargeLaunches;
-  readonly slots: Slots;
   readonly uploads: UploadStore;
-  readonly parked: ParkedStreams;
   readonly logger: Logger;
 };
 
@@ -95,24 +79,11 @@ const registrationLimits =
   async (project: string, domain: string) =>
     limitsOf({ taskResources: (await resourcesOf(project, domain)) ?? taskResources });
 
-const definitionsOf = ({ store, payloads, sessions }: RouteServices): RegisteredDefinitions =>
-  registeredDefinitions({
-    log: store,
-    payloads,
-    readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
-    knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
-  });
-
-const writeRoutes = (services: RouteServices, { projects, attributes }: Reference): readonly Route[] => {
-  const { configuration, store, payloads, sessions, executions } = services;
+const writeRoutes = (services: RouteServices): readonly Route[] => {
+  const { configuration, store, sessions, launching } = services;
+  const { reference, definitions } = launching;
+  const { projects, attributes } = reference;
   const platform = platformOf(configuration);
-  const definitions = definitionsOf(services);
-  const singleTask = async (task: CompiledTask) => {
-    const context = { actor: '', commandId: randomUUID() };
-    const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);
-    await registerSingleTaskPlan(sessions, task, workflow, { ...context, commandId: randomUUID() });
-    return create(IdentifierSchema, workflow);
-  };
   return [
     ...projectRoutes({
       sessions,
@@ -144,21 +115,7 @@ const writeRoutes = (services: RouteServices, { projects, attributes }: Referenc
       sessions,
       registered: registeredNames({ log: store, store: services.readStore, freshness: services.freshness }),
     }),
-    ...executionRoutes({
-      sessions,
-      aggregate: executions,
-      log: store,
-      payloads,
-      projects,
-      definitions,
-      slots: services.slots,
-      singleTasks: { singleTask },
-      largeLaunches: services.largeLaunches,
-      attributes: launchAttributes(attributes),
-      platform,
-      maxOutputBytes: configuration.max_output_bytes,
-      random: (bytes) => randomBytes(bytes),
-    }),
+    ...executionRoutes({ ...launching.services, maxOutputBytes: configuration.max_output_bytes }),
   ];
 };
 
@@ -193,16 +150,14 @@ const readRoutes = ({
 
 /** Makes all routes, and connects each slice to the parts of others that it needs. */
 export const allRoutes = (services: RouteServices): Routing => {
-  const { configuration, store, sessions, parked, warm } = services;
-  const reference = openReference({ configuration, store, sessions, parked, isShared: warm !== undefined });
-  const writes = writeRoutes(services, reference).map((each): Route => ({ ...each, awaitsPosition: true }));
+  const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: true }));
   const reads = readRoutes(services);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
   const agents = services.configuration.agents.map((agent) =>
     agentClient(agent, services.configuration.max_message_bytes),
   );
-  const { following } = reference;
+  const { following } = services.launching.reference;
   return {
     following: {
       ...following,

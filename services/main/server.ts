@@ -13,6 +13,7 @@ import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
+import { openLaunching } from './launching.js';
 import { largeLaunches } from './threads/large-launches.js';
 import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
@@ -120,15 +121,15 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   });
   const launches = largeLaunches();
   const warm = await warmSessions(log, sessions);
-  const parts = { configuration, store, payloads, sessions, warm, executions, readStore, freshness, parked, logger };
+  const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
+  const launching = openLaunching({ ...parts, slots, largeLaunches: launches, isShared: warm !== undefined });
   const { routes, following } = allRoutes({
     ...parts,
+    launching,
     largeTasks: registrations.tasks,
     largeWorkflows: registrations.workflows,
     largeLaunchPlans: registrations.launchPlans,
-    largeLaunches: launches,
-    slots,
     uploads: uploads.store,
   });
 

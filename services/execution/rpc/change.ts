@@ -14,7 +14,7 @@ import { type Call, invalid } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
 import type { ExecutionCommand } from '../commands.js';
-import { executionIdOf } from './lineage.js';
+import { executionIdOf } from '../execution-id.js';
 import { refusalError } from './refusals.js';
 
 export type ChangeServices = { readonly sessions: Sessions; readonly aggregate: ExecutionAggregate };

@@ -4,14 +4,12 @@ import { EventFailureReasonSchema } from '../../../proto/gen/platformidl/admin/e
 import { typeText } from '../../compiler/type-text.js';
 import { RpcError, type StatusCode, type StatusDetail } from '../../kernel/rpc.js';
 import type { ExecutionId } from '../wire/envelope.js';
+import { executionAbsent, executionText, nodeAbsent } from '../absent.js';
 import { phaseName } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 
 /** The execution or node that a refusal is about, for the error text. */
 export type Subject = { readonly id: ExecutionId; readonly nodeId?: string };
-
-export const executionText = ({ project, domain, name }: ExecutionId): string =>
-  `project:${JSON.stringify(project)} domain:${JSON.stringify(domain)} name:${JSON.stringify(name)}`;
 
 const subjectText = ({ id, nodeId = '' }: Subject): string =>
   nodeId === '' ? `execution [${executionText(id)}]` : `node [${nodeId}] of execution [${executionText(id)}]`;
@@ -31,15 +29,6 @@ const clusterDetail = (cluster: string): readonly StatusDetail[] =>
 type Status = { readonly code: StatusCode; readonly text: string; readonly details?: readonly StatusDetail[] };
 type Kind = ExecutionRefusal['kind'];
 type Of<K extends Kind> = Extract<ExecutionRefusal, { readonly kind: K }>;
-
-export const executionAbsent = (id: ExecutionId): RpcError =>
-  new RpcError('NOT_FOUND', `missing entity of type execution with identifier ${executionText(id)}`);
-
-export const nodeAbsent = (id: ExecutionId, nodeId: string): RpcError =>
-  new RpcError(
-    'NOT_FOUND',
-    `missing entity of type node execution with identifier node_id:${JSON.stringify(nodeId)} execution_id:{${executionText(id)}}`,
-  );
 
 const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => Status } = {
   'execution-exists': (_, { id }) => ({

@@ -13,7 +13,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import { executionCodec, type ExecutionEvent } from '../../../services/execution/events.js';
-import { executionRoutes } from '../../../services/execution/rpc.js';
+import { type ExecutionServices, executionRoutes } from '../../../services/execution/rpc.js';
 import { metadataOf } from '../../../services/kernel/event.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { type Call, RpcError } from '../../../services/kernel/rpc.js';
@@ -43,7 +43,7 @@ export const openControlPlane = async (
   const registry = await openRegistry(options);
   const { sessions, store, directory: projects, definitions } = registry;
   const aggregate = executionAggregate({ payloads: noPayloads });
-  const routes = executionRoutes({
+  const services = {
     sessions,
     aggregate,
     log: store,
@@ -70,7 +70,8 @@ export const openControlPlane = async (
     platform: platformOf(configure(settings)),
     maxOutputBytes: 2 * 1024 * 1024,
     random: (bytes) => randomBytes(bytes),
-  });
+  } satisfies ExecutionServices;
+  const routes = executionRoutes(services);
   const handlers = new Map(routes.map((route) => [route.method.name, route]));
 
   const sendBytes = async (method: string, bytes: Uint8Array, principal = 'ada'): Promise<unknown> => {
@@ -99,6 +100,8 @@ export const openControlPlane = async (
   return {
     registry,
     aggregate,
+    /** What the use cases of executions need. */
+    services,
     send,
     sendBytes,
     /** Expects that a request fails; returns its error. */

@@ -1,10 +1,9 @@
 import { ConcurrencyLimitBehavior } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { RpcError } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import type { Slot, Slots } from '../ports.js';
-import { refusalError } from './refusals.js';
+import type { LaunchRefusal } from './answer.js';
 import type { Target } from './target.js';
 
 export type SlotServices = {
@@ -13,27 +12,21 @@ export type SlotServices = {
   readonly slots: Slots;
 };
 
-/**
- * Takes a slot when the launch plan limits concurrency.
- *
- * @returns `undefined` when the launch plan has no slots.
- * @throws {RpcError} ALREADY_EXISTS when the limit of concurrent executions is reached, or this execution exists.
- */
+/** A slot that was taken, or none where the launch plan has no slots; or the refusal. */
+export type SlotAnswer = { readonly slot?: Slot } | { readonly refusal: LaunchRefusal };
+
+/** Takes a slot when the launch plan limits concurrency. Refuses when its limit is reached, or the execution exists. */
 export const slotFor = async (
   { sessions, aggregate, slots }: SlotServices,
   target: Target,
   id: ExecutionId,
-): Promise<Slot | undefined> => {
-  if (target.kind === 'task' || !target.limitsConcurrency) return undefined;
+): Promise<SlotAnswer> => {
+  if (target.kind === 'task' || !target.limitsConcurrency) return {};
   const isThere = await sessions.read(aggregate, executionStream(id), ({ state }) => state.exists);
-  if (isThere) throw refusalError({ kind: 'execution-exists' }, { id });
+  if (isThere) return { refusal: { kind: 'execution', refusal: { kind: 'execution-exists' } } };
   const { launchPlanId, spec } = target;
   const { max = 0, behavior } = spec.concurrencyPolicy ?? {};
   const limit = behavior === ConcurrencyLimitBehavior.SKIP ? max : undefined;
   const slot = await slots.take(launchPlanId, id, limit);
-  if (slot !== undefined) return slot;
-  throw new RpcError(
-    'ALREADY_EXISTS',
-    `concurrency limit (${max}) reached for launch plan ${launchPlanId.name}; skipping execution`,
-  );
+  return slot === undefined ? { refusal: { kind: 'limit-reached', max, plan: launchPlanId.name } } : { slot };
 };

@@ -3,8 +3,6 @@ import { create } from '@bufbuild/protobuf';
 import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ExecutionCreateRequest,
-  type ExecutionCreateResponse,
-  ExecutionCreateResponseSchema,
   ExecutionMetadataSchema,
   type ExecutionSpec,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
@@ -17,22 +15,24 @@ import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformid
 import { type ExecutionCreated, ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { launchInputs } from '../../compiler/launch-inputs.js';
 import { literalMapProblem } from '../../compiler/literal-map.js';
-import { contextOf, recordedBefore } from '../../kernel/command-context.js';
+import { recordedBefore } from '../../kernel/command-context.js';
 import { assertLabels } from '../../kernel/labels.js';
 import { assertNotifications } from '../../kernel/notifications.js';
-import { type Call, missing, RpcError } from '../../kernel/rpc.js';
+import type { CommandContext } from '../../kernel/ports/sessions.js';
+import { missing, RpcError } from '../../kernel/rpc.js';
 import { executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import { assertExecutionName, generatedName, nameOfKey } from '../execution-name.js';
 import { namespaceOf } from '../platform.js';
 import type { LargeLaunches, LaunchInputs } from '../ports.js';
-import { assertConfig, configured, type ConfigServices } from './config.js';
+import { type Launched, type LaunchRefusal, refusable } from './answer.js';
+import { assertConfig, configured, type ConfigServices } from './configured.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
-import { refusalError } from './refusals.js';
 import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, targetOf, type TargetServices } from './target.js';
 
-export type CreateServices = TargetServices &
+/** The parts of the system that a launch needs. */
+export type LaunchServices = TargetServices &
   LineageServices &
   ConfigServices &
   SlotServices & {
@@ -42,6 +42,15 @@ export type CreateServices = TargetServices &
 
 /** The inputs of a caller: a decoded map, or the bytes of a large one. */
 export type GivenInputs = LiteralMap | Uint8Array;
+
+/** A request to launch a launch plan or a task. Its mode and its parent, if it has one, are in the spec's metadata. */
+export type Launch = { readonly request: ExecutionCreateRequest; readonly given: GivenInputs };
+
+/** The caller of a launch. */
+export type Actor = CommandContext & {
+  /** The person or service that the execution runs for; a child inherits the one of its parent. */
+  readonly principal: string;
+};
 
 const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): readonly Notification[] =>
   notificationOverrides.case === 'notifications' ? notificationOverrides.value.notifications : [];
@@ -59,7 +68,7 @@ type Sound = {
   readonly launches: Identifier;
 };
 
-const assertPlace = async ({ projects }: CreateServices, { project, domain, name }: ExecutionId): Promise<void> => {
+const assertPlace = async ({ projects }: LaunchServices, { project, domain, name }: ExecutionId): Promise<void> => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   if (name !== '') assertExecutionName(name);
@@ -88,7 +97,7 @@ const soundOf = ({ spec }: ExecutionCreateRequest, given: GivenInputs): Sound =>
 type Inputs = Exclude<LaunchInputs, { readonly problem: string }>;
 
 const resolvedInputs = async (
-  { largeLaunches }: CreateServices,
+  { largeLaunches }: LaunchServices,
   target: Target,
   given: GivenInputs,
 ): Promise<Inputs> => {
@@ -122,7 +131,7 @@ type Context = {
  * this call alone, so its spec is changed in place.
  */
 const storedSpec = (
-  { platform }: CreateServices,
+  { platform }: LaunchServices,
   spec: ExecutionSpec,
   config: WorkflowExecutionConfig,
   context: Context,
@@ -146,7 +155,7 @@ const storedSpec = (
   return spec;
 };
 
-const createdOf = async (services: CreateServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
+const createdOf = async (services: LaunchServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
   const { id, target, inputs } = context;
   const { config, engine, read } = await configured(services, sound.spec, context);
   return create(ExecutionCreatedSchema, {
@@ -170,49 +179,58 @@ const NAME_BYTES = 19;
  * one.
  */
 const idOf = (
-  { random }: CreateServices,
+  { random }: LaunchServices,
   { project, domain, name }: ExecutionCreateRequest,
-  { principal, idempotency }: Call,
+  { principal, idempotency }: Actor,
 ): ExecutionId => {
   if (name !== '') return { project, domain, name };
   if (idempotency === undefined) return { project, domain, name: generatedName(random(NAME_BYTES)) };
   return { project, domain, name: nameOfKey([principal, idempotency.operation, project, domain, idempotency.key]) };
 };
 
-const answer = (id: ExecutionId, call: Call, position: bigint): ExecutionCreateResponse => {
-  call.answeredAt(position);
-  return create(ExecutionCreateResponseSchema, { id });
-};
+const refused = (id: ExecutionId, refusal: LaunchRefusal, position?: bigint): Launched => ({
+  kind: 'refused',
+  id,
+  refusal,
+  ...(position !== undefined && { position }),
+});
 
-/**
- * Launches the launch plan or task of a request with the given inputs.
- *
- * @throws {RpcError} as the interface defines; nothing has been recorded then.
- */
-export const createExecution = async (
-  services: CreateServices,
-  request: ExecutionCreateRequest,
-  given: GivenInputs,
-  call: Call,
-): Promise<ExecutionCreateResponse> => {
-  const id = idOf(services, request, call);
-  const stream = executionStream(id);
-  const before = await recordedBefore(services.sessions, services.aggregate, stream, call);
-  if (before !== undefined) return answer(id, call, before);
+/** The event that the launch would record, and its target. */
+const planned = async (services: LaunchServices, id: ExecutionId, { request, given }: Launch, principal: string) => {
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });
   const sound = soundOf(request, given);
   const target = await targetOf(services, sound.launches);
   const inputs = await resolvedInputs(services, target, given);
   const inherited = await inheritanceOf(services, sound.spec.metadata);
-  const created = await createdOf(services, sound, { id, principal: call.principal, target, inputs, inherited });
+  const created = await createdOf(services, sound, { id, principal, target, inputs, inherited });
   await target.prepare();
-  const slot = await slotFor(services, target, id);
-  if (slot !== undefined) created.slotAttempt = slot.attempt;
-  const command = { type: 'CreateExecution', id, created } as const;
-  const outcome = await services.sessions.handle(services.aggregate, stream, command, contextOf(call));
-  const answered = answer(id, call, outcome.position);
-  if (outcome.kind === 'accepted') return answered;
-  await slot?.release();
-  throw refusalError(outcome.refusal, { id });
+  return { target, created };
+};
+
+const launchAs = async (services: LaunchServices, id: ExecutionId, asked: Launch, actor: Actor): Promise<Launched> => {
+  const { sessions, aggregate } = services;
+  const stream = executionStream(id);
+  const before = await recordedBefore(sessions, aggregate, stream, actor);
+  if (before !== undefined) return { kind: 'launched', id, position: before };
+  const { target, created } = await planned(services, id, asked, actor.principal);
+  const taken = await slotFor(services, target, id);
+  if ('refusal' in taken) return refused(id, taken.refusal);
+  if (taken.slot !== undefined) created.slotAttempt = taken.slot.attempt;
+  const outcome = await sessions.handle(aggregate, stream, { type: 'CreateExecution', id, created }, actor);
+  const { position } = outcome;
+  if (outcome.kind === 'accepted') return { kind: 'launched', id, position };
+  await taken.slot?.release();
+  return refused(id, { kind: 'execution', refusal: outcome.refusal }, position);
+};
+
+/**
+ * Launches the launch plan or task of a request: checks it, completes its inputs and its configuration, takes a slot
+ * where the launch plan limits concurrency, and creates the execution's stream.
+ *
+ * @throws {RpcError} a transient status; {@link Fault} when the machinery has failed. Both say nothing about the request.
+ */
+export const launch = (services: LaunchServices, asked: Launch, actor: Actor): Promise<Launched> => {
+  const id = idOf(services, asked.request, actor);
+  return refusable(id, () => launchAs(services, id, asked, actor));
 };

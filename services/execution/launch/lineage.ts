@@ -1,38 +1,20 @@
 import type { ExecutionMetadata } from '../../../proto/gen/platformidl/admin/execution_pb.js';
-import type {
-  NodeExecutionIdentifier,
-  WorkflowExecutionIdentifier,
-} from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { NodeExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { missing } from '../../kernel/rpc.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import { type ExecutionEvent, executionCodec } from '../events.js';
-import { executionAbsent, nodeAbsent } from './refusals.js';
+import { executionAbsent, nodeAbsent } from '../absent.js';
+import { executionIdOf } from '../execution-id.js';
 
 export type LineageServices = {
   readonly sessions: Sessions;
   readonly aggregate: ExecutionAggregate;
   readonly log: Pick<EventLog, 'readStream'>;
-};
-
-/**
- * Checks that an execution id is complete.
- *
- * @param path the field of the request that has the id, for the error text; absent when it is the request's own id.
- * @throws {RpcError} INVALID_ARGUMENT when a part is missing.
- */
-export const executionIdOf = (id: WorkflowExecutionIdentifier | undefined, path?: string): ExecutionId => {
-  const place = path === undefined ? '' : ` of ${path}`;
-  if (id === undefined) throw missing(`id${place}`);
-  const { project, domain, name } = id;
-  const empty = Object.entries({ project, domain, name }).find(([, value]) => value === '')?.[0];
-  if (empty !== undefined) throw missing(`${empty}${place}`);
-  return { project, domain, name };
 };
 
 const eventAt = async (

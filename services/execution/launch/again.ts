@@ -1,9 +1,7 @@
 import { clone, create, fromBinary } from '@bufbuild/protobuf';
 
 import {
-  type ExecutionCreateRequest,
   ExecutionCreateRequestSchema,
-  type ExecutionCreateResponse,
   type ExecutionMetadata,
   ExecutionMetadata_ExecutionMode as Mode,
   ExecutionMetadataSchema,
@@ -16,19 +14,19 @@ import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformid
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
-import { type Call, RpcError } from '../../kernel/rpc.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { executionAbsent, executionText } from '../absent.js';
 import { executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import { phaseName, WORKFLOW } from '../phases.js';
-import { createExecution, type CreateServices, type GivenInputs } from './create.js';
-import { beginningOf, executionIdOf } from './lineage.js';
-import { executionAbsent, executionText } from './refusals.js';
+import { executionIdOf } from '../execution-id.js';
+import { type Launched, refusable } from './answer.js';
+import { type Actor, launch, type Launch, type LaunchServices } from './launch.js';
+import { beginningOf } from './lineage.js';
 
-export type AgainServices = CreateServices & { readonly payloads: PayloadStore };
+export type AgainServices = LaunchServices & { readonly payloads: PayloadStore };
 
 type Changes = { readonly name: string; readonly change: (spec: ExecutionSpec, metadata: ExecutionMetadata) => void };
-
-type Again = { readonly request: ExecutionCreateRequest; readonly given: GivenInputs };
 
 /** Rebuilds the create request of an execution with the same inputs and versions, and applies the changes. */
 const requestAgain = async (
@@ -36,7 +34,7 @@ const requestAgain = async (
   id: ExecutionId,
   original: ExecutionCreated,
   { name, change }: Changes,
-): Promise<Again> => {
+): Promise<Launch> => {
   const spec = original.spec === undefined ? create(ExecutionSpecSchema) : clone(ExecutionSpecSchema, original.spec);
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
   metadata.referenceExecution = create(WorkflowExecutionIdentifierSchema, id);
@@ -47,21 +45,24 @@ const requestAgain = async (
   return { request, given: bytes.length > largeLaunches.aboveBytes ? bytes : fromBinary(LiteralMapSchema, bytes) };
 };
 
-export const relaunchExecution = async (
+/** Launches an execution again, whatever its phase, with the same inputs and versions. */
+export const relaunch = (
   services: AgainServices,
   request: ExecutionRelaunchRequest,
-  call: Call,
-): Promise<ExecutionCreateResponse> => {
+  actor: Actor,
+): Promise<Launched> => {
   const id = executionIdOf(request.id);
-  const original = await beginningOf(services, id);
-  const again = await requestAgain(services, id, original, {
-    name: request.name,
-    change: (spec, metadata) => {
-      metadata.mode = Mode.RELAUNCH;
-      spec.overwriteCache = request.overwriteCache;
-    },
+  return refusable(id, async () => {
+    const original = await beginningOf(services, id);
+    const again = await requestAgain(services, id, original, {
+      name: request.name,
+      change: (spec, metadata) => {
+        metadata.mode = Mode.RELAUNCH;
+        spec.overwriteCache = request.overwriteCache;
+      },
+    });
+    return launch(services, again, actor);
   });
-  return createExecution(services, again.request, again.given, call);
 };
 
 const RECOVERABLE: readonly number[] = [WORKFLOW.FAILED, WORKFLOW.ABORTED, WORKFLOW.TIMED_OUT];
@@ -90,20 +91,19 @@ const withParentOf = (metadata: ExecutionMetadata, { metadata: given }: Executio
   else metadata.parentNodeExecution = given.parentNodeExecution;
 };
 
-export const recoverExecution = async (
-  services: AgainServices,
-  request: ExecutionRecoverRequest,
-  call: Call,
-): Promise<ExecutionCreateResponse> => {
+/** Launches an execution that has not succeeded again, so that engines reuse what its nodes have done. */
+export const recover = (services: AgainServices, request: ExecutionRecoverRequest, actor: Actor): Promise<Launched> => {
   const id = executionIdOf(request.id);
-  await assertRecoverable(services, id);
-  const original = await beginningOf(services, id);
-  const again = await requestAgain(services, id, original, {
-    name: request.name,
-    change: (_, metadata) => {
-      metadata.mode = Mode.RECOVERED;
-      withParentOf(metadata, request);
-    },
+  return refusable(id, async () => {
+    await assertRecoverable(services, id);
+    const original = await beginningOf(services, id);
+    const again = await requestAgain(services, id, original, {
+      name: request.name,
+      change: (_, metadata) => {
+        metadata.mode = Mode.RECOVERED;
+        withParentOf(metadata, request);
+      },
+    });
+    return launch(services, again, actor);
   });
-  return createExecution(services, again.request, again.given, call);
 };

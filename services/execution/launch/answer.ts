@@ -1,0 +1,43 @@
+import { RpcError, type StatusCode } from '../../kernel/rpc.js';
+import type { ExecutionRefusal } from '../refusals.js';
+import type { ExecutionId } from '../wire/envelope.js';
+
+/** The reasons for not launching. */
+export type LaunchRefusal =
+  /** The launch plan has as many executions as its policy allows. */
+  | { readonly kind: 'limit-reached'; readonly max: number; readonly plan: string }
+  /** The request itself cannot be launched: it is malformed, or names what is not there or not active. */
+  | { readonly kind: 'invalid'; readonly error: RpcError }
+  /** The stream of the execution says no. */
+  | { readonly kind: 'execution'; readonly refusal: ExecutionRefusal };
+
+/** The result of a launch. Nothing has been recorded in the execution's stream when it was refused. */
+export type Launched =
+  | { readonly kind: 'launched'; readonly id: ExecutionId; readonly position: bigint }
+  | {
+      readonly kind: 'refused';
+      readonly id: ExecutionId;
+      readonly refusal: LaunchRefusal;
+      /** Position of the events that the refusal depends on; absent when it depends on none. */
+      readonly position?: bigint;
+    };
+
+/** Statuses that are about the state of the machinery and say nothing about the request. */
+const TRANSIENT: ReadonlySet<StatusCode> = new Set([
+  'ABORTED',
+  'CANCELLED',
+  'DEADLINE_EXCEEDED',
+  'INTERNAL',
+  'RESOURCE_EXHAUSTED',
+  'UNAVAILABLE',
+]);
+
+/** Answers the errors of a request's checks as refusals; faults and transient statuses are thrown on. */
+export const refusable = async (id: ExecutionId, launch: () => Promise<Launched>): Promise<Launched> => {
+  try {
+    return await launch();
+  } catch (error) {
+    if (!(error instanceof RpcError) || TRANSIENT.has(error.code)) throw error;
+    return { kind: 'refused', id, refusal: { kind: 'invalid', error } };
+  }
+};

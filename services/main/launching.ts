@@ -1,0 +1,80 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Configuration } from '../config/configuration.js';
+import type { ExecutionAggregate } from '../execution/aggregate.js';
+import type { AgainServices } from '../execution/launch/again.js';
+import type { LargeLaunches, Slots } from '../execution/ports.js';
+import type { EventStore } from '../kernel/ports/event-store.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
+import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
+import { launchPlanAggregate } from '../launch-plan/decider.js';
+import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
+import { type RegisteredDefinitions, registeredDefinitions } from '../reference/definitions.js';
+import { launchAttributes } from '../reference/launch-attributes.js';
+import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
+import { platformOf } from './platform.js';
+import { openReference, type Reference } from './reference.js';
+
+/** The parts of a process that launching needs. */
+export type LaunchingParts = {
+  readonly configuration: Configuration;
+  readonly store: EventStore;
+  readonly payloads: PayloadStore;
+  readonly sessions: Sessions & { readonly acknowledged: Acknowledged };
+  readonly executions: ExecutionAggregate;
+  readonly slots: Slots;
+  readonly largeLaunches: LargeLaunches;
+  readonly parked: ParkedStreams;
+  /** True when other processes write the log too. */
+  readonly isShared: boolean;
+};
+
+/** What a process needs to launch executions, in any role: the reference, the definitions and the services of the use case. */
+export type Launching = {
+  /** The caller closes `reference.following`. */
+  readonly reference: Reference;
+  readonly definitions: RegisteredDefinitions;
+  readonly services: AgainServices;
+};
+
+const definitionsOf = ({ store, payloads, sessions }: LaunchingParts): RegisteredDefinitions =>
+  registeredDefinitions({
+    log: store,
+    payloads,
+    readLaunchPlan: (stream, look) => sessions.read(launchPlanAggregate, stream, look),
+    knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
+  });
+
+const singleTasksOf = ({ sessions }: LaunchingParts, { projects }: Reference): AgainServices['singleTasks'] => ({
+  singleTask: async (task: CompiledTask) => {
+    const context = { actor: '', commandId: randomUUID() };
+    const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);
+    await registerSingleTaskPlan(sessions, task, workflow, { ...context, commandId: randomUUID() });
+    return create(IdentifierSchema, workflow);
+  },
+});
+
+/** Opens the reference and the definitions, and joins them to the use case of launching. */
+export const openLaunching = (parts: LaunchingParts): Launching => {
+  const { configuration, store, payloads, sessions, executions, slots, largeLaunches } = parts;
+  const reference = openReference(parts);
+  const definitions = definitionsOf(parts);
+  const services: AgainServices = {
+    sessions,
+    aggregate: executions,
+    log: store,
+    payloads,
+    projects: reference.projects,
+    definitions,
+    slots,
+    singleTasks: singleTasksOf(parts, reference),
+    largeLaunches,
+    attributes: launchAttributes(reference.attributes),
+    platform: platformOf(configuration),
+    random: (bytes) => randomBytes(bytes),
+  };
+  return { reference, definitions, services };
+};
