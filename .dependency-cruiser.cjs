@@ -101,7 +101,12 @@ module.exports = {
       from: { path: '^services/(reactors/[^/]+|streams)/' },
       to: {
         path: '^services/',
-        pathNot: ['^services/kernel/', '^services/[^/]+/(events|commands|decider)\\.ts$', '^services/$1/'],
+        pathNot: [
+          '^services/kernel/',
+          '^services/reactors/frame/',
+          '^services/[^/]+/(events|commands|decider)\\.ts$',
+          '^services/$1/',
+        ],
       },
     },
     {

@@ -25,13 +25,16 @@ export type OnPage = (page: LogPage, isLive: boolean, reached: Reached) => Promi
 
 const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   const kept = { position: start, written: start, atMs: now() };
-  const flush = async (): Promise<void> => {
+  const write = async (): Promise<void> => {
     if (kept.position === kept.written) return;
     const { position } = kept;
-    kept.atMs = now(); // before the write, so that a second write does not start beside it
+    kept.atMs = now();
     await checkpoint.write(position);
     kept.written = position;
   };
+  let last = Promise.resolve();
+  /** One write at a time: pages and finished work both move the checkpoint. */
+  const flush = (): Promise<void> => (last = last.catch(() => undefined).then(write));
   const reached = async (position: bigint): Promise<void> => {
     kept.position = position;
     if (now() - kept.atMs >= CHECKPOINT_EVERY_MS) await flush();

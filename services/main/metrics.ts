@@ -8,6 +8,7 @@ import type { Appended, EventLog, EventStore, ExpectedRevision } from '../kernel
 import type { StreamName } from '../kernel/stream.js';
 import type { ProcessMetrics, Sample } from '../metrics/process-metrics.js';
 import type { OpenSessions } from '../sessions/sessions.js';
+import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import { models } from './models.js';
 import { version } from './version.js';
 
@@ -33,6 +34,8 @@ export type MeasuredParts = {
   /** The number of streams that the views have parked. */
   readonly parkedInViews?: (() => number) | undefined;
   readonly sessions?: Pick<OpenSessions, 'cached'>;
+  /** The figures of the reactors that this process runs, by name. */
+  readonly reactors?: (() => ReadonlyMap<string, WorkFigures>) | undefined;
 };
 
 const STATES: Readonly<Record<CheckState, number>> = { well: 0, degraded: 1, down: 2 };
@@ -67,6 +70,20 @@ const parkedSamples = ({ parked, parkedInViews }: MeasuredParts): readonly Sampl
   ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
 ];
 
+const REACTOR_GAUGES = {
+  reactorWaiting: ({ waiting }: WorkFigures) => waiting,
+  reactorRetrying: ({ retrying }: WorkFigures) => retrying,
+  reactorDead: ({ dead }: WorkFigures) => dead,
+  reactorLag: ({ lagMs }: WorkFigures) => lagMs / 1_000,
+} as const;
+
+const measureReactors = (metrics: ProcessMetrics, { reactors = () => new Map() }: MeasuredParts): void => {
+  for (const gauge of Object.keys(REACTOR_GAUGES) as (keyof typeof REACTOR_GAUGES)[])
+    metrics.read(gauge, () =>
+      [...reactors()].map(([reactor, figures]) => ({ labels: { reactor }, value: REACTOR_GAUGES[gauge](figures) })),
+    );
+};
+
 /** Registers the gauges of this process; they are read at each scrape. */
 export const measureParts = (metrics: ProcessMetrics, { role }: Configuration, parts: MeasuredParts): void => {
   const { log, checks, sessions } = parts;
@@ -79,6 +96,7 @@ export const measureParts = (metrics: ProcessMetrics, { role }: Configuration, p
   metrics.read('exportLag', () => some(lagOf(checks(), 'export')));
   metrics.read('parked', () => parkedSamples(parts));
   metrics.read('checks', () => checks().map(({ name: check, state }) => ({ labels: { check }, value: STATES[state] })));
+  measureReactors(metrics, parts);
   metrics.read('threads', () => some(threads()));
   metrics.read('sessions', () => some(sessions?.cached().sessions));
   metrics.read('sessionBytes', () => some(sessions?.cached().bytes));

@@ -1,10 +1,9 @@
-import type { Reactor } from '../kernel/reactor.js';
 import type { Configuration } from '../config/configuration.js';
 import { openCoordination } from './coordination.js';
 import { sharingOf } from './current-views.js';
 import type { Foundation } from './foundation.js';
 import { untilReachable, viewsKey } from './read-stores.js';
-import { type ReactorServices, startReactors } from './reactors.js';
+import { type ReactorServices, type RunningReactors, startReactors } from './reactors.js';
 import { forSetting } from '../config/operator-errors.js';
 
 type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
@@ -13,7 +12,7 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
 };
 
 /** Starts the reactors of a process: all of them, or those that are assigned to it by leases. */
-export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<Reactor> => {
+export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<RunningReactors> => {
   const { log, sessions, source, parked } = foundation;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
   const together = sharingOf(configuration, foundation);
@@ -21,6 +20,7 @@ export const openReactors = async ({ configuration, foundation, ...parts }: Part
   const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, parked, ...parts });
   return {
     ended: reactors.ended,
+    figures: reactors.figures,
     close: async () => {
       await reactors.close();
       await coordination.close();

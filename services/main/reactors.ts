@@ -7,6 +7,8 @@ import type { Reactor } from '../kernel/reactor.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
+import type { MeasuredReactor } from '../reactors/frame/when-due.js';
+import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/take.js';
 import type { Configuration } from '../config/configuration.js';
@@ -26,7 +28,13 @@ export type ReactorServices = {
   readonly logger: Logger;
 };
 
-type Start = () => Reactor;
+type Start = () => MeasuredReactor;
+
+/** The reactors of this process. */
+export type RunningReactors = Reactor & {
+  /** The figures of those that run here, by name. */
+  readonly figures: () => ReadonlyMap<string, WorkFigures>;
+};
 
 const startersOf = ({
   configuration,
@@ -63,7 +71,7 @@ const startersOf = ({
 
 /** Starts the reactors that are assigned to this process, and closes those that no longer are. */
 const assigned = (starters: ReadonlyMap<string, Start>) => {
-  const running = new Map<string, Reactor>();
+  const running = new Map<string, MeasuredReactor>();
   let fail = (_: unknown): void => undefined;
   const ended = new Promise<never>((_, reject) => {
     fail = reject;
@@ -82,22 +90,24 @@ const assigned = (starters: ReadonlyMap<string, Start>) => {
       reactor.ended.catch(fail);
     }
   };
-  return { assign, ended };
+  const figures = (): ReadonlyMap<string, WorkFigures> =>
+    new Map([...running].map(([name, reactor]) => [name, reactor.figures()]));
+  return { assign, ended, figures };
 };
 
 /**
  * Starts the reactors. Any number of processes may run them on one log: commands and their ids are made from the
  * events, so a command that two processes send takes effect once.
  */
-export const startReactors = async (services: ReactorServices): Promise<Reactor> => {
+export const startReactors = async (services: ReactorServices): Promise<RunningReactors> => {
   const { coordination, logger } = services;
   const { leases } = coordination;
   const starters = startersOf(services);
   const partitions = [...starters.keys()];
-  const { assign, ended } = assigned(starters);
+  const { assign, ended, figures } = assigned(starters);
   if (!leases) {
     await assign(partitions);
-    return { ended, close: () => assign([]) };
+    return { ended, figures, close: () => assign([]) };
   }
   const work = assignPartitions({
     leases,
@@ -112,5 +122,5 @@ export const startReactors = async (services: ReactorServices): Promise<Reactor>
     onFailure: (error) =>
       logger.warn({ err: error }, 'the leases of reactors cannot be read; this process keeps the reactors that it has'),
   });
-  return { ended, close: () => work.close() };
+  return { ended, figures, close: () => work.close() };
 };

@@ -92,6 +92,13 @@ const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, forma
   return true;
 };
 
+const registrationsOf = (configuration: Configuration, { source }: Foundation): ReturnType<typeof largeRegistrations> =>
+  largeRegistrations({
+    ...source,
+    taskTypes: configuration.registration.task_types,
+    workflowLimits: workflowLimits(configuration),
+  });
+
 /**
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
@@ -114,11 +121,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unprojected = unprojectedFolder(source);
   const freshness = freshnessOf(sessions.acknowledged, views, unprojected, lastPositionOf(store));
   const executions = executionAggregate({ payloads });
-  const registrations = largeRegistrations({
-    ...source,
-    taskTypes: configuration.registration.task_types,
-    workflowLimits: workflowLimits(configuration),
-  });
+  const registrations = registrationsOf(configuration, foundation);
   const launches = largeLaunches();
   const warm = await warmSessions(log, sessions);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
@@ -134,7 +137,6 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   });
 
   const keeping = watchLag(log, { warm, reference: following });
-
   const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots }) : undefined;
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
@@ -142,7 +144,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  measureParts(metrics, configuration, { log: store, checks, parked, parkedInViews: behind.parked, sessions });
+  const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors?.figures };
+  measureParts(metrics, configuration, { log: store, checks, ...measured });
   const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
   const transports = await startTransports(configuration, routes, hosting);
 

@@ -17,6 +17,7 @@ import { slotsOf } from './slot-holders.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
 import { startProbes } from './transports.js';
+import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import type { RunningViews } from './views.js';
 
 /** A process that runs projections or reactors and does not serve the interface. */
@@ -36,6 +37,7 @@ export type Working = {
 type Part = {
   readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];
+  readonly figures?: () => ReadonlyMap<string, WorkFigures>;
   readonly close: () => Promise<void>;
 };
 
@@ -62,6 +64,7 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
   return {
     checks: () => [keeping.check(), egress.check()],
     ends: [keeping.ended, reactors.ended, egress.failed],
+    figures: reactors.figures,
     close: async () => {
       for (const part of [egress, reactors, keeping]) await part.close();
     },
@@ -93,7 +96,8 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
       formatCheck(format.format()),
     ]);
   const parkedInViews = views && ((): number => views.parked());
-  measureParts(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions });
+  const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);
+  measureParts(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions, reactors });
   const probes = await startProbes(configuration, { logId, logger, checks, metrics });
   return {
     http: probes.http,

@@ -77,6 +77,26 @@ export const gauges = {
     help: 'Age of the oldest event that has not been exported to Kafka; absent where nothing is exported.',
     labelNames: [],
   },
+  reactorWaiting: {
+    name: 'flightlog_reactor_waiting',
+    help: 'Work that a reactor of this process knows of and has not finished, by reactor; much of it is not due yet.',
+    labelNames: ['reactor'],
+  },
+  reactorRetrying: {
+    name: 'flightlog_reactor_retrying',
+    help: 'Work that has failed and is to be tried again, by reactor.',
+    labelNames: ['reactor'],
+  },
+  reactorDead: {
+    name: 'flightlog_reactor_given_up',
+    help: 'Work that a reactor has given up since it was started here.',
+    labelNames: ['reactor'],
+  },
+  reactorLag: {
+    name: 'flightlog_reactor_lag_seconds',
+    help: 'Time since the oldest unfinished work of a reactor was due; 0 where nothing is overdue.',
+    labelNames: ['reactor'],
+  },
   parked: {
     name: 'flightlog_parked_streams',
     help: 'Streams with an event that cannot be read: parked by the views, or found by this process.',

@@ -4,12 +4,11 @@ import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import type { Reactor } from '../../kernel/reactor.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { isSeenToHaveEnded } from './ended.js';
-import { whenDue } from './when-due.js';
+import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 
 export type ExpiryOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -46,12 +45,13 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
   return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id) };
 };
 
-const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): Reactor => {
+const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
   const { log, handle, afterMs } = options;
-  const settle = async ({ stream, id, cause }: Item): Promise<void> => {
-    if (await isSeenToHaveEnded(log, stream)) return;
+  const settle = async ({ stream, id, cause }: Item): Promise<undefined> => {
+    if (await isSeenToHaveEnded(log, stream)) return undefined;
     const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause };
     await handle(stream, { type, id, afterMs }, context);
+    return undefined;
   };
   return whenDue({ ...options, filter: { categories: [EXECUTION_CATEGORY], types }, itemOf, settle });
 };
@@ -60,7 +60,7 @@ const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions):
  * Ends executions whose engine does not end them: `afterMs` after each termination was recorded, whether a client
  * requested or an engine announced it, also across restarts.
  */
-export const expireTerminations = (options: ExpiryOptions): Reactor =>
+export const expireTerminations = (options: ExpiryOptions): MeasuredReactor =>
   follow(
     {
       name: 'expire-terminations',
@@ -71,5 +71,5 @@ export const expireTerminations = (options: ExpiryOptions): Reactor =>
   );
 
 /** Aborts executions that take too long: `afterMs` after each was created. */
-export const timeOutExecutions = (options: ExpiryOptions): Reactor =>
+export const timeOutExecutions = (options: ExpiryOptions): MeasuredReactor =>
   follow({ name: 'time-out-executions', types: ['ExecutionCreated'], command: 'TimeOutExecution' }, options);

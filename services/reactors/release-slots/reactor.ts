@@ -1,17 +1,14 @@
 import { executionCodec, recordsEnd } from '../../execution/events.js';
-import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { StreamParked } from '../../kernel/fault.js';
-import { follow } from '../../kernel/follow.js';
-import type { Reactor } from '../../kernel/reactor.js';
-import type { StreamName } from '../../kernel/stream.js';
 import type { Timers } from '../../kernel/ports/timers.js';
+import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
-import { SLOTS_CATEGORY } from '../../launch-plan-slots/events.js';
-import { heldSlots, type WatchedSlot } from './held-slots.js';
-import { FENCED_AFTER_MS, type Slots } from './take.js';
+import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
+import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { FENCED_AFTER_MS, type Held, type Slots } from './take.js';
 
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -19,16 +16,27 @@ export type ReleaseSlotsOptions = {
   readonly slots: Pick<Slots, 'settle'>;
   readonly streamOf: (id: ExecutionId) => StreamName;
   readonly timers: Timers;
-  /**
-   * Called with every failure. Failed checks are repeated in a later round; the slots of a parked stream are dropped
-   * until the log is read again.
-   */
+  /** Called with every failure; a failed check is repeated unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
 };
 
+/** A slot that is taken, and what is known of its execution. */
+type WatchedSlot = {
+  readonly held: Held;
+  /** The stream of the launch plan's slots. */
+  readonly stream: StreamName;
+  readonly key: string;
+  /** Id of the event that took the slot. */
+  readonly id: Uint8Array;
+  /** The next revision of the execution's stream to read. */
+  next: bigint;
+  isCreated: boolean;
+};
+
+/** Time in milliseconds from one check of a slot to the next. */
 const EVERY_MS = 1_000;
-/** Number of executions checked each time, so that a round stays cheap however many slots are taken. */
-const LOOKED_AT = 100;
+/** Number of executions checked in that time; with more slots each is checked less often. */
+const CHECKED_AT_ONCE = 100;
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -46,17 +54,46 @@ const isCreatedBy = (attempt: string, recorded: RecordedEvent): boolean => {
  *
  * @returns true when the execution no longer needs the slot.
  */
-const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
-  let isOver = false;
+const isOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlotsOptions): Promise<boolean> => {
+  let hasEnded = false;
   for await (const page of log.readStream(streamOf(slot.held.execution), { from: slot.next })) {
     for (const event of page) {
       slot.isCreated ||= isCreatedBy(slot.held.attempt, event);
-      isOver ||= recordsEnd(event);
+      hasEnded ||= recordsEnd(event);
       slot.next = event.revision + 1n;
     }
   }
-  if (isOver) slot.next = 0n;
-  return isOver || (!slot.isCreated && timers.now() - slot.held.sinceMs >= FENCED_AFTER_MS);
+  if (hasEnded) slot.next = 0n;
+  return hasEnded || (!slot.isCreated && timers.now() - slot.held.sinceMs >= FENCED_AFTER_MS);
+};
+
+/**
+ * Projects the taken slots from the events of all launch plans.
+ *
+ * @param now the time in milliseconds since 1970. A slot counts as taken no later than its event was read, even if the
+ * clock that recorded it was ahead.
+ */
+const heldSlots = (now: () => number) => {
+  const slots = new Map<string, WatchedSlot>();
+  return {
+    count: () => slots.size,
+    has: (slot: WatchedSlot): boolean => slots.get(slot.key) === slot,
+    delete: ({ key }: WatchedSlot): void => void slots.delete(key),
+    /** @returns the slot that the event took; `undefined` when it released one. */
+    take: (event: RecordedEvent): WatchedSlot | undefined => {
+      const { stream, id } = event;
+      const { type, data } = decodeEvent(slotsCodec, event);
+      const { project = '', domain = '', name = '' } = data.execution ?? {};
+      const key = JSON.stringify([stream, project, domain, name]);
+      slots.delete(key);
+      if (type === 'SlotReleased') return undefined;
+      const sinceMs = Math.min(Number(data.takenAt?.seconds ?? 0n) * 1_000, now());
+      const held = { execution: { project, domain, name }, attempt: data.attempt, sinceMs };
+      const slot = { held, stream, key, id, next: 0n, isCreated: false };
+      slots.set(key, slot);
+      return slot;
+    },
+  };
 };
 
 /**
@@ -64,64 +101,28 @@ const looksOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSl
  * events of the executions that have them once in a while: to follow all reports of engines would cost a read of every
  * event for the sake of a few.
  */
-export const releaseSlots = (options: ReleaseSlotsOptions): Reactor => {
-  const { log, checkpoint, slots, timers, onFailure } = options;
+export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
+  const { slots, timers } = options;
   const held = heldSlots(() => timers.now());
-  const state = { isClosed: false, isLive: false, stopWaiting: (): void => undefined };
 
-  const take = (event: RecordedEvent): void => {
-    try {
-      held.take(event);
-    } catch (error) {
-      if (!(error instanceof StreamParked)) throw error;
-      held.park(event.stream, event.position);
-      onFailure(error);
-    }
+  const release = async (slot: WatchedSlot): Promise<boolean> => {
+    if (!(await isOver(slot, options)) || !held.has(slot)) return false;
+    return slots.settle(slot.stream, slot.held, `release-slots-${hex(slot.id)}`);
   };
 
-  const settle = async (slot: WatchedSlot): Promise<void> => {
-    if (!(await looksOver(slot, options)) || !held.has(slot)) return;
-    if (await slots.settle(slot.stream, slot.held, `release-slots-${hex(slot.id)}`)) held.delete(slot);
-  };
-
-  const look = async (): Promise<void> => {
-    for (const slot of held.next(LOOKED_AT)) {
-      if (state.isClosed) return;
-      await settle(slot).catch(onFailure);
-    }
-  };
-
-  const pause = (): Promise<void> =>
-    new Promise((resolve) => {
-      const cancel = timers.after(EVERY_MS, resolve);
-      state.stopWaiting = () => {
-        cancel();
-        resolve();
-      };
-    });
-
-  const keepLooking = async (): Promise<void> => {
-    while (!state.isClosed) {
-      await pause();
-      if (state.isLive) await look();
-    }
-  };
-
-  const filter = { categories: [SLOTS_CATEGORY] };
-  const following = follow({ log, filter, checkpoint, now: () => timers.now() }, async (page, isLive, reached) => {
-    page.events.forEach(take);
-    state.isLive = isLive;
-    const oldest = held.oldest();
-    await reached(oldest === undefined ? page.position : oldest - 1n);
-  });
-  const looking = keepLooking();
-  return {
-    ended: following.ended,
-    close: async () => {
-      state.isClosed = true;
-      state.stopWaiting();
-      await following.close();
-      await looking;
+  return whenDue<WatchedSlot>({
+    ...options,
+    filter: { categories: [SLOTS_CATEGORY] },
+    afterMs: EVERY_MS,
+    maxWaiting: Infinity,
+    onlyLive: true,
+    itemOf: held.take,
+    settle: async (slot) => {
+      if (!held.has(slot)) return undefined;
+      if (!(await release(slot)))
+        return { againAtMs: timers.now() + EVERY_MS * Math.max(1, held.count() / CHECKED_AT_ONCE) };
+      held.delete(slot);
+      return undefined;
     },
-  };
+  });
 };

@@ -11,8 +11,8 @@ import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Reactor } from '../../../services/kernel/reactor.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { dueQueue } from '../../../services/reactors/expire-terminations/due-queue.js';
-import { whenDue } from '../../../services/reactors/expire-terminations/when-due.js';
+import { dueQueue } from '../../../services/reactors/frame/due-queue.js';
+import { whenDue } from '../../../services/reactors/frame/when-due.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { handTimers } from '../../support/hand-timers.js';
@@ -74,6 +74,7 @@ const open = (): void => {
     checkpoint,
     afterMs: AFTER_MS,
     timers,
+    random: () => 0,
     itemOf: ({ position }) => {
       if (position === unreadable) throw failure();
       read.push(position);
@@ -81,7 +82,7 @@ const open = (): void => {
     },
     settle: (position) => {
       tried.push(position);
-      return doesFail(position) ? Promise.reject(failure()) : Promise.resolve();
+      return doesFail(position) ? Promise.reject(failure()) : Promise.resolve(undefined);
     },
     onFailure: () => undefined,
   });
@@ -136,7 +137,7 @@ describe('what is due a time after it was recorded', () => {
     await count(() => tried.length, 2 * MAX_FAILED + 1);
     expect(new Set(tried).size).toBe(MAX_FAILED + 1);
     doesFail = () => false;
-    timers.advance(RETRY_MS);
+    timers.advance(2 * RETRY_MS); // the delay of the second retry
     await count(() => tried.length, 3 * MAX_FAILED + 2);
     expect(new Set(tried).size).toBe(MAX_FAILED + 2);
   });

@@ -1,0 +1,20 @@
+/** When a failed piece of work is tried again, and until when. All times in milliseconds. */
+export type RetryPolicy = {
+  /** The delay after the first failure; it doubles with each further one. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** Work that still fails this long after its first failure is given up; absent: never. */
+  readonly giveUpAfterMs?: number;
+};
+
+/**
+ * The delay before the next attempt: between half of the doubled delay and all of it, so that items which failed
+ * together are not tried again together.
+ *
+ * @param attempts the number of attempts that failed, from 1.
+ * @param random a number from 0 up to 1.
+ */
+export const retryDelayMs = ({ firstMs, maxMs }: RetryPolicy, attempts: number, random: number): number => {
+  const doubled = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), maxMs);
+  return Math.ceil(doubled * (1 - random / 2));
+};

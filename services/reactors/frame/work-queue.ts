@@ -1,0 +1,171 @@
+import { StreamParked } from '../../kernel/fault.js';
+import type { Timers } from '../../kernel/ports/timers.js';
+import { type Due, dueQueue } from './due-queue.js';
+import { retryDelayMs, type RetryPolicy } from './retry.js';
+
+/** The state of an item after work on it: finished, or to be worked on again at a time in milliseconds since 1970. */
+export type Worked = { readonly againAtMs: number } | undefined;
+
+export type WorkQueueOptions<Item> = {
+  readonly timers: Timers;
+  /** Works on an item that is due. Must be idempotent: after a restart it is done again. */
+  readonly work: (item: Item) => Promise<Worked>;
+  /** Called when an item will not be worked on again: it is finished, or was given up. */
+  readonly onDone?: (item: Item) => void;
+  /** Called with every failure; the item is retried, except where its stream is parked. */
+  readonly onFailure: (error: unknown) => void;
+  readonly retry: RetryPolicy;
+  /** Records that an item was given up. When this fails, the item is retried once more. */
+  readonly giveUp?: (item: Item, error: unknown) => Promise<void>;
+  /** Maximum number of items that are worked on at the same time; by default 1. */
+  readonly concurrency?: number;
+  /** Numbers from 0 up to 1. */
+  readonly random?: () => number;
+};
+
+/** The figures of a queue. */
+export type WorkFigures = {
+  /** Items that are not finished, those that failed included. */
+  readonly waiting: number;
+  /** Items that failed and are to be tried again. */
+  readonly retrying: number;
+  /** Items that were given up since the start. */
+  readonly dead: number;
+  /** Milliseconds since the oldest unfinished item was due; 0 where none is. */
+  readonly lagMs: number;
+};
+
+/** Items with a due time each. They are held in memory; the caller rebuilds them from the log at the start. */
+export interface WorkQueue<Item> {
+  /** @param dueMs milliseconds since 1970; in the past means at once. */
+  add(item: Item, dueMs: number): void;
+  /** The number of items that have not failed and are not being worked on. */
+  size(): number;
+  figures(): WorkFigures;
+  /** Finishes the work in hand, and begins no more. */
+  close(): Promise<void>;
+}
+
+/** With this many failed items waiting for a retry, no new items are started. */
+const MAX_FAILED = 1_000;
+
+type Entry<Item> = Due & { readonly item: Item; readonly attempts: number; readonly failedAtMs?: number };
+
+/** New items and failed ones, each by due time. */
+const openEntries = <Item>(now: () => number) => {
+  const fresh = dueQueue<Entry<Item>>();
+  const failed = dueQueue<Entry<Item>>();
+  const isDue = (entry: Entry<Item> | undefined): boolean => entry !== undefined && entry.dueMs <= now();
+  const startable = (): Entry<Item> | undefined => (failed.size() < MAX_FAILED ? fresh.peek() : undefined);
+  return {
+    fresh,
+    failed,
+    /** Takes the next due item: new items go before failed ones, unless too many have failed. */
+    take: (): Entry<Item> | undefined => {
+      if (isDue(startable())) return fresh.pop();
+      return isDue(failed.peek()) ? failed.pop() : undefined;
+    },
+    /** When the next item is due; infinite where there is none. */
+    nextMs: (): number => Math.min(startable()?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity),
+  };
+};
+
+const figuresOf = <Item>(
+  { fresh, failed }: ReturnType<typeof openEntries<Item>>,
+  running: Iterable<Entry<Item>>,
+  nowMs: number,
+): Omit<WorkFigures, 'dead'> => {
+  const worked = [...running];
+  const dueMs = [fresh.peek(), failed.peek(), ...worked].map((entry) => entry?.dueMs ?? Infinity);
+  return {
+    waiting: fresh.size() + failed.size() + worked.length,
+    retrying: failed.size(),
+    lagMs: Math.max(0, nowMs - Math.min(...dueMs)),
+  };
+};
+
+/** Works on one item; what is left of it goes back into the queue. Never rejects. */
+const worker = <Item>(
+  { timers, work, onFailure, onDone, retry, giveUp, random = Math.random }: WorkQueueOptions<Item>,
+  { fresh, failed }: ReturnType<typeof openEntries<Item>>,
+) => {
+  const counted = { dead: 0 };
+
+  const again = (entry: Entry<Item>): void => {
+    const attempts = entry.attempts + 1;
+    const dueMs = timers.now() + retryDelayMs(retry, attempts, random());
+    failed.push({ ...entry, attempts, failedAtMs: entry.failedAtMs ?? timers.now(), dueMs });
+  };
+
+  const isHopeless = ({ failedAtMs = Infinity }: Entry<Item>): boolean =>
+    timers.now() - failedAtMs >= (retry.giveUpAfterMs ?? Infinity);
+
+  const failedWith = async (entry: Entry<Item>, error: unknown): Promise<void> => {
+    onFailure(error);
+    if (error instanceof StreamParked) return;
+    if (giveUp === undefined || !isHopeless(entry)) {
+      again(entry);
+      return;
+    }
+    await giveUp(entry.item, error);
+    counted.dead += 1;
+    onDone?.(entry.item);
+  };
+
+  const workOn = async (entry: Entry<Item>): Promise<void> => {
+    try {
+      const worked = await work(entry.item);
+      if (worked === undefined) onDone?.(entry.item);
+      else fresh.push({ item: entry.item, attempts: 0, dueMs: worked.againAtMs });
+    } catch (error) {
+      await failedWith(entry, error).catch((cause: unknown) => {
+        onFailure(cause);
+        again(entry);
+      });
+    }
+  };
+  return { workOn, counted };
+};
+
+/** Opens a queue that works on its items when they are due. One item that fails holds up no other. */
+export const workQueue = <Item>(options: WorkQueueOptions<Item>): WorkQueue<Item> => {
+  const { timers, concurrency = 1 } = options;
+  const open = openEntries<Item>(() => timers.now());
+  const { workOn, counted } = worker(options, open);
+  const running = new Map<Entry<Item>, Promise<void>>();
+  const state = { isClosed: false, cancel: (): void => undefined };
+
+  const start = (entry: Entry<Item>): void => {
+    const done = workOn(entry).finally(() => {
+      running.delete(entry);
+      pump();
+    });
+    running.set(entry, done);
+  };
+
+  const pump = (): void => {
+    state.cancel();
+    while (!state.isClosed && running.size < concurrency) {
+      const entry = open.take();
+      if (entry === undefined) break;
+      start(entry);
+    }
+    const nextMs = open.nextMs();
+    if (state.isClosed || running.size >= concurrency || nextMs === Infinity) return;
+    state.cancel = timers.after(nextMs - timers.now(), pump);
+  };
+
+  return {
+    add: (item, dueMs) => {
+      open.fresh.push({ item, attempts: 0, dueMs });
+      pump();
+    },
+    size: () => open.fresh.size(),
+    figures: () => ({ ...figuresOf(open, running.keys(), timers.now()), dead: counted.dead }),
+    close: async () => {
+      state.isClosed = true;
+      state.cancel();
+      await Promise.all(running.values());
+    },
+  };
+};
