@@ -1,5 +1,5 @@
 /** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'agents|kernel|metrics|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
+const PLUMBING = 'agents|auth|kernel|metrics|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -7,7 +7,7 @@ const DRIVERS = {
   '@eventstore/db-client': '^services/(store|main)/',
   mongodb: '^(projections/store|services/(store|main))/',
   '@aws-sdk/client-s3': '^services/store/',
-  jose: '^services/(store|gateway|main)/',
+  jose: '^services/(auth|store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
@@ -45,7 +45,7 @@ module.exports = {
     {
       name: 'adapters-know-only-the-kernel',
       severity: 'error',
-      from: { path: '^services/(agents|store|gateway)/' },
+      from: { path: '^services/(agents|auth|store|gateway)/' },
       to: { path: '^(services|projections)/', pathNot: ['^services/kernel/', '^services/$1/'] },
     },
     {
@@ -147,7 +147,7 @@ module.exports = {
         path: '^(services|projections)/',
         pathNot: [
           '^services/(kernel|config)/',
-          '^services/(store/eventstore/address|store/payloads/payload-location|project/rules|compiler/quantity)[.]ts$',
+          '^services/(auth/permissions/roles|store/eventstore/address|store/payloads/payload-location|project/rules|compiler/quantity)[.]ts$',
           '^services/reactors/export-to-kafka/(selection|message)[.]ts$',
           '^projections/store/mongo/location[.]ts$',
         ],

@@ -9,6 +9,7 @@ import {
 import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
 import type { Idempotency } from './idempotency.js';
+import type { Caller } from './ports/authentication.js';
 
 /** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for our own bugs. */
 export type StatusCode =
@@ -56,6 +57,8 @@ export const invalid = (field: string, why?: string): RpcError =>
 export interface Call {
   /** The authenticated caller; empty where there is no authentication. */
   readonly principal: string;
+  /** That caller and what it may do; `undefined` where everybody may do everything. */
+  readonly caller?: Caller | undefined;
   readonly requestId: string;
   /** Reads include at least the events up to this position, or answer UNAVAILABLE. */
   readonly minPosition?: bigint | undefined;

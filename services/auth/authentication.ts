@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import type { Access } from '../kernel/access.js';
+import { lru } from '../kernel/lru.js';
+import type { Authentication, Caller, Identity } from '../kernel/ports/authentication.js';
+import { unauthenticated } from './tokens/refusal.js';
+import type { TokenVerifier } from './tokens/verifier.js';
+
+type Header = (name: string) => string | undefined;
+
+type Options = {
+  readonly verifier: TokenVerifier;
+  /** The header that is read for a token where `authorization` has none. */
+  readonly metadataKey: string;
+  /** How many verified tokens are remembered. */
+  readonly cachedTokens: number;
+  readonly accessOf: (identity: Identity) => Access;
+  readonly now: () => number;
+};
+
+type Remembered = { readonly caller: Caller; readonly until: number };
+
+const BEARER = /^bearer +(\S+) *$/iu;
+
+const bearerIn = (value: string | undefined): string | undefined => BEARER.exec(value ?? '')?.[1];
+
+/**
+ * Finds callers by their bearer tokens. A token is verified once and then remembered by its hash; concurrent calls with
+ * a new token share one verification.
+ */
+export const bearerAuthentication = (options: Options): Authentication => {
+  const { verifier, metadataKey, accessOf, now } = options;
+  const remembered = lru<string, Remembered>(options.cachedTokens);
+  const verifying = new Map<string, Promise<Caller>>();
+
+  const verify = async (token: string, key: string): Promise<Caller> => {
+    const { identity, until } = await verifier.verify(token);
+    const caller = { identity, access: accessOf(identity) };
+    remembered.set(key, { caller, until });
+    return caller;
+  };
+
+  const callerOfToken = (token: string): Caller | Promise<Caller> => {
+    const key = hash('sha256', token, 'base64');
+    const known = remembered.get(key);
+    if (known && known.until > now()) return known.caller;
+    const pending = verifying.get(key) ?? verify(token, key).finally(() => verifying.delete(key));
+    verifying.set(key, pending);
+    return pending;
+  };
+
+  /** The second header counts only where `authorization` has no token of a configured issuer. */
+  const tokenIn = (header: Header): string | undefined => {
+    const first = bearerIn(header('authorization'));
+    const second = bearerIn(header(metadataKey));
+    if (first === undefined || second === undefined) return first ?? second;
+    return verifier.isOurs(first) ? first : second;
+  };
+
+  return {
+    callerOf: (header) => {
+      const token = tokenIn(header);
+      if (token === undefined) throw unauthenticated('there is no bearer token');
+      return callerOfToken(token);
+    },
+  };
+};

@@ -1,0 +1,69 @@
+import type { Access, Permission } from '../../kernel/access.js';
+import type { Identity } from '../../kernel/ports/authentication.js';
+import { ANY, type Grant, roles } from './roles.js';
+
+/** A grant to the callers whose token has a value in a claim; of one issuer where that is named. */
+export type ClaimGrant = Grant & {
+  readonly issuer?: string | undefined;
+  readonly claim: string;
+  readonly value: string;
+};
+
+const PERMISSIONS: ReadonlySet<string> = new Set<Permission>(roles.administrator);
+
+/** The scope by which clients ask for whatever the grants allow; it gives nothing itself. */
+const EVERY_SCOPE = 'all';
+
+/** The values of a claim; `realm_access.roles` names a claim inside another. */
+const valuesOf = ({ claims }: Identity, path: string): readonly unknown[] => {
+  const whole = claims[path];
+  const value =
+    whole ??
+    path
+      .split('.')
+      .reduce<unknown>(
+        (found, key) =>
+          typeof found === 'object' && found !== null ? (found as Record<string, unknown>)[key] : undefined,
+        claims,
+      );
+  return Array.isArray(value) ? value : [value];
+};
+
+/** The grants that the claims of a token give. */
+export const grantsByClaims = (identity: Identity, configured: readonly ClaimGrant[]): readonly Grant[] =>
+  configured.filter(
+    ({ issuer = identity.issuer, claim, value }) =>
+      issuer === identity.issuer && valuesOf(identity, claim).includes(value),
+  );
+
+/** The permissions that the scopes of a token leave: all, unless it names some of them and not `all`. */
+const permissionsByScopes = (scopes: readonly string[]): ReadonlySet<string> => {
+  const named = scopes.filter((scope) => PERMISSIONS.has(scope));
+  return named.length === 0 || scopes.includes(EVERY_SCOPE) ? PERMISSIONS : new Set(named);
+};
+
+const covers = (granted: readonly string[], asked: string): boolean =>
+  granted.includes(ANY) || (asked !== '' && granted.includes(asked));
+
+const has = (permission: Permission, { role }: Grant): boolean =>
+  (roles[role] as readonly Permission[]).includes(permission);
+
+/**
+ * The access that grants give, narrowed by the scopes of the token.
+ *
+ * @param grants are asked for at each check, so that a binding counts at once.
+ */
+export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant>): Access => {
+  const allowed = permissionsByScopes(scopes);
+  const some = (permission: Permission, matches: (grant: Grant) => boolean): boolean => {
+    if (!allowed.has(permission)) return false;
+    for (const grant of grants()) if (has(permission, grant) && matches(grant)) return true;
+    return false;
+  };
+  return {
+    may: (permission, project, domain) =>
+      some(permission, ({ projects, domains }) => covers(projects, project) && covers(domains, domain)),
+    mayInSome: (permission, project) => some(permission, ({ projects }) => covers(projects, project)),
+    mayInDomain: (permission, domain) => some(permission, ({ domains }) => covers(domains, domain)),
+  };
+};

@@ -1,0 +1,26 @@
+import type { Permission } from '../../kernel/access.js';
+
+/** The roles, each with its permissions. */
+export const roles = {
+  viewer: ['read'],
+  contributor: ['read', 'register', 'execute'],
+  operator: ['read', 'execute'],
+  engine: ['read', 'execute', 'events'],
+  administrator: ['read', 'register', 'execute', 'events', 'admin'],
+} as const satisfies Readonly<Record<string, readonly Permission[]>>;
+
+/** The name of a role. */
+export type Role = keyof typeof roles;
+
+/** The names of all roles. */
+export const ROLES = Object.keys(roles) as [Role, ...Role[]];
+
+/** Stands for every project, or every domain, in a grant. */
+export const ANY = '*';
+
+/** A role in some projects and domains; {@link ANY} among them stands for all. */
+export type Grant = {
+  readonly role: Role;
+  readonly projects: readonly string[];
+  readonly domains: readonly string[];
+};

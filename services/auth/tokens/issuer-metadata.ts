@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+/** Fetches a JSON document; rejects unless it is answered with 200 in time. */
+export type FetchJson = (url: string, request?: RequestInit) => Promise<unknown>;
+
+/** The metadata of an issuer that are used here. */
+type Metadata = { readonly jwksUri: string | undefined };
+
+const TIMEOUT_MS = 5_000;
+
+/** Fetches JSON over HTTP. Redirects are refused, because they could lead into the network of the server. */
+export const fetchJson: FetchJson = async (url, request = {}) => {
+  const answer = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (!answer.ok) throw new Error(`${url} answers ${answer.status}`);
+  return answer.json();
+};
+
+const document = z.looseObject({ issuer: z.string(), jwks_uri: z.string().optional() });
+
+/** Both well-known addresses: of OpenID Connect, and of RFC 8414, which puts its name in front of the path. */
+const addressesOf = (issuer: string): readonly string[] => {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/u, '');
+  return [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ];
+};
+
+/**
+ * Fetches the metadata of an issuer.
+ *
+ * @throws {Error} when neither address answers with a document of this issuer.
+ */
+export const metadataOf = async (issuer: string, fetchDocument: FetchJson): Promise<Metadata> => {
+  let reason: unknown;
+  for (const address of addressesOf(issuer)) {
+    try {
+      const found = document.parse(await fetchDocument(address));
+      if (found.issuer !== issuer) throw new Error(`${address} is of the issuer ${found.issuer}`);
+      return { jwksUri: found.jwks_uri };
+    } catch (error) {
+      reason = error;
+    }
+  }
+  throw new Error(`no metadata of the issuer ${issuer}`, { cause: reason });
+};

@@ -1,0 +1,68 @@
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { RpcError } from '../../kernel/rpc.js';
+import { type FetchJson, metadataOf } from './issuer-metadata.js';
+
+/** Finds the public key of a token by its header. */
+export type FindKey = JWTVerifyGetKey;
+
+/** The address of an issuer's keys; discovered where it is not configured. */
+type Source = { readonly issuer: string; readonly jwksUrl?: string | undefined };
+
+type Options = { readonly fetchJson: FetchJson; readonly now: () => number };
+
+/** Unknown key ids cause at most one request to the issuer in this time, in milliseconds. */
+const COOLDOWN_MS = 10_000;
+/** After this time, in milliseconds, keys are fetched again, so that withdrawn keys do not count for ever. */
+const FRESH_MS = 600_000;
+
+const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+const unreachable = (issuer: string): RpcError =>
+  new RpcError('UNAVAILABLE', `the keys of the issuer ${issuer} cannot be fetched: try again later`, [], COOLDOWN_MS);
+
+/**
+ * The keys of an issuer, fetched at first use and kept while the issuer cannot be reached. An unknown key id fetches
+ * them again, at most once in ten seconds for all tokens together.
+ *
+ * @throws {RpcError} from the search: UNAVAILABLE when no keys could be fetched yet.
+ */
+export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Options): FindKey => {
+  let find: FindKey | undefined;
+  let fetchedAt = -Infinity;
+  let triedAt = -Infinity;
+  let fetching: Promise<void> | undefined;
+
+  const fetchKeys = async (): Promise<void> => {
+    const url = jwksUrl ?? (await metadataOf(issuer, fetchJson)).jwksUri;
+    if (url === undefined) return;
+    find = createLocalJWKSet(keySet.parse(await fetchJson(url)));
+    fetchedAt = now();
+  };
+
+  /** Fetches the keys unless that was tried a moment ago; a failure leaves the keys as they are. */
+  const refresh = (): Promise<void> => {
+    if (fetching) return fetching;
+    if (now() - triedAt < COOLDOWN_MS) return Promise.resolve();
+    triedAt = now();
+    fetching = fetchKeys()
+      .catch(() => undefined)
+      .finally(() => {
+        fetching = undefined;
+      });
+    return fetching;
+  };
+
+  return async (header, token) => {
+    if (!find) await refresh();
+    else if (now() - fetchedAt > FRESH_MS) void refresh();
+    if (!find) throw unreachable(issuer);
+    try {
+      return await find(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await refresh();
+      return find(header, token);
+    }
+  };
+};

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { ANY, ROLES } from '../auth/permissions/roles.js';
+import { count, duration, flag } from './setting-kinds.js';
+
+/** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+
+const address = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol),
+    'must be an http or https address',
+  );
+
+const oneOrMore = z.preprocess(
+  (value) => (typeof value === 'string' ? [value] : value),
+  z.array(z.string().min(1)).min(1),
+);
+
+const issuer = z.strictObject({
+  issuer: z.string().min(1),
+  audience: oneOrMore,
+  jwks_url: address.optional(),
+  algorithms: z
+    .array(z.enum(ALGORITHMS, { error: `must be among ${ALGORITHMS.join(', ')}` }))
+    .min(1)
+    .default(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  clock_skew: duration.prefault('30s'),
+  introspection: z
+    .strictObject({
+      url: address,
+      client_id: z.string().min(1),
+      client_secret: z.string().min(1),
+      cache: duration.prefault('1m'),
+    })
+    .optional(),
+});
+
+const grant = z.strictObject({
+  issuer: z.string().min(1).optional(),
+  claim: z.string().min(1),
+  value: z.string().min(1),
+  role: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }),
+  projects: oneOrMore.prefault([ANY]),
+  domains: oneOrMore.prefault([ANY]),
+});
+
+/** The settings of authentication and permissions. */
+export const auth = z.strictObject({
+  issuers: z
+    .array(issuer)
+    .default([])
+    .describe('issuers of tokens, each with issuer, audience, jwks_url, algorithms, clock_skew and introspection'),
+  metadata_key: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]*$/u, { error: 'must be a header name in small letters' })
+    .default('flyte-authorization')
+    .describe('header that is read for a token where authorization has none'),
+  grants: z
+    .array(grant)
+    .default([])
+    .describe('roles by token: claim and value, and the role, projects and domains that they give'),
+  cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
+  behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),
+});

@@ -1,0 +1,18 @@
+/** What a caller may be allowed to do with the entities of a project and domain. */
+export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
+
+/**
+ * What one caller may do. An empty project or domain stands for all of them, so that a request without either requires
+ * the permission everywhere.
+ */
+export interface Access {
+  /** True when the caller has the permission in this project and domain. */
+  may(permission: Permission, project: string, domain: string): boolean;
+  /** True when the caller has the permission in at least one domain of the project. */
+  mayInSome(permission: Permission, project: string): boolean;
+  /** True when the caller has the permission in this domain of at least one project. */
+  mayInDomain(permission: Permission, domain: string): boolean;
+}
+
+/** The access of every caller where there is no authentication. */
+export const UNLIMITED: Access = { may: () => true, mayInSome: () => true, mayInDomain: () => true };

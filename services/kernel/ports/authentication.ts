@@ -1,0 +1,43 @@
+import type { KeyObject } from 'node:crypto';
+
+import type { Access } from '../access.js';
+
+/** An authenticated caller: what a verified token, a client's secret or a client certificate says about it. */
+export type Identity = {
+  /** The subject; of a client that acts for itself and has no subject, its client id. */
+  readonly principal: string;
+  readonly issuer: string;
+  /** Empty where the token names no client. */
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** All claims of the token, for roles by claim and for `UserInfo`. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** In milliseconds since 1970; `undefined` for an identity without an end. */
+  readonly expiresAt: number | undefined;
+};
+
+/** An authenticated caller, and what it may do. */
+export type Caller = { readonly identity: Identity; readonly access: Access };
+
+/** An issuer in this process, such as the authorization server: its tokens are verified with keys at hand. */
+export interface LocalIssuer {
+  /** The `iss` of its tokens. Read at every new token, because a port may be known only after the start. */
+  readonly issuer: string;
+  /** A token must name at least one of these in `aud`. */
+  readonly audience: readonly string[];
+  /** Signature algorithms of its tokens, such as `ES256`; symmetric ones are refused. */
+  readonly algorithms: readonly string[];
+  /** Finds the public key of a token by its `kid`; `undefined` when there is none. */
+  keyOf(keyId: string): Promise<KeyObject | undefined>;
+}
+
+/** Finds out who calls. */
+export interface Authentication {
+  /**
+   * The caller that the headers of a call name: at once for a token that was verified before.
+   *
+   * @throws {RpcError} also as a rejection: UNAUTHENTICATED when there is no token or it is not valid; UNAVAILABLE when
+   * its issuer must be asked and cannot be reached.
+   */
+  callerOf(header: (name: string) => string | undefined): Caller | Promise<Caller>;
+}

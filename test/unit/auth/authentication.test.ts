@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+
+import { bearerAuthentication } from '../../../services/auth/authentication.js';
+import { unauthenticated } from '../../../services/auth/tokens/refusal.js';
+import { UNLIMITED } from '../../../services/kernel/access.js';
+
+const opened = (cachedTokens = 10) => {
+  const state = { now: 0, verified: [] as string[] };
+  const authentication = bearerAuthentication({
+    verifier: {
+      isOurs: (token) => token.startsWith('ours'),
+      verify: (token) => {
+        state.verified.push(token);
+        if (!token.startsWith('ours')) return Promise.reject(unauthenticated('no'));
+        const identity = { principal: token, issuer: 'i', clientId: '', scopes: [], claims: {}, expiresAt: 100 };
+        return Promise.resolve({ identity, until: 100 });
+      },
+    },
+    metadataKey: 'flyte-authorization',
+    cachedTokens,
+    accessOf: () => UNLIMITED,
+    now: () => state.now,
+  });
+  const ask = async (headers: Readonly<Record<string, string>>) =>
+    (await authentication.callerOf((name) => headers[name])).identity.principal;
+  return { state, ask };
+};
+
+describe('the caller of a call', () => {
+  it('is verified once until its token must be verified again', async () => {
+    const { ask, state } = opened();
+    const headers = { authorization: 'Bearer ours-1' };
+    await Promise.all([ask(headers), ask(headers)]);
+    await ask(headers);
+    expect(state.verified).toEqual(['ours-1']);
+    state.now = 100;
+    await ask(headers);
+    expect(state.verified).toEqual(['ours-1', 'ours-1']);
+  });
+
+  it('is forgotten when too many tokens are remembered', async () => {
+    const { ask, state } = opened(1);
+    for (const token of ['ours-1', 'ours-2', 'ours-1']) await ask({ authorization: `Bearer ${token}` });
+    expect(state.verified).toHaveLength(3);
+  });
+
+  it.each([
+    [{ authorization: 'Bearer ours-1', 'flyte-authorization': 'Bearer ours-2' }, 'ours-1'],
+    [{ authorization: 'Bearer theirs', 'flyte-authorization': 'Bearer ours-2' }, 'ours-2'],
+    [{ authorization: 'Basic abc', 'flyte-authorization': 'Bearer ours-2' }, 'ours-2'],
+    [{ 'flyte-authorization': 'bearer ours-2' }, 'ours-2'],
+  ])('of %j is %s', async (headers, principal) => {
+    expect(await opened().ask(headers as unknown as Record<string, string>)).toBe(principal);
+  });
+
+  it.each([
+    [{}],
+    [{ authorization: '' }],
+    [{ authorization: 'Bearer' }],
+    [{ authorization: 'Bearer two words' }],
+    [{ authorization: 'Basic b3VyczpvdXJz' }],
+    [{ authorization: 'Bearer theirs' }],
+  ])('is not found in %j', async (headers) => {
+    await expect(opened().ask(headers as Record<string, string>)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+
+import { accessBy, type ClaimGrant, grantsByClaims } from '../../../services/auth/permissions/grants.js';
+import type { Grant } from '../../../services/auth/permissions/roles.js';
+import type { Access } from '../../../services/kernel/access.js';
+import type { Identity } from '../../../services/kernel/ports/authentication.js';
+
+const access = (grants: readonly Grant[], scopes: readonly string[] = []) => accessBy(scopes, () => grants);
+
+const IN_DEVELOPMENT: Grant = { role: 'contributor', projects: ['a', 'b'], domains: ['development'] };
+const mayBy =
+  (grants: readonly Grant[]) =>
+  (...asked: Parameters<Access['may']>): boolean =>
+    access(grants).may(...asked);
+
+const EVERYWHERE: Grant = { role: 'viewer', projects: ['*'], domains: ['*'] };
+
+describe('access', () => {
+  it('is denied without a grant', () => {
+    expect(access([]).may('read', 'a', 'development')).toBe(false);
+  });
+
+  it('is by project, domain and the permissions of the role', () => {
+    const may = mayBy([IN_DEVELOPMENT]);
+    expect(may('execute', 'a', 'development')).toBe(true);
+    expect(may('execute', 'b', 'development')).toBe(true);
+    expect(may('events', 'a', 'development')).toBe(false);
+    expect(may('execute', 'c', 'development')).toBe(false);
+    expect(may('execute', 'a', 'production')).toBe(false);
+  });
+
+  it('to all projects or domains needs a grant on all', () => {
+    expect(access([IN_DEVELOPMENT]).may('read', 'a', '')).toBe(false);
+    expect(access([IN_DEVELOPMENT]).may('read', '', '')).toBe(false);
+    expect(access([EVERYWHERE]).may('read', '', '')).toBe(true);
+    expect(access([{ ...EVERYWHERE, domains: ['development'] }]).may('read', '', 'development')).toBe(true);
+  });
+
+  it('is not put together from two grants', () => {
+    const may = mayBy([
+      { role: 'viewer', projects: ['a'], domains: ['*'] },
+      { role: 'contributor', projects: ['*'], domains: ['development'] },
+    ]);
+    expect(may('register', 'a', 'production')).toBe(false);
+    expect(may('read', 'b', 'production')).toBe(false);
+  });
+
+  it('to some domain of a project, or some project of a domain, is told by any grant', () => {
+    const some = access([IN_DEVELOPMENT]);
+    expect([some.mayInSome('read', 'a'), some.mayInSome('read', 'c'), some.mayInSome('admin', 'a')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([some.mayInDomain('read', 'development'), some.mayInDomain('read', 'production')]).toEqual([true, false]);
+  });
+
+  it.each([
+    [[], true],
+    [['all'], true],
+    [['openid', 'offline'], true],
+    [['execute'], true],
+    [['read'], false],
+    [['read', 'all'], true],
+  ])('to execute with the scopes %j is %s', (scopes, allowed) => {
+    expect(access([IN_DEVELOPMENT], scopes).may('execute', 'a', 'development')).toBe(allowed);
+  });
+
+  it('is not given by scopes', () => {
+    expect(access([], ['all', 'read', 'admin']).may('read', 'a', 'development')).toBe(false);
+  });
+});
+
+describe('grants by claims', () => {
+  const identity = (claims: Identity['claims']): Identity => ({
+    ...{ principal: 'ada', issuer: 'https://issuer.test', clientId: '', scopes: [], expiresAt: undefined },
+    claims,
+  });
+  const rule = (claim: string, value: string, issuer?: string): ClaimGrant => ({ ...EVERYWHERE, claim, value, issuer });
+
+  it.each([
+    [{ groups: ['ml', 'ops'] }, rule('groups', 'ops'), true],
+    [{ groups: 'ops' }, rule('groups', 'ops'), true],
+    [{ groups: 'ops admins' }, rule('groups', 'ops'), false],
+    [{ groups: [['ops']] }, rule('groups', 'ops'), false],
+    [{}, rule('groups', 'undefined'), false],
+    [{ realm_access: { roles: ['ops'] } }, rule('realm_access.roles', 'ops'), true],
+    [{ 'https://x.test/roles': ['ops'] }, rule('https://x.test/roles', 'ops'), true],
+    [{ sub: 'ada' }, rule('sub', 'ada', 'https://issuer.test'), true],
+    [{ sub: 'ada' }, rule('sub', 'ada', 'https://other.test'), false],
+    [{ sub: 'ada' }, rule('__proto__.constructor.name', 'Object'), false],
+  ])('of %j by %j: %s', (claims, configured, given) => {
+    expect(grantsByClaims(identity(claims), [configured])).toHaveLength(given ? 1 : 0);
+  });
+});

@@ -1,0 +1,213 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import type { FetchJson } from '../../../services/auth/tokens/issuer-metadata.js';
+import type { RemoteIssuer } from '../../../services/auth/tokens/issuer.js';
+import { tokenVerifier } from '../../../services/auth/tokens/verifier.js';
+import { RpcError } from '../../../services/kernel/rpc.js';
+import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from './tokens.js';
+
+let issuer: TestIssuer;
+/** Addresses that were fetched, and whether the issuer answers. */
+let asked: string[];
+let isAway: boolean;
+
+beforeEach(() => {
+  issuer = testIssuer();
+  asked = [];
+  isAway = false;
+});
+
+const fetchJson: FetchJson = async (url) => {
+  asked.push(url);
+  if (isAway) throw new Error('away');
+  if (url.endsWith('/openid-configuration')) return { issuer: issuer.issuer, jwks_uri: `${issuer.issuer}/keys` };
+  return issuer.jwks();
+};
+
+const verifierOf = (settings: Partial<RemoteIssuer> = {}) =>
+  tokenVerifier(
+    [{ issuer: issuer.issuer, audience: ['flightlog'], algorithms: ['ES256'], clockSkewMs: 30_000, ...settings }],
+    [],
+    { fetchJson, now: () => issuer.clock.now },
+  );
+
+const SECOND = 1_000;
+
+const refusalText = (error: unknown): string => (error instanceof RpcError ? `${error.code}: ${error.message}` : 'bug');
+
+describe('a token', () => {
+  it('names its subject, client and scopes', async () => {
+    const token = await issuer.token({ client_id: 'cli', scope: 'all offline', scp: ['read'] });
+    const { identity } = await verifierOf().verify(token);
+    expect(identity).toMatchObject({ principal: 'ada', clientId: 'cli', scopes: ['all', 'offline', 'read'] });
+  });
+
+  it('of a client without a subject stands for the client', async () => {
+    const { identity } = await verifierOf().verify(await issuer.token({ sub: undefined, client_id: 'engine' }));
+    expect(identity.principal).toBe('engine');
+  });
+
+  it('is refused with the reason, and without anything of its contents', async () => {
+    const verifier = verifierOf();
+    const refused: Record<string, string> = {};
+    for (const [name, token] of Object.entries(await wrongTokens(issuer)))
+      refused[name] = await verifier.verify(token).then(
+        () => 'taken',
+        (error: unknown) => refusalText(error),
+      );
+    expect(refused).toEqual({
+      garbage: 'UNAUTHENTICATED: the token is of no issuer that is configured',
+      'three parts of garbage': 'UNAUTHENTICATED: the token is of no issuer that is configured',
+      expired: 'UNAUTHENTICATED: the token has expired',
+      'without expiry': 'UNAUTHENTICATED: the token has no expiry',
+      'not valid yet': 'UNAUTHENTICATED: the token is not valid yet',
+      'for another audience': 'UNAUTHENTICATED: the token is for another audience',
+      'of another issuer': 'UNAUTHENTICATED: the token is of no issuer that is configured',
+      'signed with an unknown key': 'UNAUTHENTICATED: the token is signed with an unknown key',
+      'signed with another key of a known id': 'UNAUTHENTICATED: the signature of the token is wrong',
+      'with the algorithm none': 'UNAUTHENTICATED: the token is signed with an algorithm that is not allowed',
+      'signed with HS256 and the public key':
+        'UNAUTHENTICATED: the token is signed with an algorithm that is not allowed',
+      'changed after signing': 'UNAUTHENTICATED: the signature of the token is wrong',
+      'without a subject': 'UNAUTHENTICATED: the token names no subject',
+    });
+  });
+
+  it('counts within the clock skew on both sides', async () => {
+    const now = secondsOf(issuer.clock.now);
+    const verifier = verifierOf();
+    await expect(verifier.verify(await issuer.token({ exp: now - 20 }))).resolves.toBeDefined();
+    await expect(verifier.verify(await issuer.token({ nbf: now + 20 }))).resolves.toBeDefined();
+  });
+
+  it('need not be verified again until it expires, and ten minutes at most', async () => {
+    const { now } = issuer.clock;
+    const soon = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 60 }));
+    expect(soon.until).toBe(now + 90 * SECOND);
+    const late = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 86_400 }));
+    expect(late.until).toBe(now + 600 * SECOND);
+  });
+});
+
+describe('the keys of an issuer', () => {
+  it('are discovered and fetched once', async () => {
+    const verifier = verifierOf();
+    const tokens = await Promise.all([issuer.token(), issuer.token({ sub: 'bob' }), issuer.token({ sub: 'eve' })]);
+    await Promise.all(tokens.map((token) => verifier.verify(token)));
+    expect(asked).toEqual(['https://issuer.test/.well-known/openid-configuration', 'https://issuer.test/keys']);
+  });
+
+  it('are fetched again for a new key id', async () => {
+    const verifier = verifierOf({ jwksUrl: 'https://issuer.test/keys' });
+    await verifier.verify(await issuer.token());
+    issuer.rotate('second');
+    issuer.clock.now += 10 * SECOND;
+    await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are fetched once in ten seconds, however many unknown key ids come', async () => {
+    const verifier = verifierOf({ jwksUrl: 'https://issuer.test/keys' });
+    await verifier.verify(await issuer.token());
+    for (let second = 0; second < 20; second++) {
+      issuer.clock.now += SECOND;
+      const tokens = await Promise.all(
+        Array.from({ length: 50 }, (_, at) => issuer.token({}, { kid: `${second}-${at}` })),
+      );
+      await Promise.allSettled(tokens.map((token) => verifier.verify(token)));
+    }
+    expect(asked).toHaveLength(3);
+  });
+
+  it('are kept while the issuer is away, however long', async () => {
+    const verifier = verifierOf();
+    await verifier.verify(await issuer.token());
+    isAway = true;
+    issuer.clock.now += 86_400 * SECOND;
+    await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
+    await expect(verifier.verify(await issuer.token({}, { kid: 'unknown' }))).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+  });
+
+  it('that were never there make a token wait for the issuer', async () => {
+    const verifier = verifierOf();
+    isAway = true;
+    await expect(verifier.verify(await issuer.token())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    isAway = false;
+    issuer.clock.now += 10 * SECOND;
+    await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
+  });
+
+  it('stop counting when they are withdrawn', async () => {
+    const verifier = verifierOf();
+    const token = await issuer.token({ exp: secondsOf(issuer.clock.now) + 86_400 });
+    await verifier.verify(token);
+    issuer.rotate('second');
+    issuer.clock.now += 601 * SECOND;
+    await verifier.verify(await issuer.token()); // the first use after ten minutes fetches the keys again
+    await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+});
+
+describe('an issuer in this process', () => {
+  const local = () => ({
+    issuer: issuer.issuer,
+    audience: ['flightlog'],
+    algorithms: ['ES256', 'HS256', 'none'],
+    keyOf: (keyId: string) => Promise.resolve(keyId === 'first' ? issuer.publicKey() : undefined),
+  });
+
+  it('is asked for its keys, and has the same rules', async () => {
+    const verifier = tokenVerifier([], [local()], { fetchJson, now: () => issuer.clock.now });
+    await expect(verifier.verify(await issuer.token())).resolves.toMatchObject({ identity: { principal: 'ada' } });
+    for (const token of Object.values(await wrongTokens(issuer)))
+      await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('an opaque token', () => {
+  const answering = (claims: object) =>
+    tokenVerifier(
+      [
+        {
+          ...{ issuer: issuer.issuer, audience: ['flightlog'], algorithms: ['ES256'], clockSkewMs: 0 },
+          introspection: { url: 'https://issuer.test/ask', clientId: 'a:b', clientSecret: 's c', cacheMs: 60_000 },
+        },
+      ],
+      [],
+      {
+        fetchJson: (url, request) => {
+          asked.push(url, String((request?.headers as Record<string, string>)['authorization']));
+          return isAway ? Promise.reject(new Error('away')) : Promise.resolve(claims);
+        },
+        now: () => issuer.clock.now,
+      },
+    );
+
+  it('is taken as the issuer says, and asked about again after the time of the configuration', async () => {
+    const verifier = answering({ active: true, sub: 'ada', aud: ['flightlog'], scope: 'all' });
+    await expect(verifier.verify('opaque')).resolves.toMatchObject({
+      identity: { principal: 'ada', scopes: ['all'] },
+      until: issuer.clock.now + 60_000,
+    });
+    expect(asked).toEqual(['https://issuer.test/ask', `Basic ${Buffer.from('a%3Ab:s+c').toString('base64')}`]);
+  });
+
+  it.each<[object]>([
+    [{ active: false, sub: 'ada', aud: 'flightlog' }],
+    [{ active: true, sub: 'ada', aud: 'another' }],
+    [{ active: true, sub: 'ada' }],
+    [{ active: true, sub: 'ada', aud: 'flightlog', exp: 1 }],
+    [{ active: 'yes', sub: 'ada', aud: 'flightlog' }],
+    [['nonsense']],
+  ])('is refused after the answer %j', async (claims) => {
+    await expect(answering(claims).verify('opaque')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('is not refused while the issuer is away', async () => {
+    isAway = true;
+    await expect(answering({}).verify('opaque')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
