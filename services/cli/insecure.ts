@@ -1,21 +1,37 @@
 import type { Configuration } from '../config/configuration.js';
 import { CannotGoOn } from '../config/operator-errors.js';
 
+type Allowed = Pick<Configuration, 'insecure' | 'allow_insecure_remote' | 'host' | 'auth' | 'role' | 'tls'>;
+
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/u;
 
-/**
- * Refuses to serve without `--insecure`, because there is no authentication yet; and to listen on an address other than
- * loopback without `--allow-insecure-remote`.
- *
- * @throws {CannotGoOn} with the flag that would allow it.
- */
-export const assertAllowed = ({ insecure, allow_insecure_remote, host }: Configuration): void => {
-  if (!insecure) {
-    throw new CannotGoOn('there is no authentication yet: start with --insecure to serve without it, on this machine');
-  }
-  if (!LOOPBACK.test(host) && !allow_insecure_remote) {
+const assertInsecure = ({ allow_insecure_remote: isMeant, host }: Allowed): void => {
+  if (LOOPBACK.test(host) || isMeant) return;
+  throw new CannotGoOn(`without authentication, ${host} lets anybody in: add --allow-insecure-remote if that is meant`);
+};
+
+const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
+  if (role.includes('log')) {
     throw new CannotGoOn(
-      `without authentication, ${host} lets anybody in: add --allow-insecure-remote if that is meant`,
+      'a log server authenticates nobody: start it with --insecure, where only its clients reach it',
     );
   }
+  if (auth.issuers.length === 0) {
+    throw new CannotGoOn(
+      'there is nobody to authenticate callers: name an issuer of tokens in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+    );
+  }
+  if (LOOPBACK.test(host) || tls.cert_file !== '' || auth.behind_tls) return;
+  throw new CannotGoOn(
+    `without TLS, tokens to ${host} can be read on their way: set tls.cert_file, or auth.behind_tls where a proxy in front terminates TLS`,
+  );
 };
+
+/**
+ * Refuses to serve without an issuer of tokens or `--insecure`; with `--insecure`, to listen on an address other than
+ * loopback without `--allow-insecure-remote`; with authentication, to take tokens there without TLS.
+ *
+ * @throws {CannotGoOn} with the setting that would allow it.
+ */
+export const assertAllowed = (configuration: Allowed): void =>
+  configuration.insecure ? assertInsecure(configuration) : assertSecure(configuration);

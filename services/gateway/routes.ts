@@ -11,6 +11,7 @@ import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 import { OPEN, type Requirement, requirementOf } from './dispatch/requirement.js';
+import { type ReadTarget, targetReader } from './dispatch/target.js';
 import { type AnyRoute, type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 
 /** All services of the interface. */
@@ -35,6 +36,8 @@ export type Endpoint = {
   readonly stream?: StreamRoute;
   /** The permission that callers need, and the request fields that name the resource. */
   readonly requires: Requirement;
+  /** Reads those fields. */
+  readonly targetOf: ReadTarget;
 };
 
 /** All RPCs of all services, each once. */
@@ -45,7 +48,8 @@ export const rpcName = (method: DescMethod): string => `${method.parent.name}.${
 
 /** Makes the endpoint of an RPC from its route; by default it requires no permission. */
 export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN): Endpoint => {
-  const named = { method, name: rpcName(method), requires };
+  const targetOf = targetReader(method.input, requires.target);
+  const named = { method, name: rpcName(method), requires, targetOf };
   return route?.takes === 'stream' ? { ...named, route: undefined, stream: route } : { ...named, route };
 };
 

@@ -44,8 +44,9 @@ export const eventstorePort = async ({
   host,
   eventstore_port: asked,
   eventstore_mode: mode,
+  insecure,
 }: Configuration): Promise<number | undefined> => {
-  if (mode === 'off') return undefined;
+  if (mode === 'off' || !insecure) return undefined; // nobody is authenticated there yet
   try {
     await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
     return asked ?? USUAL_EVENTSTORE_PORT;
@@ -62,7 +63,7 @@ export const startEventstore = async (
   { directory, location, source, store, logger }: EventstoreParts,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
-  if (mode === 'off') return unserved;
+  if (mode === 'off' || !configuration.insecure) return unserved;
   if (port === undefined) {
     const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
     logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);

@@ -14,6 +14,7 @@ import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import type { Configuration } from '../config/configuration.js';
+import { openAuthentication } from './authentication.js';
 import { largeWork } from './threads/large-work.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
@@ -70,6 +71,8 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
   const positions = positionTokens(logId);
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
+  const { known } = asked;
+  const authentication = openAuthentication(configuration);
   const observers = [metrics(asked.metrics.requests)];
   const state = { isOpen: true };
   return {
@@ -82,7 +85,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
       answers,
       requests,
       positions,
-      dispatch: dispatcher(interceptorsOf({ logger, positions, hashLarge, known: asked.known, observers })),
+      dispatch: dispatcher(interceptorsOf({ logger, positions, authentication, hashLarge, known, observers })),
       logger,
       checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
       version,

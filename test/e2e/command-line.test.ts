@@ -225,7 +225,7 @@ describe('what Kubernetes says of a Service with its name', () => {
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
   // The start ends at the check of the settings.
   const starting = ['serve', '--data', data];
-  const end = /^flightlog: there is no authentication yet/mu;
+  const end = /^flightlog: there is nobody to authenticate callers/mu;
 
   it('is ignored, and said on the log at debug', async () => {
     const { stderr } = await run([...starting, '--log-level', 'debug'], links);
@@ -240,7 +240,9 @@ describe('where it may not listen, it says so, and nothing is written', () => {
   it('without authentication, unless that is said', () =>
     refuses(
       ['serve', '--data', data],
-      ['flightlog: there is no authentication yet: start with --insecure to serve without it, on this machine'],
+      [
+        'flightlog: there is nobody to authenticate callers: name an issuer of tokens in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+      ],
     ));
 
   it.each(['serve', 'sandbox'])('to others than this machine: %s', (command) =>

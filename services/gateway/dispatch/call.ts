@@ -1,18 +1,15 @@
 import { randomBytes } from 'node:crypto';
 
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-
 import type { FaultCode } from '../../kernel/fault.js';
 import type { Idempotency } from '../../kernel/idempotency.js';
+import type { Caller } from '../../kernel/ports/authentication.js';
 import type { Call } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
 import type { Endpoint } from '../routes.js';
+import type { ReceivedRequest } from './target.js';
 
 /** The transport that received a call. */
 export type Transport = 'grpc' | 'rest';
-
-/** A request in the form that its handler takes: the decoded message, or its encoded bytes. */
-export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
 export type Deadline = { readonly ms: number; readonly message: string };
@@ -41,6 +38,8 @@ export type DispatchedCall = Arrival &
   Call & {
     /** The caller, set by `authenticate`; empty without authentication. */
     principal: string;
+    /** Set by `authenticate`; `undefined` without authentication, and where an RPC requires none. */
+    caller: Caller | undefined;
     /** The log position that the caller has seen, set by `readPosition`. */
     minPosition: bigint | undefined;
     /** Set by `receive`; `undefined` for a stream. */
@@ -85,6 +84,7 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     reserveMemory: arrival.reserveMemory,
     reserveAnswer: arrival.reserveAnswer,
     principal: '',
+    caller: undefined,
     requestId: requestIdOf(arrival.header('x-request-id')),
     idempotencyKey: arrival.header('idempotency-key'),
     minPosition: undefined,

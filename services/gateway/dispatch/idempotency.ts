@@ -2,7 +2,7 @@ import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import { contentOf, MAX_KEY } from '../../kernel/idempotency.js';
 import { invalid } from '../../kernel/rpc.js';
-import type { ReceivedRequest } from './call.js';
+import type { ReceivedRequest } from './target.js';
 import type { Interceptor } from './dispatch.js';
 
 /**

@@ -1,3 +1,4 @@
+import type { Authentication } from '../../kernel/ports/authentication.js';
 import type { GatewayLog } from '../log.js';
 import type { PositionTokens } from '../position-token.js';
 import { audit } from './audit.js';
@@ -15,6 +16,8 @@ import { reportFaults } from './report-faults.js';
 export type InterceptorServices = {
   readonly logger: GatewayLog;
   readonly positions: PositionTokens;
+  /** Finds out who calls; without it, everybody may do everything. */
+  readonly authentication?: Authentication | undefined;
   /** The log followers that a command with a minimum position waits for; none by default. */
   readonly known?: readonly Follower[] | undefined;
   /** Hashes large requests with an idempotency key on another thread. */
@@ -33,10 +36,10 @@ export const interceptorsOf = (services: InterceptorServices): readonly Intercep
   deadline,
   reportFaults(services.logger),
   memoryBudget,
-  authenticate,
+  authenticate(services.authentication),
   readPosition(services.positions),
   receive,
-  authorize,
+  authorize(services.authentication),
   awaitPosition(services.known ?? []),
   idempotency(services.hashLarge),
 ];

@@ -10,17 +10,18 @@ import { AuthMetadataService } from '../../../proto/gen/platformidl/service/auth
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-
-/** A permission that a caller may hold. */
-export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
+import type { Permission } from '../../kernel/access.js';
 
 /** The request fields that name the resource: dotted paths in the spelling of the proto files. */
 export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
 
 /** The permission that an RPC requires of its caller, and the resource that it is required for. */
 export type Requirement = {
-  /** With `none`, every client that reaches the server may call the RPC. */
-  readonly permission: Permission | 'none';
+  /**
+   * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with a valid
+   * token may: the answer is about the caller alone, or has only what that caller may read.
+   */
+  readonly permission: Permission | 'none' | 'authenticated';
   readonly target: Target;
 };
 
@@ -45,12 +46,15 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   none: [
     [AuthMetadataService.method.getOAuth2Metadata, NOWHERE],
     [AuthMetadataService.method.getPublicClientConfig, NOWHERE],
-    [IdentityService.method.userInfo, NOWHERE],
-  ],
-  read: [
     [admin.getVersion, NOWHERE],
+  ],
+  authenticated: [[IdentityService.method.userInfo, NOWHERE]],
+  read: [
     [admin.listProjects, NOWHERE],
     [admin.getDomains, NOWHERE],
+    [admin.listMatchableAttributes, NOWHERE],
+    [data.createDownloadLocation, NOWHERE],
+    [data.getData, NOWHERE],
     [admin.getProject, { project: 'id' }],
     [admin.getTask, ID],
     [admin.listTaskIds, PROJECT_AND_DOMAIN],
@@ -82,10 +86,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.getProjectAttributes, { project: 'project' }],
     [admin.getProjectDomainAttributes, PROJECT_AND_DOMAIN],
     [admin.getWorkflowAttributes, { ...PROJECT_AND_DOMAIN, name: 'workflow' }],
-    [admin.listMatchableAttributes, NOWHERE],
-    [data.createDownloadLocation, NOWHERE],
     [data.createDownloadLink, at('node_execution_id.execution_id')],
-    [data.getData, NOWHERE],
     [signal.listSignals, at('workflow_execution_id')],
     [AgentMetadataService.method.getAgent, NOWHERE],
     [AgentMetadataService.method.listAgents, NOWHERE],
@@ -133,7 +134,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   ],
 };
 
-const PERMISSIONS = ['none', 'read', 'register', 'execute', 'events', 'admin'] as const;
+const PERMISSIONS = ['none', 'authenticated', 'read', 'register', 'execute', 'events', 'admin'] as const;
 
 const requirements = new Map<DescMethod, Requirement>(
   PERMISSIONS.flatMap((permission) =>
@@ -141,8 +142,11 @@ const requirements = new Map<DescMethod, Requirement>(
   ),
 );
 
-/** The requirement of RPCs outside the interface: health checks, reflection. */
+/** The requirement of RPCs outside the interface that everybody may call: health checks. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE };
+
+/** The requirement of reflection. */
+export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE };
 
 /**
  * Looks up the requirement of an RPC of the interface.

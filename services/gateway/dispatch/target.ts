@@ -1,15 +1,17 @@
-import type { DescField, DescMessage } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, MessageShape } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 import { fieldPath } from '../field-path.js';
-import type { ReceivedRequest } from './call.js';
 import type { Target } from './requirement.js';
+
+/** A request in the form that its handler takes: the decoded message, or its encoded bytes. */
+export type ReceivedRequest = MessageShape<DescMessage> | Uint8Array;
 
 /** The resource that a request names; a field is empty where the request does not name it or cannot be decoded. */
 export type FoundTarget = { readonly project: string; readonly domain: string; readonly name: string };
 
-/** Reads the resource that a request names. */
-export type ReadTarget = (request: ReceivedRequest) => FoundTarget;
+/** Reads the resource that a request names; a stream, which has no one request, names none. */
+export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Path = readonly DescField[];
 
@@ -31,8 +33,8 @@ const inBytes = (reader: BinaryReader, end: number, path: Path, found = ''): str
   return last;
 };
 
-const valueAt = (request: ReceivedRequest, path: Path): string => {
-  if (path.length === 0) return '';
+const valueAt = (request: ReceivedRequest | undefined, path: Path): string => {
+  if (path.length === 0 || request === undefined) return '';
   if (!(request instanceof Uint8Array)) return inMessage(request, path);
   try {
     return inBytes(new BinaryReader(request), request.length, path);

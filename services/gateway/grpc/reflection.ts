@@ -8,6 +8,7 @@ import {
 } from '../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { decode } from '../decode.js';
 import { type ReflectedFile, type ReflectedFiles, reflectedFiles } from '../reflection-files.js';
+import { AUTHENTICATED } from '../dispatch/requirement.js';
 import { type Endpoint, endpointOf, services } from '../routes.js';
 import { OWN_PACKAGE, PACKAGES } from '../rpc-status.js';
 import { statuses } from '../status.js';
@@ -89,5 +90,6 @@ export const reflection = (): Endpoint => {
     [...aliases, { of: REFLECTION, as: OLD_REFLECTION }],
   );
   const method = ServerReflection.method.serverReflectionInfo;
-  return endpointOf(method, { method, takes: 'stream', open: (requests) => answers(files, requests) });
+  const open = (requests: AsyncIterable<Uint8Array>) => answers(files, requests);
+  return endpointOf(method, { method, takes: 'stream', open }, AUTHENTICATED);
 };

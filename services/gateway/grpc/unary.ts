@@ -1,5 +1,6 @@
 import { RpcError } from '../../kernel/rpc.js';
-import { type DispatchedCall, noteOf, openCall, type ReceivedRequest } from '../dispatch/call.js';
+import { type DispatchedCall, noteOf, openCall } from '../dispatch/call.js';
+import type { ReceivedRequest } from '../dispatch/target.js';
 import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
 import { answerOnce, frameOf, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';

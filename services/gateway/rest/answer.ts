@@ -2,7 +2,8 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
-import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedRequest } from '../dispatch/call.js';
+import { type Deadline, type DispatchedCall, noteOf, openCall } from '../dispatch/call.js';
+import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import type { MemoryReservation } from '../memory-budget.js';
 import { answerUnary, COMPOSING, decodeRequest, type Hosting } from '../exchange.js';

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+
+import { assertAllowed } from '../../../services/cli/insecure.js';
+import { configure } from '../../../services/config/configuration.js';
+
+const ISSUER = { issuer: 'https://issuer.test', audience: 'flightlog' };
+const AUTH = { auth: { issuers: [ISSUER] } };
+const TLS = { tls: { cert_file: 'a.pem', key_file: 'a.key' } };
+
+const allowed = (settings: Readonly<Record<string, unknown>>) => () =>
+  assertAllowed(configure(Object.entries(settings).map(([key, value]) => ({ path: [key], value, origin: 'test' }))));
+
+describe('serving', () => {
+  it.each([
+    [{ insecure: true }],
+    [{ insecure: true, host: '0.0.0.0', allow_insecure_remote: true }],
+    [AUTH],
+    [{ ...AUTH, ...TLS, host: '0.0.0.0' }],
+    [{ auth: { ...AUTH.auth, behind_tls: true }, host: '0.0.0.0' }],
+  ])('is allowed with %j', (settings) => {
+    expect(allowed(settings)).not.toThrow();
+  });
+
+  it.each([
+    [{}, 'there is nobody to authenticate callers'],
+    [{ insecure: true, host: '0.0.0.0' }, 'add --allow-insecure-remote'],
+    [{ ...AUTH, host: '0.0.0.0' }, 'without TLS, tokens to 0.0.0.0 can be read'],
+    [{ ...AUTH, host: '0.0.0.0', allow_insecure_remote: true }, 'without TLS'],
+    [{ ...AUTH, role: 'log' }, 'a log server authenticates nobody'],
+  ])('is refused with %j', (settings, why) => {
+    expect(allowed(settings)).toThrow(why);
+  });
+
+  it.each([
+    [{ issuer: 'i', audience: [] }],
+    [{ issuer: 'i' }],
+    [{ ...ISSUER, algorithms: ['HS256'] }],
+    [{ ...ISSUER, algorithms: ['none'] }],
+    [{ ...ISSUER, jwks_url: 'file:///keys' }],
+  ])('does not take the issuer %j', (issuer) => {
+    expect(allowed({ auth: { issuers: [issuer] } })).toThrow('auth.issuers.0');
+  });
+});
