@@ -51,7 +51,9 @@ const commentsOf = (file) =>
   });
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(0));
-const files = request.protoFile.filter((file) => /^platformidl\.(admin|core|event|service)$/.test(file.package));
+const isShown = ({ package: of, service }) =>
+  /^platformidl\.(admin|core|event|service)$/.test(of) || service.length > 0;
+const files = request.protoFile.filter(isShown);
 const entries = files.flatMap(commentsOf).sort(([a], [b]) => (a < b ? -1 : 1));
 const content = [
   '// Generated from the comments of the proto files. Do not edit.',

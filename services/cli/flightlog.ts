@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { filter, position, wholeNumber } from '../config/arguments.js';
 import { addBackupCommands } from './backup-commands.js';
+import { addClientCommands } from './client/client-commands.js';
 import {
   type Configuration,
   configure,
@@ -179,6 +180,7 @@ withViews(views.command('rebuild'))
 
 addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
+addClientCommands(program);
 addLogCommands(program, { withData, ownSettings, configurationOf });
 
 const withSelection = (command: Command): Command =>

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 
+import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -24,6 +25,7 @@ export const services: readonly DescService[] = [
   SyncAgentService,
   AsyncAgentService,
   AgentMetadataService,
+  HistoryService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

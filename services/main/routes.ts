@@ -40,6 +40,7 @@ import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
 import { entities } from './entities.js';
+import { type PastReader, pastRoutes } from './past-reads.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { runData } from './run-data.js';
@@ -59,6 +60,8 @@ export type RouteServices = {
   readonly largeLaunchPlans: LargeLaunchPlans;
   readonly uploads: UploadStore;
   readonly logger: Logger;
+  /** Answers reads of the past, on a thread of its own. */
+  readonly pastReads: PastReader;
 };
 
 /**
@@ -166,6 +169,13 @@ export const allRoutes = (services: RouteServices): Routing => {
         await following.close();
       },
     },
-    routes: [...writes, ...reads, ...files, ...agentRoutes(agents), ...withoutAuthentication],
+    routes: [
+      ...writes,
+      ...reads,
+      ...pastRoutes(services.pastReads),
+      ...files,
+      ...agentRoutes(agents),
+      ...withoutAuthentication,
+    ],
   };
 };

@@ -19,6 +19,7 @@ import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
 import { measureParts } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
+import { pastReader } from './past-reads.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
 import { allRoutes, workflowLimits } from './routes.js';
@@ -127,6 +128,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, slots, largeLaunches: launches, isShared: warm !== undefined });
+  const pastReads = pastReader(source);
   const { routes, following } = allRoutes({
     ...parts,
     launching,
@@ -134,6 +136,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     largeWorkflows: registrations.workflows,
     largeLaunchPlans: registrations.launchPlans,
     uploads: uploads.store,
+    pastReads,
   });
 
   const keeping = watchLag(log, { warm, reference: following });
@@ -150,7 +153,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: components that take calls first, those that others depend on last.
-  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unprojected];
+  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unprojected, pastReads];
   const last = [registrations, launches, current, foundation];
   return {
     grpc: transports.grpc,

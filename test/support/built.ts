@@ -8,6 +8,8 @@ const unasked: unknown = new Proxy(() => undefined, {
   apply: () => unasked,
 });
 
+const SERVICE = 'platformidl.service';
+
 const services = { ...(unasked as RouteServices), configuration: configure([]) };
 const { routes } = allRoutes(
   new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }),
@@ -15,6 +17,9 @@ const { routes } = allRoutes(
 
 /** Every RPC of every service, and whether it is implemented. */
 export const allRpcs: RouteTable = routeTable(routes);
+
+/** The RPCs that published clients know; the others are our own additions. */
+export const publishedRpcs: RouteTable = allRpcs.filter(({ method }) => method.parent.file.proto.package === SERVICE);
 
 /** The names of the RPCs that are implemented, as `AdminService.GetTask`. */
 export const builtRpcs: ReadonlySet<string> = new Set(allRpcs.filter(isBuilt).map(({ name }) => name));

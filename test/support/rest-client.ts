@@ -15,6 +15,7 @@ import { status } from '@grpc/grpc-js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
+import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -54,6 +55,7 @@ const SERVICES = [
   AsyncAgentService,
   SyncAgentService,
   AgentMetadataService,
+  HistoryService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 

@@ -90,8 +90,8 @@ export const overGrpc = (
 ): Transport => {
   const client = grpcClient(ready.grpc);
   const send: Transport['send'] = async (rpc, request, headers) => {
-    const service = methodOf(rpc).parent.name;
-    const answer = await client.raw(`/${callersPackage}.service.${service}/${rpc}`, request, headers);
+    const service = methodOf(rpc).parent.typeName.replace(/^platformidl/u, callersPackage);
+    const answer = await client.raw(`/${service}/${rpc}`, request, headers);
     const [status] = answer.metadata.get('grpc-status-details-bin');
     const details = status === undefined ? [] : fromBinary(StatusSchema, new Uint8Array(Buffer.from(status))).details;
     const position = answer.metadata.get('flightlog-position')[0]?.toString();

@@ -1,5 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
+import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -88,6 +89,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.getWorkflowAttributes, { ...PROJECT_AND_DOMAIN, name: 'workflow' }],
     [data.createDownloadLink, at('node_execution_id.execution_id')],
     [signal.listSignals, at('workflow_execution_id')],
+    [HistoryService.method.listTransitions, ID],
     [AgentMetadataService.method.getAgent, NOWHERE],
     [AgentMetadataService.method.listAgents, NOWHERE],
   ],

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { names, oneOrMore } from '../../config/arguments.js';
+import type { HistoryFlags } from './history.js';
+
+const withServer = (command: Command): Command =>
+  command
+    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
+    .option('--token-file <file>', 'file with an access token')
+    .option('-p, --project <id>', 'project of the execution', 'flytesnacks')
+    .option('-d, --domain <id>', 'domain of the execution', 'development')
+    .option('--json', 'print JSON', false);
+
+/** Adds the commands that ask a server. */
+export const addClientCommands = (program: Command): void => {
+  withServer(program.command('history'))
+    .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
+    .description(
+      'print every transition of an execution, its nodes and its tasks: when, by whom, by which request, why',
+    )
+    .option('--node <id>', 'of this node and its tasks only')
+    .option('--phase <phase,...>', 'to these phases only; repeatable', names)
+    .option('--type <type,...>', 'by events of these types only; repeatable', names)
+    .option('--changes-only', 'without reports that repeat a phase', false)
+    .option('--newest-first', 'from the newest to the oldest', false)
+    .option('--limit <n>', 'at most so many', oneOrMore)
+    .action(async (name: string, flags: HistoryFlags) => {
+      const { history } = await import('./history.js');
+      await history(name, flags);
+    });
+};

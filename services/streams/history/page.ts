@@ -1,0 +1,137 @@
+import { create } from '@bufbuild/protobuf';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  type Transition,
+  type TransitionList,
+  type TransitionListRequest,
+  TransitionListSchema,
+} from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { EXECUTION_CATEGORY, type ExecutionEvent } from '../../execution/events.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
+import type { PayloadStore } from '../../kernel/ports/payload-store.js';
+import { invalid, missing, RpcError } from '../../kernel/rpc.js';
+import { type StreamName, streamName } from '../../kernel/stream.js';
+import { transitionsOf, withReason } from './transitions.js';
+
+/** The log that the history is read from, and its payloads. */
+export type HistorySources = { readonly log: Pick<EventLog, 'readStream'>; readonly payloads: PayloadStore };
+
+/** The place of a transition: the revision of its event, and its index among the transitions of the event. */
+type Place = { readonly revision: bigint; readonly index: number };
+
+type Found = Place & { readonly own: Transition; readonly event: ExecutionEvent; readonly recorded: RecordedEvent };
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+const TOKEN = /^t(\d{1,19})\.(\d{1,9})$/;
+
+const tokenOf = ({ revision, index }: Place): string => `t${revision}.${index}`;
+
+const placeOf = (token: string): Place | undefined => {
+  if (token === '') return undefined;
+  const [, revision, index] = TOKEN.exec(token) ?? [];
+  if (revision === undefined) throw invalid('token', 'not a token of this list');
+  return { revision: BigInt(revision), index: Number(index) };
+};
+
+const limitOf = ({ limit }: TransitionListRequest): number => {
+  if (limit > MAX_LIMIT) throw invalid('limit', `${limit} is above ${MAX_LIMIT}`);
+  return limit || DEFAULT_LIMIT;
+};
+
+const streamOf = ({ id }: TransitionListRequest): StreamName => {
+  if (!id) throw missing('id');
+  for (const part of ['project', 'domain', 'name'] as const) if (id[part] === '') throw missing(`id.${part}`);
+  return streamName(EXECUTION_CATEGORY, [id.project, id.domain, id.name]);
+};
+
+const msOf = (time: Timestamp | undefined, otherwise: number): number => (time ? timestampMs(time) : otherwise);
+
+type Matches = (transition: Transition) => boolean;
+
+/** Tests that a value is among those asked for, where any are. */
+const among = <Value>(asked: readonly Value[], of: (transition: Transition) => Value): Matches =>
+  asked.length === 0 ? () => true : (each) => asked.includes(of(each));
+
+/** Makes the test whether a transition matches all the filters of a request. */
+const matching = (request: TransitionListRequest): Matches => {
+  const { entities, nodeId, phases, types, principal, changesOnly } = request;
+  const from = msOf(request.recordedFrom, -Infinity);
+  const before = msOf(request.recordedBefore, Infinity);
+  const tests: readonly Matches[] = [
+    among(entities, ({ entity }) => entity),
+    among(nodeId === '' ? [] : [nodeId], (each) => each.nodeId),
+    among(phases, ({ phase }) => phase),
+    among(types, ({ type }) => type),
+    among(principal === '' ? [] : [principal], (each) => each.principal),
+    ({ samePhase }) => !(changesOnly && samePhase),
+    ({ recordedAt }) => msOf(recordedAt, 0) >= from && msOf(recordedAt, 0) < before,
+  ];
+  return (each) => tests.every((test) => test(each));
+};
+
+const isPast = (each: Place, after: Place | undefined, newestFirst: boolean): boolean => {
+  if (!after) return true;
+  if (each.revision !== after.revision) return each.revision > after.revision !== newestFirst;
+  return newestFirst ? each.index < after.index : each.index > after.index;
+};
+
+/** Finds the matching transitions after a place, in the order of the request, and one more than it asks for. */
+const search = async (
+  { log, payloads }: HistorySources,
+  request: TransitionListRequest,
+): Promise<{ readonly found: readonly Found[]; readonly isThere: boolean }> => {
+  const { newestFirst } = request;
+  const after = placeOf(request.token);
+  const limit = limitOf(request);
+  const matches = matching(request);
+  const found: Found[] = [];
+  let isThere = false;
+  const direction = newestFirst ? 'backwards' : 'forwards';
+  const range = { direction, ...(after && { from: after.revision }) } as const;
+  for await (const page of log.readStream(streamOf(request), range)) {
+    isThere ||= page.length > 0;
+    for (const recorded of page) {
+      const { event, transitions } = await transitionsOf(recorded, payloads);
+      const placed = transitions.map((own, index) => ({ own, index, event, recorded, revision: recorded.revision }));
+      if (newestFirst) placed.reverse();
+      found.push(...placed.filter((each) => isPast(each, after, newestFirst) && matches(each.own)));
+      if (found.length > limit) return { found, isThere };
+    }
+  }
+  return { found, isThere };
+};
+
+const assertThere = async ({ log }: HistorySources, request: TransitionListRequest): Promise<void> => {
+  for await (const page of log.readStream(streamOf(request), { limit: 1 })) if (page.length > 0) return;
+  const { project = '', domain = '', name = '' } = request.id ?? {};
+  throw new RpcError('NOT_FOUND', `nothing is recorded of execution ${project}/${domain}/${name}`);
+};
+
+/**
+ * Lists a page of the transitions of an execution. Only the transitions of the page and the one event at a time that is
+ * examined are in memory.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND when the execution has no events.
+ * @throws {StreamParked} when an event cannot be read.
+ */
+export const listTransitions = async (
+  sources: HistorySources,
+  request: TransitionListRequest,
+): Promise<TransitionList> => {
+  const limit = limitOf(request);
+  const { found, isThere } = await search(sources, request);
+  if (!isThere) await assertThere(sources, request);
+  const shown = found.slice(0, limit);
+  const [first] = shown;
+  const last = shown.at(-1);
+  const transitions: Transition[] = [];
+  for (const each of shown) transitions.push(each.index === 0 ? await withReason(each, sources.payloads) : each.own);
+  return create(TransitionListSchema, {
+    transitions,
+    token: last && found.length > limit ? tokenOf(last) : '',
+    previousToken: first ? tokenOf(first) : '',
+  });
+};

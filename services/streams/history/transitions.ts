@@ -1,0 +1,148 @@
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import type { ExecutionError } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  NodeExecutionEventSchema,
+  TaskExecutionEventSchema,
+  WorkflowExecutionEventSchema,
+} from '../../../proto/gen/platformidl/event/event_pb.js';
+import { OpenEntitiesSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  HistoryEntity,
+  type Transition,
+  TransitionSchema,
+} from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { type EngineReport, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
+import { decodeEvent, readingEvent } from '../../kernel/decode-event.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { bytesOf, type Content, type PayloadStore } from '../../kernel/ports/payload-store.js';
+
+type Facts = Exclude<MessageInitShape<typeof TransitionSchema>, Transition>;
+
+/** The longest reason that a transition shows, in characters. */
+const MAX_REASON = 2_000;
+
+const ENTITIES = {
+  workflow: HistoryEntity.EXECUTION,
+  node: HistoryEntity.NODE,
+  task: HistoryEntity.TASK,
+} as const;
+
+const isReport = (event: ExecutionEvent): event is ExecutionEvent & { readonly data: EngineReport } =>
+  event.type === 'WorkflowPhaseReported' || event.type === 'NodePhaseReported' || event.type === 'TaskPhaseReported';
+
+const timestampOf = ({ seconds, nanos }: EngineReport['occurredAt']): Timestamp => ({
+  $typeName: 'google.protobuf.Timestamp',
+  seconds,
+  nanos,
+});
+
+/** The cause and the principal that commands other than reports carry in their events. */
+const askedBy = ({ type, data }: ExecutionEvent): { readonly principal?: string; readonly reason?: string } => {
+  if (type === 'ExecutionCreated') return { principal: data.spec?.metadata?.principal ?? '' };
+  if (type === 'TerminationRequested' || type === 'ExecutionExpired')
+    return { principal: data.principal, reason: data.cause };
+  if (type === 'ExecutionStateChanged' || type === 'ExecutionTagged' || type === 'SignalSet')
+    return { principal: data.principal };
+  return {};
+};
+
+const subjectOf = (event: ExecutionEvent): Facts => {
+  if (isReport(event)) {
+    const { entity, nodeId, taskId, retryAttempt, phaseVersion, samePhase, producerId, occurredAt } = event.data;
+    const told = { phaseVersion, samePhase, producerId, occurredAt: timestampOf(occurredAt) };
+    return { entity: ENTITIES[entity], nodeId, ...(taskId && { taskId }), attempt: retryAttempt, ...told };
+  }
+  if (event.type === 'SignalCreated' || event.type === 'SignalSet')
+    return { entity: HistoryEntity.SIGNAL, signalId: event.data.signalId };
+  return { entity: HistoryEntity.EXECUTION };
+};
+
+const whenAndWho = (event: RecordedEvent): Facts => {
+  const { recordedAtMs, actor, $correlationId } = metadataOf(event);
+  const recordedAt = timestampFromMs(recordedAtMs);
+  const { position, revision } = event;
+  return { position, revision, occurredAt: recordedAt, recordedAt, principal: actor, requestId: $correlationId ?? '' };
+};
+
+const closedBy = ({ type, data }: ExecutionEvent): Content | undefined =>
+  type === 'WorkflowPhaseReported' || type === 'ExecutionExpired' ? data.closed : undefined;
+
+/** The nodes and tasks that ended with their execution, in the order of the event. */
+const closedIn = async (content: Content, payloads: PayloadStore): Promise<readonly Facts[]> => {
+  const { nodes, tasks } = fromBinary(OpenEntitiesSchema, await bytesOf(content, payloads));
+  const ended = { phase: 'ABORTED', endedWithExecution: true };
+  return [
+    ...nodes.map((nodeId) => ({ ...ended, entity: HistoryEntity.NODE, nodeId })),
+    ...tasks.map(({ node: nodeId, taskId, attempt }) => ({
+      ...ended,
+      entity: HistoryEntity.TASK,
+      nodeId,
+      attempt,
+      ...(taskId && { taskId }),
+    })),
+  ];
+};
+
+/** The transitions of one event: its own first, then those of the nodes and tasks that ended with the execution. */
+export type EventTransitions = { readonly event: ExecutionEvent; readonly transitions: readonly Transition[] };
+
+/**
+ * Reads the transitions of an event of an execution; their reasons are not read yet.
+ *
+ * @throws {StreamParked} when the event cannot be read.
+ * @throws {StoreUnavailable} when a payload that it refers to cannot be read now.
+ */
+export const transitionsOf = async (recorded: RecordedEvent, payloads: PayloadStore): Promise<EventTransitions> => {
+  const event = decodeEvent(executionCodec, recorded);
+  const { principal = '', reason = '' } = askedBy(event);
+  const fixed = whenAndWho(recorded);
+  const shared = { ...fixed, type: event.type, ...(fixed.principal === '' && { principal }) };
+  const own = create(TransitionSchema, {
+    ...shared,
+    phase: flatFields(recorded).phase ?? '',
+    reason,
+    ...subjectOf(event),
+  });
+  const closed = closedBy(event);
+  if (!closed) return { event, transitions: [own] };
+  const further = await closedIn(closed, payloads);
+  const at = { occurredAt: own.occurredAt ?? fixed.occurredAt };
+  return {
+    event,
+    transitions: [own, ...further.map((each) => create(TransitionSchema, { ...shared, ...at, ...each }))],
+  };
+};
+
+const errorIn = (result: { readonly case: string | undefined; readonly value?: unknown }): string =>
+  result.case === 'error' ? (result.value as ExecutionError).message : '';
+
+const reasonIn = ({ entity }: EngineReport, message: Uint8Array): string => {
+  if (entity === 'workflow') return errorIn(fromBinary(WorkflowExecutionEventSchema, message).outputResult);
+  if (entity === 'node') return errorIn(fromBinary(NodeExecutionEventSchema, message).outputResult);
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- older engines give the reason there
+  const { outputResult, reasons, reason } = fromBinary(TaskExecutionEventSchema, message);
+  return errorIn(outputResult) || (reasons.at(-1)?.reason ?? reason);
+};
+
+/**
+ * Reads the reason of an event's own transition into it. Engines give it inside their message, which is decoded only for
+ * transitions that are shown.
+ *
+ * @throws {StreamParked} when the message cannot be decoded.
+ * @throws {StoreUnavailable} when the message is stored beside the log and cannot be read now.
+ */
+export const withReason = async (
+  {
+    event,
+    own,
+    recorded,
+  }: { readonly event: ExecutionEvent; readonly own: Transition; readonly recorded: RecordedEvent },
+  payloads: PayloadStore,
+): Promise<Transition> => {
+  const told = isReport(event) ? event.data : undefined;
+  const message = told && (await bytesOf(told.message, payloads));
+  const reason = told && message ? readingEvent(recorded, () => reasonIn(told, message)) : own.reason;
+  return { ...own, reason: reason.slice(0, MAX_REASON) };
+};

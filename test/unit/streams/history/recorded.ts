@@ -1,0 +1,33 @@
+import type { RecordedEvent } from '../../../../services/kernel/event.js';
+import type { EventLog } from '../../../../services/kernel/ports/event-store.js';
+import type { PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
+
+/** The recording time of the event at a revision, in milliseconds since 1970. */
+export const recordedAtMs = (revision: bigint): number => 1_700_000_000_000 + Number(revision) * 1_000;
+
+/** Gives events the metadata of a log: revision 3 is recorded by `actor-3` with the request `request-3`. */
+export const asRecorded = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
+  events.map((event) => {
+    const { revision } = event;
+    const who = { actor: `actor-${revision}`, commandId: '', $correlationId: `request-${revision}` };
+    return { ...event, metadata: JSON.stringify({ recordedAtMs: recordedAtMs(revision), schema: 1, ...who }) };
+  });
+
+/** Reads streams out of events in memory, in pages of two, in both directions. */
+export const logIn = (events: readonly RecordedEvent[]): Pick<EventLog, 'readStream'> => ({
+  async *readStream(stream, { from, direction = 'forwards', limit = Infinity } = {}) {
+    const isForwards = direction === 'forwards';
+    const start = from ?? (isForwards ? 0n : BigInt(events.length));
+    const inRange = ({ revision }: RecordedEvent): boolean => (isForwards ? revision >= start : revision <= start);
+    const found = events.filter((event) => event.stream === stream && inRange(event));
+    if (!isForwards) found.reverse();
+    const asked = found.slice(0, limit);
+    for (let at = 0; at < asked.length; at += 2) yield await Promise.resolve(asked.slice(at, at + 2));
+  },
+});
+
+export const noPayloads: PayloadStore = {
+  put: () => Promise.reject(new Error('nothing is large here')),
+  get: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
