@@ -1,5 +1,5 @@
 /** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'agents|auth|kernel|metrics|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
+const PLUMBING = 'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
@@ -12,6 +12,7 @@ const DRIVERS = {
   '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
   'prom-client': '^services/metrics/',
+  '@opentelemetry/(sdk-trace-base|resources|exporter-trace-otlp-http)': '^services/tracing/',
 };
 
 /** @type {import('dependency-cruiser').IConfiguration} */

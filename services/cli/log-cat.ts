@@ -55,6 +55,7 @@ export const lineOf = async (
     commandId: metadata.commandId,
     correlationId: metadata.$correlationId ?? '',
     causationId: metadata.$causationId ?? '',
+    traceparent: metadata.traceparent ?? '',
   });
   return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
 };

@@ -21,6 +21,7 @@ import {
   publicUrl,
   resources,
   scope,
+  share,
   texts,
   tier,
   tls,
@@ -77,6 +78,16 @@ export const settings = z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
       .default('info')
       .describe('least severe log that is written'),
+    tracing: z
+      .strictObject({
+        otlp_endpoint: publicUrl
+          .default('')
+          .describe(
+            'OpenTelemetry collector (OTLP over HTTP) that gets a span of each request; none where it is empty',
+          ),
+        sample_ratio: share.default(1).describe('share of the traces that begin here which are sampled, 0 to 1'),
+      })
+      .prefault({}),
     insecure: flag.default(false).describe('serve without authentication'),
     allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
     domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),

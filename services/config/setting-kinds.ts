@@ -38,6 +38,12 @@ export const port = whole(65_535, 'must be a port, 0 to 65535');
 export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
+/** A share: a number from 0 to 1. */
+export const share = z.coerce
+  .number({ error: 'must be a number from 0 to 1' })
+  .min(0, { error: 'must be a number from 0 to 1' })
+  .max(1, { error: 'must be a number from 0 to 1' });
+
 /** An HTTP URL, or the empty string; slashes at its end are removed. */
 export const publicUrl = z
   .string()

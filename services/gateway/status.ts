@@ -85,12 +85,15 @@ export const cutText = (text: string, maxBytes: number): string => {
 /** Matches the names of RPCs that only read; GetOrCreateSignal writes. */
 const READ = /^(?:Get(?!OrCreate)|List)/u;
 
-const isRead = (method: DescMethod | undefined): boolean => method !== undefined && READ.test(method.name);
+/** True for an RPC that only reads, which its name says. */
+export const isRead = (method: DescMethod): boolean => READ.test(method.name);
 
 /** Reads get another text for an unavailable store: "nothing was recorded" would make no sense for them. */
 const faultAnswer = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
   const answer = faultAnswers[code];
-  return isRead(method) && answer === STORE_UNAVAILABLE ? { ...answer, message: 'a store is unavailable' } : answer;
+  return method && isRead(method) && answer === STORE_UNAVAILABLE
+    ? { ...answer, message: 'a store is unavailable' }
+    : answer;
 };
 
 /**

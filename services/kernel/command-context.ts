@@ -11,6 +11,7 @@ export const contextOf = (call: Call): CommandContext => ({
   actor: call.principal,
   commandId: randomUUID(),
   correlationId: call.requestId,
+  traceParent: call.traceParent,
   ...(call.idempotency && { idempotency: call.idempotency }),
   isCancelled: () => call.isCancelled(),
 });

@@ -14,6 +14,8 @@ export type EventMetadata = {
   readonly schema: number;
   readonly $correlationId?: string;
   readonly $causationId?: string;
+  /** W3C trace context of the request, where it had one. */
+  readonly traceparent?: string;
   /** The idempotency key of the request. */
   readonly idempotencyKey?: string;
   /** The request behind the key: the RPC, its target within the stream, and a hash of the request's content. */

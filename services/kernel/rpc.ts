@@ -60,6 +60,8 @@ export interface Call {
   /** That caller and what it may do; `undefined` where everybody may do everything. */
   readonly caller?: Caller | undefined;
   readonly requestId: string;
+  /** The W3C trace context (`traceparent`) that the caller sent, or that of the call's own span. */
+  readonly traceParent?: string | undefined;
   /** Reads include at least the events up to this position, or answer UNAVAILABLE. */
   readonly minPosition?: bigint | undefined;
   /** The idempotency key of the request, as the client sent it. */

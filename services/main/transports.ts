@@ -4,6 +4,8 @@ import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
+import { requestLog } from '../gateway/dispatch/request-log.js';
+import { spans } from '../gateway/dispatch/spans.js';
 import type { Follower } from '../gateway/dispatch/min-position.js';
 import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
@@ -13,6 +15,7 @@ import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
+import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAuthentication } from './authentication.js';
 import { largeWork } from './threads/large-work.js';
@@ -57,7 +60,8 @@ export type Hosted = {
 };
 
 /** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
-const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { logId, logger, ...asked }: Hosted) => {
+const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], hosted: Hosted, tracing?: Tracing) => {
+  const { logId, logger, ...asked } = hosted;
   const answers = answerBudget(limitsOf(configuration.max_unread_bytes));
   const requests = requestBudget(limitsOf(configuration.max_request_bytes));
   const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
@@ -73,7 +77,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], { 
     contents.ask(request, { rpc: rpcName(method) });
   const { known } = asked;
   const authentication = openAuthentication(configuration);
-  const observers = [metrics(asked.metrics.requests)];
+  const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
   const state = { isOpen: true };
   return {
     hosting: {
@@ -116,7 +120,9 @@ export const startTransports = async (
   routes: readonly AnyRoute[],
   hosted: Hosted,
 ): Promise<Transports> => {
-  const { hosting, leave, close } = hostingOf(configuration, routes, hosted);
+  const { otlp_endpoint: endpoint, sample_ratio: sampleRatio } = configuration.tracing;
+  const tracing = await openTracing({ endpoint, sampleRatio, version });
+  const { hosting, leave, close } = hostingOf(configuration, routes, hosted, tracing);
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const address = urlOf(hosting, http.port);
@@ -128,6 +134,7 @@ export const startTransports = async (
       leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       await close();
+      await tracing?.close();
     },
   };
 };

@@ -43,10 +43,11 @@ const metadataFor = <S, C, E, R>(
   turn: CommandTurn<C, R>,
   refusal: R | undefined,
 ): EventMetadata => {
-  const { actor, commandId, correlationId, causationId, idempotency } = turn.context;
+  const { actor, commandId, correlationId, causationId, traceParent, idempotency } = turn.context;
   const metadata: Writable<EventMetadata> = { recordedAtMs: live.recordedAtMs, actor, commandId, schema: SCHEMA };
   if (correlationId !== undefined) metadata.$correlationId = correlationId;
   if (causationId !== undefined) metadata.$causationId = causationId;
+  if (traceParent !== undefined) metadata.traceparent = traceParent;
   // The key of a refused command is not kept, not even when the refusal records an event.
   if (idempotency !== undefined && refusal === undefined)
     Object.assign(metadata, keyOf(idempotency, targetOf(live, turn)));

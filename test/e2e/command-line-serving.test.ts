@@ -107,6 +107,7 @@ describe('while a server runs', () => {
       commandId: expect.stringMatching(/./u) as string,
       correlationId: expect.any(String) as string,
       causationId: '',
+      traceparent: '',
       data: { project: { id: 'two', name: 'the two', state: 'ACTIVE' } },
     });
     expect(streams(await cat('--from', '3'))).toEqual(['project-two', 'project-three']);

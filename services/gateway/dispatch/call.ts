@@ -7,9 +7,13 @@ import type { Call } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
 import type { Endpoint } from '../routes.js';
 import type { ReceivedRequest } from './target.js';
+import { givenTraceParent } from './trace-context.js';
 
 /** The transport that received a call. */
 export type Transport = 'grpc' | 'rest';
+
+/** A received request; `undefined` for a stream. `bytes` is its size as it came, decompressed. */
+export type Received = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
 export type Deadline = { readonly ms: number; readonly message: string };
@@ -25,8 +29,8 @@ export type Arrival = {
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
-  /** Receives the request of a unary call and decodes it as its route asks; gives `undefined` for a stream. */
-  readonly receive: () => Promise<ReceivedRequest | undefined>;
+  /** Receives the request of a unary call and decodes it as its route asks. */
+  readonly receive: () => Promise<Received>;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly reserveMemory: (bytes: number) => Promise<void>;
   /** Replaces that reservation by the size of the answer that is sent, in bytes. */
@@ -44,8 +48,10 @@ export type DispatchedCall = Arrival &
     minPosition: bigint | undefined;
     /** Set by `receive`; `undefined` for a stream. */
     request: ReceivedRequest | undefined;
-    /** The size of the request in bytes, where it is known without encoding the request again. Not set yet. */
-    requestBytes: number | undefined;
+    /** The size of the request in bytes, set by `receive`; 0 until then, and for a stream. */
+    requestBytes: number;
+    /** The trace context that the caller sent, if it is valid; set anew by `spans`. */
+    traceParent: string | undefined;
     /** Set by `idempotency` when the caller sent a key. */
     idempotency: Idempotency | undefined;
     /** The log position that the answer reflects, set by the handler. */
@@ -89,7 +95,8 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     idempotencyKey: arrival.header('idempotency-key'),
     minPosition: undefined,
     request: undefined,
-    requestBytes: undefined,
+    requestBytes: 0,
+    traceParent: givenTraceParent(arrival.header('traceparent')),
     idempotency: undefined,
     position: undefined,
     unreadFields: new Map(),

@@ -7,6 +7,8 @@ import type { Interceptor } from './dispatch.js';
  * RESOURCE_EXHAUSTED when the request is too large or the memory budget is full.
  */
 export const receive: Interceptor = async (call, next) => {
-  call.request = await call.receive();
+  const { request, bytes } = await call.receive();
+  call.request = request;
+  call.requestBytes = bytes;
   return next();
 };

@@ -56,7 +56,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): Dispat
     deadline: grpcCall.deadline,
     header: grpcCall.header,
     isCancelled: () => gone.aborted,
-    receive: () => Promise.resolve(undefined),
+    receive: () => Promise.resolve({ request: undefined, bytes: 0 }),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // no budget: each message waits until the client reads
   });

@@ -1,6 +1,5 @@
 import { RpcError } from '../../kernel/rpc.js';
-import { type DispatchedCall, noteOf, openCall } from '../dispatch/call.js';
-import type { ReceivedRequest } from '../dispatch/target.js';
+import { type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
 import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
 import { answerOnce, frameOf, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
@@ -24,10 +23,10 @@ const lazyReservation = (call: GrpcCall, answers: MemoryBudget): (() => MemoryRe
   };
 };
 
-const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<ReceivedRequest> => {
+const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<Received> => {
   const bytes = await onlyMessage(incoming(grpcCall, hosting, true));
   if (!endpoint.route) throw unimplemented(endpoint);
-  return decodeRequest(endpoint.route, bytes);
+  return { request: decodeRequest(endpoint.route, bytes), bytes: bytes.length };
 };
 
 const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): DispatchedCall => {

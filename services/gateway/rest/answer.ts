@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
-import { type Deadline, type DispatchedCall, noteOf, openCall } from '../dispatch/call.js';
+import { type Deadline, type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import type { MemoryReservation } from '../memory-budget.js';
@@ -71,7 +71,7 @@ export const sendFailure = (
 /** A REST request, its reply, and the RPC that it addresses. */
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly addressed: Addressed };
 
-const receive = async ({ request, addressed }: Exchange, hosting: Hosting): Promise<ReceivedRequest | undefined> => {
+const requestIn = async ({ request, addressed }: Exchange, hosting: Hosting): Promise<ReceivedRequest | undefined> => {
   const { binding } = addressed.match;
   const { endpoint } = binding;
   const { route, stream } = endpoint;
@@ -83,6 +83,11 @@ const receive = async ({ request, addressed }: Exchange, hosting: Hosting): Prom
   const message = readRequest(request, addressed, dialect);
   return route.takes === 'bytes' ? decodeRequest(route, requestBytes(binding, message)) : message;
 };
+
+const receive = async (exchange: Exchange, hosting: Hosting): Promise<Received> => ({
+  request: await requestIn(exchange, hosting),
+  bytes: bodyOf(exchange.request).length,
+});
 
 const streamBody = (
   call: DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } },

@@ -15,6 +15,7 @@ const ACCEPTED = [
   'flyte-authorization',
   'grpc-timeout',
   'idempotency-key',
+  'traceparent',
   'x-request-id',
 ];
 

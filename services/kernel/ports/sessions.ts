@@ -9,6 +9,8 @@ export type CommandContext = {
   readonly commandId: string;
   readonly correlationId?: string;
   readonly causationId?: string;
+  /** W3C trace context of the request. */
+  readonly traceParent?: string | undefined;
   /** Set when the caller may send the request again under the same key. */
   readonly idempotency?: Idempotency;
   /**

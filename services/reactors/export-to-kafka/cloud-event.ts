@@ -26,6 +26,8 @@ export type Attributes = {
   readonly actor: string | undefined;
   readonly correlationid: string | undefined;
   readonly causationid: string | undefined;
+  /** https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/distributed-tracing.md */
+  readonly traceparent: string | undefined;
   readonly project: string | undefined;
   readonly domain: string | undefined;
   readonly execution: string | undefined;
@@ -97,6 +99,7 @@ export const described = (event: RecordedEvent, subject: Subject, logId: string)
     actor: metadata.actor === '' ? undefined : metadata.actor,
     correlationid: metadata.$correlationId,
     causationid: metadata.$causationId,
+    traceparent: metadata.traceparent,
     ...flatAttributes(event),
   };
   return { attributes, metadata, subject };

@@ -13,6 +13,7 @@ const REST = [
   'actor',
   'correlationid',
   'causationid',
+  'traceparent',
   'project',
   'domain',
   'execution',

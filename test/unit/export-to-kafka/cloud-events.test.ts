@@ -17,6 +17,8 @@ import { executionStream, newEvent, nodeReported } from '../../support/filled-lo
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
 
+const TRACE_PARENT = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
+
 /** The events of these tests have no payloads beside the log. */
 const presenting = presentingWhole({
   put: () => Promise.reject(new Error('nothing is stored')),
@@ -54,6 +56,7 @@ describe('an event as a CloudEvent', () => {
       commandId: 'c1',
       $correlationId: 'r1',
       $causationId: 'r0',
+      traceparent: TRACE_PARENT,
     });
     expect(await json(recorded({ ...event, id }))).toEqual({
       specversion: '1.0',
@@ -70,6 +73,7 @@ describe('an event as a CloudEvent', () => {
       actor: 'an engine',
       correlationid: 'r1',
       causationid: 'r0',
+      traceparent: TRACE_PARENT,
       project: 'flytesnacks',
       domain: 'development',
       execution: 'a1b2',
@@ -83,7 +87,8 @@ describe('an event as a CloudEvent', () => {
 
   it('leaves out who and why where nobody is named', async () => {
     const event = await json(recorded(withMetadata(nodeReported('a1b2', 0), { actor: '' })));
-    for (const absent of ['actor', 'correlationid', 'causationid', 'dataref']) expect(event).not.toHaveProperty(absent);
+    for (const absent of ['actor', 'correlationid', 'causationid', 'traceparent', 'dataref'])
+      expect(event).not.toHaveProperty(absent);
   });
 
   it('has attributes of lower-case letters and digits alone, as CloudEvents asks', async () => {

@@ -104,12 +104,20 @@ describe('a call over gRPC', () => {
   it('takes request id, idempotency key and least position from the metadata', async () => {
     calls.length = 0;
     const token = positionTokens(LOG_ID).format(7n);
+    const traceparent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
     await toy.call(GET_TASK, named('ok'), {
       'x-request-id': 'r-1',
+      traceparent,
       'idempotency-key': 'k-1',
       'flightlog-min-position': token,
     });
-    expect(calls[0]).toMatchObject({ requestId: 'r-1', idempotencyKey: 'k-1', minPosition: 7n, principal: '' });
+    expect(calls[0]).toMatchObject({
+      requestId: 'r-1',
+      traceParent: traceparent,
+      idempotencyKey: 'k-1',
+      minPosition: 7n,
+      principal: '',
+    });
   });
 
   it('gets a request id of its own when it brings none', async () => {

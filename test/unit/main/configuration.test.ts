@@ -50,6 +50,8 @@ describe('the configuration', () => {
   it.each([
     ['grpc_port', 'x', 'must be a port'],
     ['abort.timeout', 'soon', 'must be a duration'],
+    ['tracing.sample_ratio', '1.1', 'must be a number from 0 to 1'],
+    ['tracing.otlp_endpoint', 'collector:4318', 'must be an http or https address'],
     ['domains', [], 'must not be empty'],
     ['domains', ['development', 'development'], 'must not have one domain twice'],
     ['projects', ['one', { id: 'one' }], 'must not have one project twice'],

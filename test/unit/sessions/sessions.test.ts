@@ -72,7 +72,8 @@ describe('a live stream', () => {
 
   it('records the key of a request with what it stands for, in a form that later releases read', async () => {
     const targeted: typeof purse = { ...purse, targetOf: ({ kind }) => `to ${kind}` };
-    const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', idempotency };
+    const traceParent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
+    const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', traceParent, idempotency };
     await sessions.handle(targeted, stream, { kind: 'add' }, given);
     await add();
     const [keyed, other] = await recorded();
@@ -83,6 +84,7 @@ describe('a live stream', () => {
       schema: 1,
       $correlationId: 'r',
       $causationId: 'e',
+      traceparent: traceParent,
       idempotencyKey: 'k',
       idempotency: { operation: 'Add', target: 'to add', content: 'c' },
     });

@@ -29,7 +29,7 @@ const dispatchFor = (authentication: Authentication | undefined) =>
   dispatcher([
     authenticate(authentication),
     (call, next) =>
-      call.receive().then((request) => {
+      call.receive().then(({ request }) => {
         call.request = request;
         return next();
       }),

@@ -21,7 +21,7 @@ export const callOf = (method: DescMethod, { request, headers = {}, route, ...mo
     deadline: undefined,
     header: (name) => headers[name],
     isCancelled: () => false,
-    receive: () => Promise.resolve(request),
+    receive: () => Promise.resolve({ request, bytes: request instanceof Uint8Array ? request.length : 0 }),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined,
     ...more,

@@ -1,0 +1,40 @@
+import { failureOf, isRead } from '../status.js';
+import type { Endpoint } from '../routes.js';
+import type { DispatchedCall } from './call.js';
+import type { Interceptor } from './dispatch.js';
+
+/** The log of requests. A pino logger satisfies it. */
+export interface RequestLog {
+  isLevelEnabled(level: 'debug' | 'info'): boolean;
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+}
+
+/** Permissions of RPCs that are logged at `info`, unless they only read: docs/adr/0054-request-log.md. */
+const OF_WRITES: ReadonlySet<string> = new Set(['register', 'execute', 'admin']);
+
+const levelOf = ({ requires, method }: Endpoint): 'debug' | 'info' =>
+  OF_WRITES.has(requires.permission) && !isRead(method) ? 'info' : 'debug';
+
+/** Logs one line for each request when it has ended: writes at info, reads and events of engines at debug. */
+export const requestLog = (log: RequestLog): Interceptor => {
+  const write = (call: DispatchedCall, level: 'debug' | 'info', code: string, answerBytes: number): void => {
+    const { endpoint, transport, requestId, principal, requestBytes, traceParent, startedAt } = call;
+    const { project } = endpoint.targetOf(call.request);
+    const ms = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
+    const about = { requestId, rpc: endpoint.name, transport, principal, project };
+    log[level]({ ...about, code, ms, requestBytes, answerBytes, traceParent }, 'request');
+  };
+  return async (call, next) => {
+    const level = levelOf(call.endpoint);
+    if (!log.isLevelEnabled(level)) return next();
+    try {
+      const answer = await next();
+      write(call, level, 'OK', answer.length);
+      return answer;
+    } catch (thrown) {
+      write(call, level, failureOf(thrown, call.endpoint.method).code, 0);
+      throw thrown;
+    }
+  };
+};
