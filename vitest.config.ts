@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
-import { leftOut } from './test/support/left-out.js';
+import { skippedTests } from './test/support/skipped-tests.js';
 import { filesOf, LOADS, MATRICES } from './test/support/suites.js';
 
 /** Which files those are, and why. */
-const LEFT_OUT = Object.keys(leftOut(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
+const LEFT_OUT = Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
 
 type Kind = {
   readonly timeoutMs: number;

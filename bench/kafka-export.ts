@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Message } from 'kafkajs';
 import { codecs } from '../services/main/models.js';
 import { presentingWhole } from '../services/main/event-json/readable.js';
-import { messagesApart } from '../services/main/threads/messages-apart.js';
+import { threadedMessages } from '../services/main/threads/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
 import type { Presenting } from '../services/reactors/export-to-kafka/encoding.js';
@@ -113,7 +113,7 @@ const exportAll = async (given: Given): Promise<Exported> => {
   const prefix = `bench-${randomUUID()}`;
   let stop: ReturnType<typeof startClock> | undefined;
   let [count, last] = [0, 0n];
-  const apart = messagesApart({
+  const apart = threadedMessages({
     directory,
     location: { kind: 'file' },
     source: { kind: 'embedded', directory },
@@ -134,7 +134,7 @@ const exportAll = async (given: Given): Promise<Exported> => {
     topics: { prefix, partitions: PARTITIONS, replicationFactor: -1 },
     messages: counted,
     categories: [...codecs.keys()],
-    parts: 1,
+    partitions: 1,
     worker: 'bench',
     standbyMs: 10_000,
     onFailure: (error) => process.stdout.write(`tried again: ${String(error)}\n`),

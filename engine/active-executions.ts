@@ -34,9 +34,9 @@ export const createActiveExecutions = (): ActiveExecutions => {
     all,
     busy: () => [...all.values()].filter((each) => each.waiting === undefined).length,
     add: (key) => {
-      const held: ActiveExecution = { key, abortCause: undefined, waiting: undefined, wake: () => undefined };
-      all.set(key, held);
-      return held;
+      const execution: ActiveExecution = { key, abortCause: undefined, waiting: undefined, wake: () => undefined };
+      all.set(key, execution);
+      return execution;
     },
     remove: (key) => void all.delete(key),
   };
@@ -46,7 +46,7 @@ export const createActiveExecutions = (): ActiveExecutions => {
  * Waits some milliseconds, or until the execution is woken or the engine stops; after that the execution is no longer
  * waiting.
  */
-export const rest = (held: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
+export const waitAsActive = (held: ActiveExecution, milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
       held.waiting = undefined;

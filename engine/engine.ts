@@ -16,7 +16,7 @@ import {
 import { createPacer } from './pace.js';
 import { createReporter } from './reporter.js';
 import { createRetries } from './retries.js';
-import { walkHeldExecution } from './walk-execution.js';
+import { walkActiveExecution } from './walk-execution.js';
 
 export type EngineSurroundings = {
   /** Stops the engine: calls in flight are cancelled, and unfinished executions are left for the next engine. */
@@ -67,7 +67,7 @@ const walkerOf = (
     definitionOf: createDefinitions(client),
     dynamicClosures: readDynamicClosures(options.dynamicDirectory),
   };
-  return (held, execution) => walkHeldExecution(needs, held, execution.id);
+  return (held, execution) => walkActiveExecution(needs, held, execution.id);
 };
 
 /**

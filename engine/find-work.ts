@@ -14,7 +14,7 @@ const PAGE = 100;
  */
 export const WAITING = [WorkflowExecution_Phase.QUEUED];
 export const ENDING = [WorkflowExecution_Phase.ABORTING];
-export const BEGUN = [
+export const STARTED = [
   WorkflowExecution_Phase.RUNNING,
   WorkflowExecution_Phase.SUCCEEDING,
   WorkflowExecution_Phase.FAILING,

@@ -50,12 +50,12 @@ export const createPacer = (perSecond: number, signal: AbortSignal): (() => Prom
 };
 
 /** A pause that `ring` ends early; a ring before the pause makes it end at once. */
-export interface Bell {
+export interface WakeSignal {
   ring(): void;
   wait(milliseconds: number): Promise<void>;
 }
 
-export const createBell = (signal: AbortSignal): Bell => {
+export const createWakeSignal = (signal: AbortSignal): WakeSignal => {
   let hasRung = false;
   let wakeUp = (): void => undefined;
   const ring = (): void => {

@@ -5,7 +5,7 @@ import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { CallError } from './call-error.js';
 import { launchChild, readChildEnd, terminateChild } from './child-executions.js';
 import { type InterfaceClient } from './client.js';
-import { recallNode } from './recall.js';
+import { readEarlierNode } from './earlier-node.js';
 import { type Reporter } from './reporter.js';
 import { readSignal } from './signals.js';
 import { type Effect } from './walk/effects.js';
@@ -67,7 +67,7 @@ const readers = (
     },
     recall: async (effect) => {
       const earlier = execution.spec?.metadata?.referenceExecution;
-      effect.reply(earlier ? await whenFound(recallNode(client, earlier, effect.nodeId)) : undefined);
+      effect.reply(earlier ? await whenFound(readEarlierNode(client, earlier, effect.nodeId)) : undefined);
       return 'done';
     },
   };

@@ -3,10 +3,10 @@ import { WorkflowExecution_Phase } from '../proto/gen/platformidl/core/execution
 import { CallError, EngineStopped } from './call-error.js';
 import { type InterfaceClient } from './client.js';
 import { type WorkerPool } from './worker-pool.js';
-import { BEGUN, createFindWork, ENDING, type FindWork, WAITING } from './find-work.js';
+import { STARTED, createFindWork, ENDING, type FindWork, WAITING } from './find-work.js';
 import { type ActiveExecutions } from './active-executions.js';
 import { type EngineLogger } from './options.js';
-import { createBell, pause } from './pace.js';
+import { createWakeSignal, pause } from './pace.js';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
@@ -50,7 +50,7 @@ export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean):
 const look = async ({ workers, capacity }: PollerOptions, findWork: FindWork, isThorough: boolean): Promise<void> => {
   const waiting = workers.pending() < capacity ? WAITING : [];
   const isEnough = (): boolean => workers.pending() >= capacity * 4;
-  for await (const execution of findWork([...ENDING, ...waiting, ...(isThorough ? BEGUN : [])])) {
+  for await (const execution of findWork([...ENDING, ...waiting, ...(isThorough ? STARTED : [])])) {
     if (execution.closure?.phase === WorkflowExecution_Phase.ABORTING) workers.abort(execution);
     else workers.offer(execution);
     if (isEnough()) break;
@@ -66,7 +66,7 @@ export const createPoller = (needs: PollerOptions): Poller => {
   let lastThorough = 0;
   let quietLooks = 0;
   let isAwake = false;
-  const bell = createBell(signal);
+  const bell = createWakeSignal(signal);
 
   /** An INTERNAL answer fails one poll; the caller handles any other error. */
   const lookThrough = async (isThorough: boolean): Promise<boolean> => {

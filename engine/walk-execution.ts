@@ -8,10 +8,10 @@ import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js'
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { EngineStopped } from './call-error.js';
 import { type InterfaceClient } from './client.js';
-import { type ActiveExecution, rest } from './active-executions.js';
+import { type ActiveExecution, waitAsActive } from './active-executions.js';
 import { type EngineOptions } from './options.js';
 import { createPerformer, type Outcome, type PerformerNeeds } from './performer.js';
-import { nothingKnown, recollect } from './recollect.js';
+import { NO_EARLIER_RUN, readEarlierRun } from './earlier-run.js';
 import { ExecutionLost } from './reporter.js';
 import { type Effect, type Walk } from './walk/effects.js';
 import { createRun, walkAbort, walkExecution } from './walk/execution.js';
@@ -61,7 +61,7 @@ export const drive = async (
     const outcomes = await Promise.all(step.value.map(perform));
     const wait = waitOf(outcomes);
     held.waiting = wait;
-    if (wait && held.abortCause === undefined) await rest(held, restMs, needs.signal);
+    if (wait && held.abortCause === undefined) await waitAsActive(held, restMs, needs.signal);
     restMs = nextRest(restMs, wait === undefined, needs.held());
     if (needs.signal.aborted) throw new EngineStopped('stopped');
     if (held.abortCause !== undefined) return;
@@ -84,7 +84,7 @@ const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<Run
   if (!id) throw new TypeError('the control plane has answered an execution without an id');
   const phase = phaseOf(execution);
   const isFresh = phase === Phase.QUEUED || phase === Phase.UNDEFINED;
-  const { known, ledger } = isFresh ? nothingKnown(phase) : await recollect(client, id, phase);
+  const { known, ledger } = isFresh ? NO_EARLIER_RUN(phase) : await readEarlierRun(client, id, phase);
   return createRun({
     id,
     known,
@@ -125,7 +125,7 @@ const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution[
 };
 
 /** Walks one execution until it has ended, by this walk or by a request to the control plane. */
-export const walkHeldExecution = async (
+export const walkActiveExecution = async (
   needs: ExecutionNeeds,
   held: ActiveExecution,
   id: Execution['id'],

@@ -2,7 +2,7 @@ import { type Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import { type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type ArrayNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { ask, type End, together, type Walk } from './effects.js';
+import { perform, type End, concurrently, type Walk } from './effects.js';
 import { collection, elementsOf, type Literals, none } from './literal-values.js';
 import { awaitChild, childOf, launch } from './nested-nodes.js';
 import { failure, reportNode } from './reports.js';
@@ -57,7 +57,7 @@ function* walkChildren(run: Run, at: NodeAt, array: ArrayNode, of: Parameters<ty
       const index = ends.length + offset;
       return walkElement(run, at, index, { ...of, inputs: elementInputs(array, of.inputs, index) });
     });
-    ends.push(...(yield* together(walks)));
+    ends.push(...(yield* concurrently(walks)));
   }
   const failed = ends.find((end) => end.kind === 'failed');
   const successes = ends.filter((end) => end.kind === 'succeeded').length;
@@ -68,7 +68,7 @@ function* walkChildren(run: Run, at: NodeAt, array: ArrayNode, of: Parameters<ty
 function* outputNames(launchPlan: Identifier, ends: readonly End[]): Walk<readonly string[]> {
   const seen = [...new Set(ends.flatMap((end) => Object.keys(outputsOfEnd(end))))];
   if (seen.length > 0) return seen;
-  return yield* ask<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
+  return yield* perform<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
 }
 
 /** Walks a node that runs its inner node once for each element of its lists. */

@@ -8,7 +8,7 @@ import {
 import { type OutputReference, type PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
 import { collection, type Literals, mapOf, ofScalar, packed, withoutUnion } from './literal-values.js';
 import { pack, type Plain } from './msgpack.js';
-import { reach, unpack } from './msgpack-reader.js';
+import { valueAtPath, unpack } from './msgpack-reader.js';
 
 /** Outputs of the nodes of one graph, by node id; `start-node` has the graph's inputs. */
 export type Values = ReadonlyMap<string, Literals>;
@@ -25,8 +25,8 @@ const packPlain = (value: Plain | undefined): Literal | undefined =>
 
 const intoScalar = (literal: Literal, path: readonly Step[]): Literal | undefined => {
   const value = literal.value.case === 'scalar' ? literal.value.value.value : undefined;
-  if (value?.case === 'binary') return packPlain(reach(unpack(value.value.value), path));
-  return value?.case === 'generic' ? packPlain(reach(value.value, path)) : undefined;
+  if (value?.case === 'binary') return packPlain(valueAtPath(unpack(value.value.value), path));
+  return value?.case === 'generic' ? packPlain(valueAtPath(value.value, path)) : undefined;
 };
 
 /** Follows an attribute path through lists, maps and data classes. */

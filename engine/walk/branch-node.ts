@@ -9,7 +9,7 @@ import { type End, type Walk } from './effects.js';
 import { uniqueNodeId } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { type NodeAt, type Place, type Run } from './run.js';
+import { type NodeAt, type NodePosition, type Run } from './run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
@@ -31,7 +31,7 @@ export function* walkBranch(
   branch: BranchNode,
   given: { readonly inputs: Literals; readonly values: Values },
 ): Walk<End> {
-  const place: Place = { ...at.place, parent: at.id, attempt: 0 };
+  const place: NodePosition = { ...at.place, parent: at.id, attempt: 0 };
   const choice = choose(branch, given.inputs);
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   for (const node of choice.left) yield* skip(run, place, node);
@@ -39,7 +39,7 @@ export function* walkBranch(
   return yield* run.walkNode(run, place, choice.taken, given.values);
 }
 
-export function* skip(run: Run, place: Place, node: Node): Walk<void> {
+export function* skip(run: Run, place: NodePosition, node: Node): Walk<void> {
   const id = uniqueNodeId(place.parent, place.attempt, node.id);
   if (run.known.nodes.has(id)) return;
   yield* reportNode(run, { id, node, place }, Phase.SKIPPED);

@@ -9,10 +9,10 @@ import { type Binding, BindingSchema } from '../../proto/gen/platformidl/core/li
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { END_NODE, START_NODE } from './bindings.js';
-import { ask, type End, type Walk } from './effects.js';
+import { perform, type End, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { reportNode } from './reports.js';
-import { libraryOf, type NodeAt, type Place, type Run } from './run.js';
+import { libraryOf, type NodeAt, type NodePosition, type Run } from './run.js';
 import { attemptAt, beginAttempt, endAttempt } from './task-attempt.js';
 
 const promise = (name: string, nodeId: string): Binding =>
@@ -74,7 +74,7 @@ const saysDynamic = (template: TaskTemplate): boolean =>
 /** The graph that a task makes at run time; `undefined` for a plain task. */
 export const dynamicClosureOf = (
   run: Run,
-  place: Place,
+  place: NodePosition,
   template: TaskTemplate,
 ): CompiledWorkflowClosure | undefined => {
   const { id } = template;
@@ -95,7 +95,7 @@ export function* walkDynamic(
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   const closure = yield* reportedClosure(run, at, dynamic.closure);
   yield* reportNode(run, at, Phase.DYNAMIC_RUNNING, { isParent: true, isDynamic: true, ...withClosure(at, closure) });
-  const place: Place = {
+  const place: NodePosition = {
     parent: at.id,
     attempt: 0,
     library: libraryOf(closure),
@@ -111,7 +111,7 @@ export function* walkDynamic(
 /** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
 function* reportedClosure(run: Run, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
   if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return own;
-  const found = yield* ask<CompiledWorkflowClosure | undefined>((reply) => ({
+  const found = yield* perform<CompiledWorkflowClosure | undefined>((reply) => ({
     kind: 'read-dynamic',
     nodeId: at.id,
     reply,

@@ -23,7 +23,7 @@ export type End =
   | { readonly kind: 'skipped' };
 
 /** Result of a node of an earlier execution, which a recovery reuses. */
-export type Recalled = { readonly outputs: Literals; readonly child?: WorkflowExecutionIdentifier };
+export type EarlierResult = { readonly outputs: Literals; readonly child?: WorkflowExecutionIdentifier };
 
 /**
  * An operation outside the walk that it needs. `reply` is called at most once, before the walk continues. Effects that
@@ -70,7 +70,7 @@ export type Effect =
       readonly nodeId: string;
       readonly reply: (closure: CompiledWorkflowClosure | undefined) => void;
     }
-  | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: Recalled | undefined) => void };
+  | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: EarlierResult | undefined) => void };
 
 /**
  * A walk proceeds in rounds. Each round yields effects that can be performed concurrently, and the walk continues when
@@ -82,7 +82,7 @@ export type Walk<Result> = Generator<readonly Effect[], Result, void>;
 type Asking<Answer> = (reply: (answer: Answer) => void) => Effect;
 
 /** Yields an effect until it has an answer. */
-export function* ask<Answer>(asking: Asking<Answer>): Walk<Answer> {
+export function* perform<Answer>(asking: Asking<Answer>): Walk<Answer> {
   const answers: Answer[] = [];
   const effect = asking((answer) => answers.push(answer));
   for (;;) {
@@ -92,7 +92,7 @@ export function* ask<Answer>(asking: Asking<Answer>): Walk<Answer> {
 }
 
 /** Runs walks concurrently, in rounds of all that have not ended; returns the results in the order of the walks. */
-export function* together<Result>(walks: readonly Walk<Result>[]): Walk<readonly Result[]> {
+export function* concurrently<Result>(walks: readonly Walk<Result>[]): Walk<readonly Result[]> {
   const results: Result[] = [];
   const open = new Map(walks.entries());
   while (open.size > 0) {

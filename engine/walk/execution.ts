@@ -6,7 +6,7 @@ import { walkGraph } from './graph.js';
 import { type Literals } from './literal-values.js';
 import { walkNode } from './node.js';
 import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
-import { libraryOf, type Place, type Run } from './run.js';
+import { libraryOf, type NodePosition, type Run } from './run.js';
 
 export const createRun = (of: Omit<Run, 'walkNode' | 'walkGraph'>): Run => ({ ...of, walkNode, walkGraph });
 
@@ -14,7 +14,7 @@ export const createRun = (of: Omit<Run, 'walkNode' | 'walkGraph'>): Run => ({ ..
 export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
   const workflow = closure.primary;
   if (!workflow) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
-  const place: Place = { parent: '', attempt: 0, library: libraryOf(closure), isInDynamic: false };
+  const place: NodePosition = { parent: '', attempt: 0, library: libraryOf(closure), isInDynamic: false };
   yield* reportWorkflow(run, Phase.QUEUED);
   yield* reportWorkflow(run, Phase.RUNNING);
   const end = yield* walkGraph(run, place, workflow, inputs);

@@ -8,7 +8,7 @@ import {
   type SleepCondition,
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { drawFrom } from './draw.js';
-import { ask, type End, type Walk } from './effects.js';
+import { perform, type End, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
 import { type NodeAt, type Run } from './run.js';
@@ -17,7 +17,7 @@ import { drawLiteral } from './typed-literals.js';
 const BOOLEAN = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.BOOLEAN } });
 
 const awaitSignal = (signalId: string, type: LiteralType): Walk<Literal> =>
-  ask<Literal>((reply) => ({ kind: 'await-signal', signalId, type, reply }));
+  perform<Literal>((reply) => ({ kind: 'await-signal', signalId, type, reply }));
 
 const isTrue = (literal: Literal): boolean => {
   const value = literal.value.case === 'scalar' ? literal.value.value.value : undefined;
@@ -40,7 +40,7 @@ function* approved(run: Run, signalId: string, inputs: Literals): Walk<End> {
 function* slept(run: Run, at: NodeAt, sleep: SleepCondition): Walk<End> {
   const milliseconds = Number(sleep.duration?.seconds ?? 0n) * 1000 + (sleep.duration?.nanos ?? 0) / 1e6;
   if (run.gates === 'wait') {
-    yield* ask<undefined>((reply) => ({
+    yield* perform<undefined>((reply) => ({
       kind: 'await-time',
       nodeId: at.id,
       milliseconds,

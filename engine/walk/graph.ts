@@ -14,22 +14,22 @@ import { uniqueNodeId } from './ids.js';
 import { type OpenEntities } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
-import { type NodeAt, type Place, type Run } from './run.js';
+import { type NodeAt, type NodePosition, type Run } from './run.js';
 
-const at = (place: Place, node: Node): NodeAt => ({
+const at = (place: NodePosition, node: Node): NodeAt => ({
   id: uniqueNodeId(place.parent, place.attempt, node.id),
   node,
   place,
 });
 
-function* walkEnd(run: Run, place: Place, node: Node, values: Values): Walk<End> {
+function* walkEnd(run: Run, place: NodePosition, node: Node, values: Values): Walk<End> {
   const outputs = resolveInputs(node.inputs, values);
   yield* reportNode(run, at(place, node), Phase.QUEUED, withInputs(outputs));
   yield* reportNode(run, at(place, node), Phase.SUCCEEDED, withOutputs(outputs));
   return { kind: 'succeeded', outputs };
 }
 
-function* walkSkipped(run: Run, place: Place, node: Node): Walk<End> {
+function* walkSkipped(run: Run, place: NodePosition, node: Node): Walk<End> {
   yield* skip(run, place, node);
   return { kind: 'skipped' };
 }
@@ -52,13 +52,13 @@ const begin = (order: GraphOrder, inputs: Literals): Progress => ({
   active: new Map(),
 });
 
-const walkOf = (run: Run, place: Place, node: Node, progress: Progress): Walk<End> => {
+const walkOf = (run: Run, place: NodePosition, node: Node, progress: Progress): Walk<End> => {
   if (node.id === END_NODE) return walkEnd(run, place, node, progress.values);
   const isSkipped = [...(progress.order.upstream.get(node.id) ?? [])].some((each) => progress.skipped.has(each));
   return isSkipped ? walkSkipped(run, place, node) : run.walkNode(run, place, node, progress.values);
 };
 
-const start = (run: Run, place: Place, progress: Progress, ids: Iterable<string>): void => {
+const start = (run: Run, place: NodePosition, progress: Progress, ids: Iterable<string>): void => {
   for (const id of ids) {
     const node = progress.order.nodes.get(id);
     if (node) progress.active.set(id, walkOf(run, place, node, progress));
@@ -98,11 +98,11 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
 };
 
 /** The open entities of a graph, except its failure node, which an earlier engine may have started. */
-const openBeside = (run: Run, place: Place, { template }: CompiledWorkflow): OpenEntities =>
+const openBeside = (run: Run, place: NodePosition, { template }: CompiledWorkflow): OpenEntities =>
   run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
 
 /** Walks a graph from its start node to its end node, or to the failure that ends it under its failure policy. */
-export function* walkGraph(run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
+export function* walkGraph(run: Run, place: NodePosition, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
   const order = orderOf(workflow);
   const progress = begin(order, inputs);
   const goesOn = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;

@@ -13,7 +13,7 @@ import { type End, type Walk } from './effects.js';
 import { collection, type Literals, none } from './literal-values.js';
 import { type AttemptAt, failure, reportNode, reportTask, withInputs } from './reports.js';
 import { type NodeAt, type Run } from './run.js';
-import { attemptAt, attemptsOf, endAttempt, strike } from './task-attempt.js';
+import { attemptAt, attemptsOf, endAttempt, simulateFailure } from './task-attempt.js';
 import { drawLiteral } from './typed-literals.js';
 
 type Resource = MessageInitShape<typeof ExternalResourceInfoSchema>;
@@ -34,7 +34,7 @@ const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
   const attempts = attemptsOf(map.inner, map.template);
   const fate: boolean[] = [];
   do {
-    fate.push(strike(run, attemptAt(at, map.template, fate.length), index + 1) !== undefined);
+    fate.push(simulateFailure(run, attemptAt(at, map.template, fate.length), index + 1) !== undefined);
   } while (fate.at(-1) === true && fate.length < attempts);
   return fate;
 };

@@ -66,7 +66,7 @@ const next = (cursor: Cursor): Plain => {
 export const unpack = (bytes: Uint8Array): Plain => next({ bytes: Buffer.from(bytes), at: 0 });
 
 /** Follows a path of keys and indices; `undefined` when it leads nowhere. */
-export const reach = (value: Plain | undefined, path: readonly (string | number)[]): Plain | undefined => {
+export const valueAtPath = (value: Plain | undefined, path: readonly (string | number)[]): Plain | undefined => {
   let here = value;
   for (const step of path) {
     if (here === null || typeof here !== 'object') return undefined;

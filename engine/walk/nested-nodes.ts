@@ -5,11 +5,11 @@ import {
   WorkflowExecutionIdentifierSchema,
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { create } from '@bufbuild/protobuf';
-import { ask, type End, type Walk } from './effects.js';
+import { perform, type End, type Walk } from './effects.js';
 import { childExecutionName } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { keyOf, type NodeAt, type Place, type Run } from './run.js';
+import { keyOf, type NodeAt, type NodePosition, type Run } from './run.js';
 import { walkFailureNode } from './failure-node.js';
 
 /** Walks a node that contains a workflow, whose nodes are below it. */
@@ -18,7 +18,7 @@ export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, in
   const workflow = at.place.library.workflows.get(keyOf(reference));
   if (!workflow)
     return { kind: 'failed', error: failure('WorkflowMissing', `${reference.name} is not in the closure`) };
-  const place: Place = { ...at.place, parent: at.id, attempt: 0 };
+  const place: NodePosition = { ...at.place, parent: at.id, attempt: 0 };
   const end = yield* run.walkGraph(run, place, workflow, inputs);
   if (end.kind === 'failed') yield* walkFailureNode(run, place, { workflow, inputs, error: end.error });
   return end;
@@ -44,11 +44,11 @@ export function* launch(
   of: { readonly launchPlan: Identifier; readonly inputs: Literals },
 ): Walk<string | undefined> {
   run.ledger.noteChild(at.id, child);
-  return yield* ask<string | undefined>((reply) => ({ kind: 'launch', child, ...of, parentNodeId: at.id, reply }));
+  return yield* perform<string | undefined>((reply) => ({ kind: 'launch', child, ...of, parentNodeId: at.id, reply }));
 }
 
 export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<End> =>
-  ask<End>((reply) => ({ kind: 'await-child', child, reply }));
+  perform<End>((reply) => ({ kind: 'await-child', child, reply }));
 
 /** Walks a node that runs a launch plan as a separate execution. */
 export function* walkLaunchPlan(run: Run, at: NodeAt, launchPlan: Identifier, inputs: Literals): Walk<End> {

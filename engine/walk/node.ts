@@ -4,14 +4,14 @@ import { walkArray } from './array-node.js';
 import { resolveInputs, type Values } from './bindings.js';
 import { walkBranch } from './branch-node.js';
 import { dynamicClosureOf, walkDynamic } from './dynamic-node.js';
-import { ask, type End, type Recalled, type Walk } from './effects.js';
+import { perform, type End, type EarlierResult, type Walk } from './effects.js';
 import { walkGate } from './gate-node.js';
 import { uniqueNodeId } from './ids.js';
 import { isNodeEnd } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { walkLaunchPlan, walkSubWorkflow } from './nested-nodes.js';
 import { failure, reportNode, withError, withInputs, withOutputs } from './reports.js';
-import { keyOf, type KnownNode, type NodeAt, type Place, type Run } from './run.js';
+import { keyOf, type EarlierNode, type NodeAt, type NodePosition, type Run } from './run.js';
 import { walkTask } from './task-node.js';
 
 type Given = { readonly inputs: Literals; readonly values: Values };
@@ -48,17 +48,17 @@ function* walkTarget(run: Run, at: NodeAt, given: Given): Walk<End> {
 }
 
 /** The result of a node that an earlier engine has walked. */
-function* remembered(at: NodeAt, known: KnownNode): Walk<End> {
+function* remembered(at: NodeAt, known: EarlierNode): Walk<End> {
   if (known.phase === Phase.SKIPPED) return { kind: 'skipped' };
   if (known.phase === Phase.SUCCEEDED || known.phase === Phase.RECOVERED) {
-    const outputs = yield* ask<Literals>((reply) => ({ kind: 'read-outputs', nodeId: at.id, reply }));
+    const outputs = yield* perform<Literals>((reply) => ({ kind: 'read-outputs', nodeId: at.id, reply }));
     return { kind: 'succeeded', outputs };
   }
   return { kind: 'failed', error: known.error ?? failure('Failed', `${at.id} had failed before`) };
 }
 
 function* recover(run: Run, at: NodeAt, inputs: Literals): Walk<End | undefined> {
-  const found = yield* ask<Recalled | undefined>((reply) => ({ kind: 'recall', nodeId: at.id, reply }));
+  const found = yield* perform<EarlierResult | undefined>((reply) => ({ kind: 'recall', nodeId: at.id, reply }));
   if (!found) return undefined;
   yield* reportNode(run, at, Phase.RECOVERED, {
     ...withInputs(inputs),
@@ -87,7 +87,7 @@ const aliased = (node: Node, end: End): End => {
 };
 
 /** Walks one node of any kind to its end, continuing from what is known of it. */
-export function* walkNode(run: Run, place: Place, node: Node, values: Values): Walk<End> {
+export function* walkNode(run: Run, place: NodePosition, node: Node, values: Values): Walk<End> {
   const at: NodeAt = { id: uniqueNodeId(place.parent, place.attempt, node.id), node, place };
   const known = run.known.nodes.get(at.id);
   if (known && isNodeEnd(known.phase)) return yield* remembered(at, known);

@@ -14,14 +14,14 @@ import { type Ledger } from './ledger.js';
 import { type Literals } from './literal-values.js';
 
 /** State that an earlier engine has reported, as far as this engine has read it. */
-export type Known = {
+export type EarlierState = {
   readonly workflowPhase: WorkflowExecution_Phase;
-  readonly nodes: ReadonlyMap<string, KnownNode>;
+  readonly nodes: ReadonlyMap<string, EarlierNode>;
   /** Keyed by node id and attempt: `n0/1`. */
   readonly tasks: ReadonlyMap<string, TaskExecution_Phase>;
 };
 
-export type KnownNode = { readonly phase: NodeExecution_Phase; readonly error?: ExecutionError };
+export type EarlierNode = { readonly phase: NodeExecution_Phase; readonly error?: ExecutionError };
 
 /** The definitions that the nodes of a closure refer to. */
 export type Library = {
@@ -30,7 +30,7 @@ export type Library = {
 };
 
 /** Position of a graph in an execution. */
-export type Place = {
+export type NodePosition = {
   /** Unique id of the node that contains the graph; empty at the top level. */
   readonly parent: string;
   readonly attempt: number;
@@ -41,7 +41,7 @@ export type Place = {
 };
 
 /** A node at its position in an execution. */
-export type NodeAt = { readonly id: string; readonly node: Node; readonly place: Place };
+export type NodeAt = { readonly id: string; readonly node: Node; readonly place: NodePosition };
 
 /** One execution that is being walked. */
 export type Run = {
@@ -50,12 +50,12 @@ export type Run = {
   readonly failureProbability: number;
   readonly gates: 'auto' | 'wait';
   readonly isRecovery: boolean;
-  readonly known: Known;
+  readonly known: EarlierState;
   readonly ledger: Ledger;
   readonly dynamicClosure: (taskName: string) => CompiledWorkflowClosure | undefined;
   /** Passed in, so that the modules of nodes and graphs need not import each other. */
-  readonly walkNode: (run: Run, place: Place, node: Node, values: Values) => Walk<End>;
-  readonly walkGraph: (run: Run, place: Place, workflow: CompiledWorkflow, inputs: Literals) => Walk<End>;
+  readonly walkNode: (run: Run, place: NodePosition, node: Node, values: Values) => Walk<End>;
+  readonly walkGraph: (run: Run, place: NodePosition, workflow: CompiledWorkflow, inputs: Literals) => Walk<End>;
 };
 
 export const keyOf = (id: Identifier | undefined): string =>

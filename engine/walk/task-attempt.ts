@@ -8,7 +8,7 @@ import {
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { drawFrom } from './draw.js';
-import { ask, type End, type Walk } from './effects.js';
+import { perform, type End, type Walk } from './effects.js';
 import { taskKey } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { type AttemptAt, failure, reportTask, withError, withInputs, withOutputs } from './reports.js';
@@ -50,7 +50,7 @@ export const attemptsOf = (node: Node, template: TaskTemplate | undefined): numb
  *
  * @returns the error; `undefined` when it succeeds.
  */
-export const strike = (run: Run, of: AttemptAt, element = 0): ExecutionError | undefined => {
+export const simulateFailure = (run: Run, of: AttemptAt, element = 0): ExecutionError | undefined => {
   const draw = drawFrom(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
   return draw() < run.failureProbability
     ? failure('SimulatedFailure', `attempt ${of.attempt} of ${of.at.id} failed by chance`)
@@ -80,13 +80,13 @@ export function* endAttempt(run: Run, of: AttemptAt, end: End): Walk<void> {
 /** The result of this attempt: the one that an earlier engine has reported, otherwise one by the seed. */
 function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
   const known = run.known.tasks.get(taskKey(of.at.id, of.attempt));
-  const error = strike(run, of);
+  const error = simulateFailure(run, of);
   if (known === Phase.FAILED || known === Phase.ABORTED || (error && known !== Phase.SUCCEEDED)) {
     return { kind: 'failed', error: error ?? failure('Failed', `attempt ${of.attempt} had failed before`) };
   }
   if (known !== Phase.SUCCEEDED) return { kind: 'succeeded', outputs: outputsOf(run, of, template) };
   const { taskId, attempt, at } = of;
-  const outputs = yield* ask<Literals>((reply) => ({
+  const outputs = yield* perform<Literals>((reply) => ({
     kind: 'read-task-outputs',
     taskId,
     nodeId: at.id,

@@ -8,7 +8,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { executionIdOf } from '../query/run-identifiers.js';
-import { askOf } from './ask.js';
+import { apiCaller } from './api-caller.js';
 import { MAX_NODES } from './run.js';
 import { workflowSpan } from './spans.js';
 
@@ -21,7 +21,7 @@ const metrics = async (
   call: Call,
 ): Promise<WorkflowExecutionGetMetricsResponse> => {
   const id = executionIdOf(request.id);
-  const ask = askOf(reads, call);
+  const ask = apiCaller(reads, call);
   const execution = await ask(AdminService.method.getExecution, { id });
   const depth = request.depth < 0 ? MAX_DEPTH : Math.min(request.depth, MAX_DEPTH);
   const span = await workflowSpan({ ask, left: MAX_NODES }, execution, depth);

@@ -10,7 +10,7 @@ import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { RpcError } from '../../services/kernel/rpc.js';
 import { type Instant, latest } from '../query/times.js';
-import type { Ask } from './ask.js';
+import type { CallApi } from './api-caller.js';
 
 const { method } = AdminService;
 
@@ -18,7 +18,7 @@ export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
 /** The reads of one request, and the number of nodes and tasks that it may still read. */
-export type Run = { readonly ask: Ask; left: number };
+export type Run = { readonly ask: CallApi; left: number };
 
 /** The nodes under one parent, with the workflow that they are nodes of. */
 export type Level = {

@@ -5,19 +5,22 @@ import { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/
 import { type ExecutionEvent, executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../query/past.js';
+import { eventAt, type RecordedContents, type CallContents, unlessUnreadable } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
 /** An execution's document is keyed by its stream. */
-const eventOf = (past: Past, { key }: StoredDocument, revision: bigint): Promise<ExecutionEvent | undefined> =>
-  eventAt(past, executionCodec, key as StreamName, revision);
+const eventOf = (
+  past: RecordedContents,
+  { key }: StoredDocument,
+  revision: bigint,
+): Promise<ExecutionEvent | undefined> => eventAt(past, executionCodec, key as StreamName, revision);
 
 /**
  * The inputs of an execution, from the event that created it; `undefined` when there are none or they cannot be read.
  * Returned as the encoded bytes of a map, which may be large: literals are small messages, and decoding tens of
  * megabytes of them takes seconds.
  */
-export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<Uint8Array | undefined> =>
+export const inputsOf = (past: CallContents, document: StoredDocument): Promise<Uint8Array | undefined> =>
   unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     let revision = 0n;
     let event = await eventOf(past, document, revision);
@@ -31,7 +34,7 @@ export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<Ui
  * The outputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
  * here.
  */
-export const outputsOf = async (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> => {
+export const outputsOf = async (past: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> => {
   const { outputs_at: revision } = document.fields;
   if (typeof revision !== 'number') return undefined;
   return unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {

@@ -13,7 +13,7 @@ import type { ReadModel } from '../runtime/read-model.js';
 import { pairsText, type StoredDocument } from '../runtime/read-store.js';
 import { microsOf } from '../query/times.js';
 import { executionCollection } from './columns.js';
-import { closureOf, type ExecutionDocument, listed, shown } from './document.js';
+import { closureOf, type ExecutionDocument, listPresented, presented } from './document.js';
 import { changed, created, type FollowedEvent } from './fold.js';
 import { storedOrigin } from './origin.js';
 
@@ -78,8 +78,8 @@ const fieldsOf = ({ execution, origin, abort, outputsAt }: ExecutionDocument): F
 };
 
 const store: ReadModel<ExecutionDocument>['store'] = (_, document) => {
-  const answered = shown(document);
-  const element = listed(answered);
+  const answered = presented(document);
+  const element = listPresented(answered);
   return {
     fields: fieldsOf(document),
     answer: toBinary(ExecutionSchema, answered),

@@ -6,10 +6,10 @@ import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platform
 import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
-import type { Entities } from '../query/columns.js';
+import type { EntityKind } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import { type Past, pastFor } from '../query/past.js';
+import { type RecordedContents, contentsFor } from '../query/recorded-contents.js';
 import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
@@ -24,9 +24,9 @@ import { inputsOf, outputsOf } from './data.js';
 
 export type ExecutionReads = {
   readonly store: ReadStore;
-  readonly entities: Entities;
+  readonly entities: EntityKind;
   readonly freshness: Freshness;
-  readonly past: Past;
+  readonly past: RecordedContents;
 };
 
 const LIST = { elements: 1, token: 2 };
@@ -77,7 +77,7 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getExecutionData, async ({ id }, call) => {
     const document = await found(reads, id, call);
-    const past = pastFor(reads.past, call);
+    const past = contentsFor(reads.past, call);
     const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
     const data = create(WorkflowExecutionGetDataResponseSchema, {
       // Empty, because no URLs are signed; clients expect the messages to be set.

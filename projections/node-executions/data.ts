@@ -9,12 +9,12 @@ import {
 import { executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type Past, type PastOfCall, unlessUnreadable } from '../query/past.js';
+import { eventAt, type RecordedContents, type CallContents, unlessUnreadable } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
 /** The engine's message at the revision stored in a field of the document. */
 const messageAt = async (
-  past: Past,
+  past: RecordedContents,
   { fields }: StoredDocument,
   field: 'inputs_at' | 'outputs_at' | 'dynamic_at',
 ): Promise<NodeExecutionEvent | undefined> => {
@@ -29,14 +29,14 @@ const messageAt = async (
  * The inputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
  * here.
  */
-export const inputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+export const inputsOf = (past: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
   unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
     const input = (await messageAt(past, document, 'inputs_at'))?.inputValue;
     return input?.case === 'inputData' ? input.value : undefined;
   });
 
 /** The outputs that the engine sent; unset when it sent a location. */
-export const outputsOf = (past: PastOfCall, document: StoredDocument): Promise<LiteralMap | undefined> =>
+export const outputsOf = (past: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
   unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
     const result = (await messageAt(past, document, 'outputs_at'))?.outputResult;
     return result?.case === 'outputData' ? result.value : undefined;
@@ -44,7 +44,7 @@ export const outputsOf = (past: PastOfCall, document: StoredDocument): Promise<L
 
 /** The workflow that a dynamic node has generated. */
 export const dynamicWorkflowOf = async (
-  past: Past,
+  past: RecordedContents,
   document: StoredDocument,
 ): Promise<DynamicWorkflowNodeMetadata | undefined> => {
   const target = (await messageAt(past, document, 'dynamic_at'))?.targetMetadata;

@@ -75,7 +75,7 @@ const keepInputs = (document: NodeDocument, { inputValue }: NodeEventFields, rev
 };
 
 /** True when the event reports the phase for the first time; an inferred end does not count as reported. */
-const isNews = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, { samePhase }: EngineReport): boolean =>
+const isPhaseChange = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, { samePhase }: EngineReport): boolean =>
   !samePhase || (closedBy !== '' && TERMINAL.has(phase));
 
 /**
@@ -88,11 +88,11 @@ const isNews = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, { samePh
 const keepResult = (
   document: NodeDocument,
   { outputResult: result }: NodeEventFields,
-  news: boolean,
+  isPhaseChange: boolean,
   revision: number,
 ): void => {
   const closure = closureOf(document.node);
-  if (result.case === undefined || (!news && closure.outputResult.case !== undefined)) return;
+  if (result.case === undefined || (!isPhaseChange && closure.outputResult.case !== undefined)) return;
   closure.outputResult = result;
   document.outputsAt = result.case === 'outputData' ? revision : null;
 };
@@ -151,7 +151,7 @@ export const reported = (
   const closure = closureOf(document.node);
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
-  const news = isNews(document, message, report);
+  const news = isPhaseChange(document, message, report);
   keepFlags(document, message);
   keepInputs(document, message, revision);
   keepResult(document, message, news, revision);

@@ -14,14 +14,14 @@ import type { DynamicWorkflowNodeMetadata } from '../../proto/gen/platformidl/ev
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { latestDocument } from '../query/freshness.js';
-import { type Past, type PastOfCall, pastFor, unlessUnreadable } from '../query/past.js';
+import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../query/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
 
-export type NodeExecutionReads = NodeLists & { readonly past: Past };
+export type NodeExecutionReads = NodeLists & { readonly past: RecordedContents };
 
 const found = async (
   reads: NodeExecutionReads,
@@ -48,7 +48,7 @@ const urlsOf = ({ id, closure }: NodeExecution): FlyteURLs => {
   });
 };
 
-const dynamicPart = (
+const dynamicMetadata = (
   { compiledWorkflow, id, dynamicJobSpecUri }: DynamicWorkflowNodeMetadata,
   { closure }: NodeExecution,
 ): NonNullable<NodeExecutionGetDataResponse['dynamicWorkflow']> => {
@@ -60,7 +60,7 @@ const dynamicPart = (
   });
 };
 
-const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
+const dataOf = async (past: CallContents, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
   const node = fromBinary(NodeExecutionSchema, document.answer);
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
     inputsOf(past, document),
@@ -73,7 +73,7 @@ const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<NodeE
     outputs: {},
     ...(fullInputs && { fullInputs }),
     ...(fullOutputs && { fullOutputs }),
-    ...(dynamic && { dynamicWorkflow: dynamicPart(dynamic, node) }),
+    ...(dynamic && { dynamicWorkflow: dynamicMetadata(dynamic, node) }),
     flyteUrls: urlsOf(node),
   });
 };
@@ -83,10 +83,10 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
   route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
   route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
-    dataOf(pastFor(reads.past, call), await found(reads, id, call)),
+    dataOf(contentsFor(reads.past, call), await found(reads, id, call)),
   ),
   route(AdminService.method.getDynamicNodeWorkflow, async ({ id }, call) => {
-    const dynamic = await dynamicWorkflowOf(pastFor(reads.past, call), await found(reads, id, call));
+    const dynamic = await dynamicWorkflowOf(contentsFor(reads.past, call), await found(reads, id, call));
     if (dynamic?.compiledWorkflow === undefined) {
       throw new RpcError('NOT_FOUND', 'node does not contain dynamic workflow');
     }

@@ -61,7 +61,7 @@ export type Columns = {
 };
 
 /** Entities that filters of other lists may look up, by name. */
-export type Entities = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
+export type EntityKind = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
 
 /** Names of the columns that filters may compare with a value, in alphabetical order. */
 export const filterFields = ({ byName }: Columns): readonly string[] =>

@@ -2,7 +2,7 @@ import { invalid, RpcError } from '../../services/kernel/rpc.js';
 import type { Column } from './columns.js';
 import type { FilterPiece } from './filter-grammar.js';
 import { valueOf } from './filter-values.js';
-import { ANY_TEXT, patternParts, plainText } from './like-pattern.js';
+import { ANY_TEXT, patternTokens, plainText } from './like-pattern.js';
 import type { Condition } from '../runtime/read-store.js';
 
 /** Limit of `%` signs in a pattern: matching tries each character position for each of them. */
@@ -26,7 +26,7 @@ const onlyText = (piece: FilterPiece, values: Values): string => {
 };
 
 const plainOf = (piece: FilterPiece, pattern: string): string | undefined => {
-  const parts = patternParts(pattern);
+  const parts = patternTokens(pattern);
   if (parts === undefined) throw invalid(piece.field, 'a backslash stands before the character that it is for');
   if (parts.filter((part) => part === ANY_TEXT).length > MAX_ANY_TEXT)
     throw invalid(piece.field, `more than ${MAX_ANY_TEXT} signs for any text`);

@@ -1,14 +1,14 @@
 /** A component of a pattern: literal text, any text (`%`), or any one character (`_`). */
-export type PatternPart = string | typeof ANY_TEXT | typeof ANY_CHARACTER;
+export type PatternToken = string | typeof ANY_TEXT | typeof ANY_CHARACTER;
 
 export const ANY_TEXT = Symbol('any text');
 export const ANY_CHARACTER = Symbol('any character');
 
-const SIGNS: Readonly<Record<string, PatternPart>> = { '%': ANY_TEXT, _: ANY_CHARACTER };
+const SIGNS: Readonly<Record<string, PatternToken>> = { '%': ANY_TEXT, _: ANY_CHARACTER };
 
 /** Parses a pattern into its components, in order; `undefined` when it ends in an incomplete escape. */
-export const patternParts = (pattern: string): readonly PatternPart[] | undefined => {
-  const parts: PatternPart[] = [];
+export const patternTokens = (pattern: string): readonly PatternToken[] | undefined => {
+  const parts: PatternToken[] = [];
   const characters = pattern[Symbol.iterator]();
   for (let next = characters.next(); next.done !== true; next = characters.next()) {
     const isEscape = next.value === '\\';
@@ -20,5 +20,5 @@ export const patternParts = (pattern: string): readonly PatternPart[] | undefine
 };
 
 /** The literal text of a pattern without wildcards; `undefined` when it has any. */
-export const plainText = (parts: readonly PatternPart[]): string | undefined =>
+export const plainText = (parts: readonly PatternToken[]): string | undefined =>
   parts.every((part) => typeof part === 'string') ? parts.join('') : undefined;

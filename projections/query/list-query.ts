@@ -1,6 +1,6 @@
 import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
-import { columnNamed, type Columns, type Entities } from './columns.js';
+import { columnNamed, type Columns, type EntityKind } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
 import { narrowed } from './narrowed-query.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
@@ -24,7 +24,7 @@ export type Listed = {
   readonly collection: Collection;
   readonly columns: Columns;
   /** The other entities that filters may name. */
-  readonly entities?: Entities;
+  readonly entities?: EntityKind;
   /** The order when the request names none. */
   readonly order: { readonly field: string; readonly direction: 'ascending' | 'descending' };
   /** `all`: limit 0 means no limit (ListProjects). */

@@ -1,6 +1,6 @@
 import type { FilterTerm } from './filter.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
-import { partsBound, searchOf } from './text-parts.js';
+import { containsAllOf, searchOf } from './trigrams.js';
 
 /** A query with the conditions that come from filters apart in `terms`. */
 export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
@@ -122,7 +122,7 @@ const followBound = async (
 
 /** Adds the substrings that a searched text must contain, where an index of them has the query's order. */
 const searchBound = (collection: Collection, query: Query, { condition, column }: FilterTerm): readonly Condition[] => {
-  const bound = column && partsBound(condition);
+  const bound = column && containsAllOf(condition);
   if (!bound) return [];
   return searchOf(collection, { ...query, where: [...query.where, bound] }) ? [bound] : [];
 };

@@ -2,7 +2,7 @@ import type { ReadModel } from './read-model.js';
 import type { Before, ReadStore, StoredDocument } from './read-store.js';
 
 /** A cached document of one read model. */
-export type Held = {
+export type CachedDocument = {
   readonly model: ReadModel<unknown>;
   readonly key: string;
   /** `undefined` when the document does not exist yet. */
@@ -31,9 +31,9 @@ export type DocumentCache = {
   /** Reads the documents from the store that are not cached yet. */
   load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
   /** Returns the cached document of a key; adds an empty entry when there is none. */
-  hold(model: ReadModel<unknown>, key: string): Held;
+  entry(model: ReadModel<unknown>, key: string): CachedDocument;
   /** Records the stored form of a document and makes the document the most recently used. */
-  stored(held: Held, form: Omit<StoredDocument, 'key' | 'position'>): void;
+  stored(cached: CachedDocument, form: Omit<StoredDocument, 'key' | 'position'>): void;
   /** Evicts the least recently used documents until the cache is within its size. */
   trim(): void;
   clear(): void;
@@ -44,25 +44,25 @@ export type DocumentCache = {
  * times that.
  */
 export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache => {
-  const models = new Map<ReadModel<unknown>, Map<string, Held>>();
-  const order = new Set<Held>();
+  const models = new Map<ReadModel<unknown>, Map<string, CachedDocument>>();
+  const order = new Set<CachedDocument>();
   let bytes = 0;
 
-  const entriesOf = (model: ReadModel<unknown>): Map<string, Held> => {
-    const entries = models.get(model) ?? new Map<string, Held>();
+  const entriesOf = (model: ReadModel<unknown>): Map<string, CachedDocument> => {
+    const entries = models.get(model) ?? new Map<string, CachedDocument>();
     models.set(model, entries);
     return entries;
   };
-  const add = (held: Held): Held => {
-    entriesOf(held.model).set(held.key, held);
-    order.add(held);
-    bytes += held.bytes + OVERHEAD_BYTES;
-    return held;
+  const add = (cached: CachedDocument): CachedDocument => {
+    entriesOf(cached.model).set(cached.key, cached);
+    order.add(cached);
+    bytes += cached.bytes + OVERHEAD_BYTES;
+    return cached;
   };
-  const drop = (held: Held): void => {
-    entriesOf(held.model).delete(held.key);
-    order.delete(held);
-    bytes -= held.bytes + OVERHEAD_BYTES;
+  const drop = (cached: CachedDocument): void => {
+    entriesOf(cached.model).delete(cached.key);
+    order.delete(cached);
+    bytes -= cached.bytes + OVERHEAD_BYTES;
   };
 
   return {
@@ -76,21 +76,21 @@ export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache
         add({ model, key, document: model.load(found), position, last: position, before, bytes: sizeOf(found) });
       }
     },
-    hold: (model, key) =>
+    entry: (model, key) =>
       entriesOf(model).get(key) ??
       add({ model, key, document: undefined, position: -1n, last: -1n, before: 'nothing', bytes: 0 }),
-    stored: (held, form) => {
+    stored: (cached, form) => {
       const size = sizeOf(form);
-      held.before = { position: held.position, fields: form.fields };
-      bytes += size - held.bytes;
-      held.bytes = size;
-      order.delete(held);
-      order.add(held);
+      cached.before = { position: cached.position, fields: form.fields };
+      bytes += size - cached.bytes;
+      cached.bytes = size;
+      order.delete(cached);
+      order.add(cached);
     },
     trim: () => {
-      for (const held of order) {
+      for (const cached of order) {
         if (bytes <= maxBytes) return;
-        drop(held);
+        drop(cached);
       }
     },
     clear: () => {

@@ -1,4 +1,4 @@
-import { documentCache, type Held } from './document-cache.js';
+import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
 import type { Put, ReadStore } from './read-store.js';
@@ -60,29 +60,29 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
 /** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
 export const folding = (store: ReadStore, maxBytes: number): Folding => {
   const cache = documentCache(store, maxBytes);
-  const changed = new Set<Held>();
+  const changed = new Set<CachedDocument>();
   let bytes = 0;
 
   const foldOne = ({ seen, touched, poison, isLate }: Entry): void => {
     if (!seen) throw poison;
     for (const { model, keys } of touched) {
       for (const key of keys) {
-        const held = cache.hold(model, key);
-        const isNew = seen.position > held.position || (isLate === true && isShared(model));
+        const cached = cache.entry(model, key);
+        const isNew = seen.position > cached.position || (isLate === true && isShared(model));
         if (!isNew) continue; // already folded: a replay changes nothing
-        held.document = model.fold(held.document, seen, key) ?? held.document;
-        held.last = seen.position;
-        if (held.last > held.position) held.position = held.last;
-        if (held.document !== undefined) changed.add(held);
+        cached.document = model.fold(cached.document, seen, key) ?? cached.document;
+        cached.last = seen.position;
+        if (cached.last > cached.position) cached.position = cached.last;
+        if (cached.document !== undefined) changed.add(cached);
       }
     }
   };
 
-  const changeOf = (held: Held): Put => {
-    const { model, key, position, last, before } = held;
+  const changeOf = (cached: CachedDocument): Put => {
+    const { model, key, position, last, before } = cached;
     const { collection } = model;
-    const form = model.store(key, held.document);
-    cache.stored(held, form);
+    const form = model.store(key, cached.document);
+    cache.stored(cached, form);
     const put: Put = { collection, document: { key, position, ...form }, before };
     return last < position ? { ...put, isLate: true } : put;
   };
@@ -103,7 +103,7 @@ export const folding = (store: ReadStore, maxBytes: number): Folding => {
     pending: () => ({ documents: changed.size, bytes }),
     changes: () => {
       // A document that cannot be stored is blamed on the last event folded into it; the retry stops before that event.
-      const changes = [...changed].map((held) => attempt(held.last, () => changeOf(held)));
+      const changes = [...changed].map((cached) => attempt(cached.last, () => changeOf(cached)));
       nothingPends();
       return changes;
     },

@@ -53,7 +53,7 @@ export type PartitionRunOptions = EventSources & {
    * Called after a large batch, which shows that more events are coming: a short pause then makes the next transaction
    * larger, and a transaction of few events costs nearly as much as one of many.
    */
-  readonly breathe?: () => Promise<void>;
+  readonly pauseAfterLarge?: () => Promise<void>;
   /**
    * Called when the store is unavailable, such as on a full disk; the write is retried when the promise resolves.
    * Without this callback, such a failure ends the run.
@@ -68,19 +68,19 @@ export type PartitionRunOptions = EventSources & {
  * Limits of one batch: own events, their bytes, and events read from the log including those of other partitions. A
  * batch ends at one of these limits or at the head of the log.
  */
-const TOGETHER = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
+const BATCH_LIMITS = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
 
-/** A batch of at least this many events counts as large: `breathe` is called after it. */
-const MANY = 32;
+/** A batch of at least this many events counts as large: `pauseAfterLarge` is called after it. */
+const LARGE_BATCH = 32;
 
-type Gathering = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined>;
+type BatchCollector = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined>;
 
 /**
  * Collects pages into one batch up to the limits, so that a document that many events touch is written once.
  *
  * @returns the events that were projected, or `undefined` while the batch is still growing.
  */
-const gathering = (log: EventLog, target: Projector, take: Projector['take']): Gathering => {
+const batchCollector = (log: EventLog, target: Projector, take: Projector['take']): BatchCollector => {
   let events: RecordedEvent[] = [];
   let bytes = 0;
   let seen = 0;
@@ -91,7 +91,7 @@ const gathering = (log: EventLog, target: Projector, take: Projector['take']): G
       bytes += event.data.length;
     }
     seen += page.events.length;
-    const hasCapacity = events.length < TOGETHER.events && bytes < TOGETHER.bytes && seen < TOGETHER.seen;
+    const hasCapacity = events.length < BATCH_LIMITS.events && bytes < BATCH_LIMITS.bytes && seen < BATCH_LIMITS.seen;
     if (hasCapacity && (page.hasNext ?? page.position < (await log.head()))) return undefined;
     const taken = events;
     events = [];
@@ -107,7 +107,7 @@ const gathering = (log: EventLog, target: Projector, take: Projector['take']): G
  *
  * @throws {StoreUnavailable} at the first failure when there is no `onUnavailable`.
  */
-export const persistently = async <Result>(
+export const retryUnavailable = async <Result>(
   work: () => Promise<Result>,
   onUnavailable: OnUnavailable | undefined,
   isClosed: () => boolean,
@@ -128,7 +128,7 @@ export const persistently = async <Result>(
  *
  * @returns the streams that are still parked.
  */
-export const retried = async (log: EventLog, target: Projector): Promise<ReturnType<Projector['parked']>> => {
+export const retryParked = async (log: EventLog, target: Projector): Promise<ReturnType<Projector['parked']>> => {
   for (const { stream } of target.parked())
     await target.resume(stream as StreamName, log.readStream(stream as StreamName));
   return target.parked();
@@ -169,15 +169,15 @@ const report = (
 };
 
 const follow = (options: PartitionRunOptions, target: Projector): Pick<PartitionRun, 'ended' | 'close'> => {
-  const { log, onUnavailable, serially, isClosed, breathe } = options;
-  const take = gathering(log, target, async (...taken) => {
-    await persistently(() => target.take(...taken), onUnavailable, isClosed);
+  const { log, onUnavailable, serially, isClosed, pauseAfterLarge } = options;
+  const take = batchCollector(log, target, async (...taken) => {
+    await retryUnavailable(() => target.take(...taken), onUnavailable, isClosed);
   });
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     const taken = await serially(() => take(page));
     if (!taken) return;
     report(options, target, taken);
-    if (taken.length >= MANY) await breathe?.();
+    if (taken.length >= LARGE_BATCH) await pauseAfterLarge?.();
   });
   return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };
 };
@@ -185,7 +185,7 @@ const follow = (options: PartitionRunOptions, target: Projector): Pick<Partition
 const opened = async (options: PartitionRunOptions, partitions: readonly Partition[]): Promise<PartitionRun> => {
   const { log, serially } = options;
   const target = await projector({ ...options, logId: log.logId, partitions, onPoison: 'park' });
-  await serially(() => retried(log, target));
+  await serially(() => retryParked(log, target));
   report(options, target);
   const running = partitions.length === 0 ? idle() : follow(options, target);
   return { partitions, target, ...running };

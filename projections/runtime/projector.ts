@@ -23,7 +23,7 @@ export type ProjectorOptions = EventSources &
      * Not for `onPoison: 'park'`: to go around a poison event, all unwritten entries must be at hand, and only those of
      * the current batch are.
      */
-    readonly gathers?: Gathered;
+    readonly gathers?: Pending;
     /** Bytes of documents, in stored form, that stay decoded between writes. */
     readonly cacheBytes?: number;
     /** Called with each event that a read model follows, in order, before it is folded. */
@@ -31,7 +31,7 @@ export type ProjectorOptions = EventSources &
   };
 
 /** Number of changed documents, and bytes of the events that changed them. */
-export type Gathered = Pick<EntryBatchLimits, 'documents' | 'bytes'>;
+export type Pending = Pick<EntryBatchLimits, 'documents' | 'bytes'>;
 
 /** Projects events into the views, batch by batch. Callers must not overlap calls. */
 export type Projector = {
@@ -55,7 +55,7 @@ export type Projector = {
 /** In stored form; decoded documents take about ten times as much memory. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 
-const NOTHING: Gathered = { documents: 0, bytes: 0 };
+const NOTHING: Pending = { documents: 0, bytes: 0 };
 
 /** The error of a projector that stops. For an event of an earlier, gathered batch only the position is known. */
 const failed = (entries: readonly Entry[], { position, message, cause }: PoisonEntry): Error => {
@@ -64,17 +64,17 @@ const failed = (entries: readonly Entry[], { position, message, cause }: PoisonE
   return new Error(`the views cannot take ${what}: ${message}`, { cause });
 };
 
-type PartTaker = Pick<Projector, 'flush'> & {
+type BatchWriter = Pick<Projector, 'flush'> & {
   /** Without `to`, the checkpoints stay where they are. */
-  readonly takePart: (entries: readonly Entry[], to?: bigint) => Promise<void>;
+  readonly writeBatch: (entries: readonly Entry[], to?: bigint) => Promise<void>;
 };
 
 /** Folds and writes batches, and goes around entries that fail. */
-const partTaker = (
+const batchWriter = (
   views: ViewWriter,
   documents: Folding,
   options: Pick<ProjectorOptions, 'onPoison' | 'limits' | 'gathers'>,
-): PartTaker => {
+): BatchWriter => {
   const { onPoison, limits = ENTRY_BATCH_LIMITS, gathers = NOTHING } = options;
 
   const write = async (to?: bigint): Promise<void> => {
@@ -89,34 +89,34 @@ const partTaker = (
   };
 
   // An event that touches ten thousand documents is written in pieces; the checkpoint passes it with the last piece.
-  const takeWide = async (entry: Entry, to?: bigint): Promise<void> => {
+  const writeWide = async (entry: Entry, to?: bigint): Promise<void> => {
     const pieces = narrowed(entry, limits.documents);
     for (const [index, piece] of pieces.entries())
       await foldAndWrite([piece], index === pieces.length - 1 ? to : undefined);
   };
 
-  const takePart = async (entries: readonly Entry[], to?: bigint): Promise<void> => {
+  const writeBatch = async (entries: readonly Entry[], to?: bigint): Promise<void> => {
     try {
       const [first] = entries;
-      if (first && first.width > limits.documents) await takeWide(first, to);
+      if (first && first.width > limits.documents) await writeWide(first, to);
       else await foldAndWrite(entries, to);
     } catch (error) {
       documents.forget(); // changes that were folded and not written differ from the store
       if (!(error instanceof PoisonEntry)) throw error;
-      await takeAround(entries, error, to);
+      await writeAround(entries, error, to);
     }
   };
 
-  const takeAround = async (entries: readonly Entry[], poison: PoisonEntry, to?: bigint): Promise<void> => {
+  const writeAround = async (entries: readonly Entry[], poison: PoisonEntry, to?: bigint): Promise<void> => {
     const index = entries.findIndex(({ event }) => event.position === poison.position);
     const entry = entries[index];
     if (onPoison === 'stop' || !entry) throw failed(entries, poison);
     const before = entries.slice(0, index);
     const last = before.at(-1);
-    if (last) await takePart(before, last.event.position);
+    if (last) await writeBatch(before, last.event.position);
     if (!views.isParked(entry.event)) await views.park(entry.event, poison.message);
     const rest = entries.slice(index + 1).filter(({ event }) => !views.isParked(event));
-    await takePart(rest, to);
+    await writeBatch(rest, to);
   };
 
   const flush = async (to: bigint): Promise<void> => {
@@ -127,7 +127,7 @@ const partTaker = (
     }
   };
 
-  return { takePart, flush };
+  return { writeBatch, flush };
 };
 
 const endOf = ({ entries }: EntryBatch): bigint | undefined => entries.at(-1)?.event.position;
@@ -141,23 +141,23 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const views = await viewWriter(options);
   const read = eventReader(options);
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
-  const { takePart, flush } = partTaker(views, documents, options);
+  const { writeBatch, flush } = batchWriter(views, documents, options);
 
   const take = async (events: readonly RecordedEvent[], to: bigint, reader = read): Promise<void> => {
-    let part = emptyEntryBatch(limits);
+    let batch = emptyEntryBatch(limits);
     for (const event of events) {
       const reading = views.isParked(event) ? undefined : reader(event);
       const entry = reading instanceof Promise ? await reading : reading;
       if (!entry) continue;
       onEntry?.(entry);
-      if (!part.accepts(entry)) {
-        await takePart(part.entries, endOf(part));
-        part = emptyEntryBatch(limits);
+      if (!batch.accepts(entry)) {
+        await writeBatch(batch.entries, endOf(batch));
+        batch = emptyEntryBatch(limits);
         if (views.isParked(event)) continue; // by the batch just written
       }
-      part.add(entry);
+      batch.add(entry);
     }
-    await takePart(part.entries, to);
+    await writeBatch(batch.entries, to);
   };
 
   const resume = async (stream: StreamName, pages: AsyncIterable<readonly RecordedEvent[]>): Promise<boolean> => {

@@ -72,7 +72,7 @@ export type Condition =
   /** Substring, case-sensitive. */
   | { readonly field: string; readonly is: 'contains'; readonly value: string }
   /** The field contains all of these texts of three characters or more; an index of a searched field can find them. */
-  | { readonly field: string; readonly is: 'has parts'; readonly parts: readonly string[] }
+  | { readonly field: string; readonly is: 'contains all'; readonly texts: readonly string[] }
   /** `%` matches any text, `_` any one character, and a backslash escapes the next character; case-sensitive. */
   | { readonly field: string; readonly is: 'like' | 'not like'; readonly pattern: string }
   /** The field holds the key of a document of another collection that satisfies all of `where`. */

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { EventSources } from './event-reader.js';
 import { type Partition, PARTITIONS } from './partitions.js';
-import { type Gathered, projector } from './projector.js';
+import { type Pending, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 import { streamSample } from './stream-sample.js';
 import { sharedVerifier, verifier } from './verify.js';
@@ -53,7 +53,7 @@ export interface ShareBuilder {
  * No client waits for these commits, so batches are larger than in live operation: a document that many events touch is
  * then encoded and written once for all of them.
  */
-const GATHERED: Gathered = { documents: 4_000, bytes: 16 * 1024 * 1024 };
+const GATHERED: Pending = { documents: 4_000, bytes: 16 * 1024 * 1024 };
 
 /** For all shares together, in stored form. */
 const CACHE_BYTES = 16 * 1024 * 1024;

@@ -3,8 +3,8 @@ import { endsBefore } from '../../services/kernel/log-end.js';
 import {
   type PartitionRun,
   type PartitionRunOptions,
-  persistently,
-  retried,
+  retryUnavailable,
+  retryParked,
   runPartitions,
   type Serially,
 } from './partition-run.js';
@@ -142,7 +142,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
     while (!state.isClosed) {
       if (run.partitions !== state.partitions) await run.close();
       else if (await run.ended) await assertOurs(options);
-      const next = await persistently(reopened, options.onUnavailable, isClosed);
+      const next = await retryUnavailable(reopened, options.onUnavailable, isClosed);
       run = next ?? run;
     }
     await run.close();
@@ -152,7 +152,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   return {
     position: () => run.target.position(),
     parked: () => run.target.parked(),
-    retryParked: () => serially(() => retried(log, run.target)),
+    retryParked: () => serially(() => retryParked(log, run.target)),
     assign: async (partitions) => {
       state.partitions = partitions;
       await (await opening).close();

@@ -124,9 +124,9 @@ const writesOf = (
 
   const write = async (documents: readonly Put[], to = 0n): Promise<void> => {
     if (resuming === undefined) return commit(documents, to);
-    const { stream, position: place } = resuming;
+    const { stream, position: parkedAt } = resuming;
     if (parked.has(stream)) return commit(documents, 0n); // parked again by this work: its position stays
-    const next = { ...resuming, position: place > to ? place : to + 1n };
+    const next = { ...resuming, position: parkedAt > to ? parkedAt : to + 1n };
     await commit(documents, 0n, [moveOf(stream, resuming, next)]);
     resuming = next;
   };

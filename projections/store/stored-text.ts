@@ -37,7 +37,7 @@ export const originalField = (type: FieldType | undefined, stored: FieldValue): 
 
 const storedCondition = (condition: Condition): Condition => {
   if (condition.is === 'contains') return { ...condition, value: storedText(condition.value) };
-  if ('parts' in condition) return { ...condition, parts: condition.parts.map(storedText) };
+  if ('texts' in condition) return { ...condition, texts: condition.texts.map(storedText) };
   if ('pattern' in condition) return { ...condition, pattern: storedText(condition.pattern) };
   if ('where' in condition) return { ...condition, where: condition.where.map(storedCondition) };
   if ('values' in condition) return { ...condition, values: condition.values.map(storedValue) };

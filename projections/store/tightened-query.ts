@@ -26,7 +26,7 @@ const looser = (bounds: readonly Bound[]): readonly Bound[] =>
 const isBehind = (bound: Bound, { orderBy }: Query): boolean => isUpper(bound) === (orderBy.direction === 'descending');
 
 /** True when the query excludes documents whose sort field is empty. */
-export const leavesOutEmpty = ({ where, orderBy }: Query): boolean =>
+export const excludesEmpty = ({ where, orderBy }: Query): boolean =>
   where.some((each) => each.field === orderBy.field && each.is === '<>' && each.value === null);
 
 /**
@@ -40,12 +40,12 @@ export const tightened = (query: Query): Query => {
   const first = bounds.find((each) => !dropped.has(each) && isBehind(each, query));
   if (after === undefined || first === undefined || after.value === null)
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
-  const place: Bound = { ...first, value: after.value };
+  const cursorBound: Bound = { ...first, value: after.value };
   const isAtBound = compare(first.value, after.value) === 0;
   // At the bound, the page continues to the end of a value that the bound may exclude, or begins within it.
-  const isPlaceFree = isImplied(place, first) || (isAtBound && !first.is.endsWith('='));
-  if (isPlaceFree) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
-  if (!isAtBound && !isImplied(first, place))
+  const isCursorTighter = isImplied(cursorBound, first) || (isAtBound && !first.is.endsWith('='));
+  if (isCursorTighter) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
+  if (!isAtBound && !isImplied(first, cursorBound))
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
   // A bound never matches an empty value, but a cursor does: empty values follow it in descending order.
   const filled: Condition = { field: first.field, is: '<>', value: null };

@@ -72,7 +72,7 @@ const attemptText = ({ node, taskId: { project, domain, name, version }, retryAt
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the missing part of the identifier; NOT_FOUND.
  */
-export const foundTask = async (
+export const findTask = async (
   reads: Reads,
   sent: TaskExecutionIdentifier | undefined,
   call: Call,

@@ -53,11 +53,11 @@ const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, 
 const keepResult = (
   document: TaskDocument,
   { outputResult: result }: TaskExecutionEvent,
-  news: boolean,
+  isPhaseChange: boolean,
   revision: number,
 ): void => {
   const closure = closureOf(document.task);
-  if (result.case === undefined || (!news && closure.outputResult.case !== undefined)) return;
+  if (result.case === undefined || (!isPhaseChange && closure.outputResult.case !== undefined)) return;
   closure.outputResult = result;
   document.outputsAt = result.case === 'outputData' ? revision : null;
 };

@@ -11,21 +11,21 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import type { Freshness } from '../query/freshness.js';
-import type { Entities } from '../query/columns.js';
+import type { EntityKind } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import { type Past, type PastOfCall, pastFor } from '../query/past.js';
+import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
 import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
 import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/run-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
-import { foundTask } from './find.js';
+import { findTask } from './find.js';
 
 export type TaskExecutionReads = {
   readonly store: ReadStore;
-  readonly entities: Entities;
+  readonly entities: EntityKind;
   readonly freshness: Freshness;
-  readonly past: Past;
+  readonly past: RecordedContents;
 };
 
 const LIST = { elements: 1, token: 2 };
@@ -38,7 +38,7 @@ const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
   return create(FlyteURLsSchema, { inputs: `${base}/i`, outputs: `${base}/o` });
 };
 
-const dataOf = async (past: PastOfCall, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
+const dataOf = async (past: CallContents, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
   const task = fromBinary(TaskExecutionSchema, document.answer);
   const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
   return create(TaskExecutionGetDataResponseSchema, {
@@ -75,9 +75,9 @@ const list = async (
 
 /** Routes of the reads of task executions. */
 export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[] => [
-  route(AdminService.method.getTaskExecution, async ({ id }, call) => (await foundTask(reads, id, call)).answer),
+  route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).answer),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>
-    dataOf(pastFor(reads.past, call), await foundTask(reads, id, call)),
+    dataOf(contentsFor(reads.past, call), await findTask(reads, id, call)),
   ),
 ];

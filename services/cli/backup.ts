@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { backUp } from '../store/backup/back-up.js';
-import { type BackupPlace, folderPlace } from '../store/backup/place.js';
+import { type BackupTarget, folderTarget } from '../store/backup/backup-target.js';
 import { restoreBackup } from '../store/backup/restore.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';
 import type { Configuration } from '../config/configuration.js';
@@ -8,22 +8,22 @@ import { logSource, openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `backup` and of `restore`. */
 export type BackupFlags = { readonly to: string; readonly foreign?: readonly string[] };
 export type RestoreFlags = { readonly from: string; readonly dataDir: string; readonly foreign?: readonly string[] };
 
-const isS3 = (place: string): boolean => place.startsWith('s3:');
+const isS3 = (target: string): boolean => target.startsWith('s3:');
 
 /** Opens a folder or a bucket; the client of an object store is loaded only for a bucket. */
-const openPlace = async (flag: string, place: string): Promise<BackupPlace> => {
-  if (!isS3(place)) return folderPlace(place);
-  const location = payloadLocation(place);
+const openTarget = async (flag: string, target: string): Promise<BackupTarget> => {
+  if (!isS3(target)) return folderTarget(target);
+  const location = payloadLocation(target);
   if (typeof location === 'string' || location.kind !== 's3')
-    throw new CannotGoOn(`${flag} ${place} ${typeof location === 'string' ? location : 'is no bucket'}`);
-  const { s3Place } = await import('../store/backup/s3-place.js');
-  return forSetting(flag, () => s3Place(location));
+    throw new OperatorError(`${flag} ${target} ${typeof location === 'string' ? location : 'is no bucket'}`);
+  const { s3Target } = await import('../store/backup/s3-target.js');
+  return forSetting(flag, () => s3Target(location));
 };
 
 const print = (done: object, started: number): void => {
@@ -34,7 +34,7 @@ const print = (done: object, started: number): void => {
 const assertEmbedded = (configuration: Configuration): void => {
   const { data, event_store: eventStore } = configuration;
   if (logSource({ directory: resolve(data), eventStore }).kind === 'embedded') return;
-  throw new CannotGoOn(
+  throw new OperatorError(
     'event_store: the log in an event store is backed up by its own means, or copied with `flightlog log copy` into a directory first',
   );
 };
@@ -43,7 +43,7 @@ const assertEmbedded = (configuration: Configuration): void => {
  * Backs up the data directory into a folder or a bucket; servers may use it meanwhile. Prints a summary as a JSON
  * object.
  *
- * @throws {CannotGoOn} when the log is not in the data directory, or the folder or bucket cannot be used.
+ * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used.
  * @throws {Fault} when an object that the log refers to is missing or damaged.
  */
 export const backup = async (configuration: Configuration, { to, foreign = [] }: BackupFlags): Promise<void> => {
@@ -55,38 +55,38 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   const payloads = await forSetting('payload_store', () =>
     openPayloads({ directory, location: configuration.payload_store }),
   );
-  const place = await openPlace('--to', to);
+  const target = await openTarget('--to', to);
   try {
     const onProgress = (position: bigint, head: bigint): void =>
       bar.show(throughLog({ phase: 'copy', position, head }));
-    const done = await backUp({ log, payloads, directory, place, codecs, foreign: new Set(foreign), onProgress });
+    const done = await backUp({ log, payloads, directory, target, codecs, foreign: new Set(foreign), onProgress });
     bar.stop();
     print(done, started);
   } finally {
     bar.stop();
-    for (const part of [place, payloads, log]) await part.close();
+    for (const part of [target, payloads, log]) await part.close();
   }
 };
 
 /**
  * Restores a backup into an empty directory, and prints a summary as a JSON object.
  *
- * @throws {CannotGoOn} when the folder or bucket of the backup cannot be used.
+ * @throws {OperatorError} when the folder or bucket of the backup cannot be used.
  * @throws {Fault} when the directory is not empty, or the backup is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();
   const bar = progressBar();
-  const place = await openPlace('--from', from);
+  const target = await openTarget('--from', from);
   try {
     const onProgress = (done: number, total: number): void =>
       bar.show({ phase: 'restore', done, total, detail: `${done} of ${total} events` });
     const directory = resolve(dataDir);
-    const done = await restoreBackup({ place, directory, codecs, foreign: new Set(foreign), onProgress });
+    const done = await restoreBackup({ target, directory, codecs, foreign: new Set(foreign), onProgress });
     bar.stop();
     print({ ...done, data: directory }, started);
   } finally {
     bar.stop();
-    await place.close();
+    await target.close();
   }
 };

@@ -5,7 +5,7 @@ import { runEngine } from '../../engine/engine.js';
 import { openLogger } from '../main/logger.js';
 import { SAMPLE_GRAPHS } from './samples.js';
 import { onStopSignals } from './stop-signals.js';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 
 /** The flags of `engine`. */
 export type EngineFlags = {
@@ -21,15 +21,15 @@ export type EngineFlags = {
 };
 
 const assertFolder = (folder: string): void => {
-  if (!existsSync(folder)) throw new CannotGoOn(`--dynamic ${folder}: there is no such directory`);
+  if (!existsSync(folder)) throw new OperatorError(`--dynamic ${folder}: there is no such directory`);
 };
 
-const PATIENCE_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 3_000;
 
 /** Logs whether the control plane can be reached: the engine itself waits for it without a limit, and silently. */
 const sayWhenAway = (endpoint: string, logger: Logger): void => {
   const client = new Client(endpoint, credentials.createInsecure());
-  client.waitForReady(Date.now() + PATIENCE_MS, (error) => {
+  client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
     client.close();
     if (error) logger.warn({ endpoint }, 'no control plane answers yet; the engine goes on trying');
     else logger.info({ endpoint }, 'running what is launched');

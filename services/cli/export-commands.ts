@@ -9,14 +9,14 @@ import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js
 import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
 import { eventTypes } from '../main/event-json/event-types.js';
-import { foundAtBrokers } from '../main/probes/found-places.js';
+import { probeBrokers } from '../main/probes/probe-stores.js';
 import { connectionOf, topicsOf } from '../main/kafka-connection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';
 import { presentingWhole } from '../main/event-json/readable.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
 export type ExportFlags = {
@@ -38,17 +38,17 @@ const assertFilters = (filters: readonly Filter[]): void => {
   for (const { field, value } of filters) {
     const known = KNOWN[field];
     if (known && !known.includes(value))
-      throw new CannotGoOn(`--filter ${field}=${value}: there is no such ${field}; there are ${known.join(', ')}`);
+      throw new OperatorError(`--filter ${field}=${value}: there is no such ${field}; there are ${known.join(', ')}`);
   }
 };
 
 const assertRange = (from: bigint, to: bigint, end: string): void => {
-  if (from > to) throw new CannotGoOn(`--from ${from} is above ${end}, ${to}`);
+  if (from > to) throw new OperatorError(`--from ${from} is above ${end}, ${to}`);
 };
 
 const opened = async (configuration: Configuration) => {
   const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
-  if (settings.brokers.length === 0) throw new CannotGoOn('no broker is named: --kafka HOST:PORT,…');
+  if (settings.brokers.length === 0) throw new OperatorError('no broker is named: --kafka HOST:PORT,…');
   const directory = resolve(data);
   const log = await openOwnLog({ data, event_store: eventStore });
   const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
@@ -58,14 +58,14 @@ const opened = async (configuration: Configuration) => {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-const toldOf = async (error: unknown, settings: Configuration['kafka']): Promise<CannotGoOn> => {
+const toldOf = async (error: unknown, settings: Configuration['kafka']): Promise<OperatorError> => {
   const { brokers } = settings;
   const failure = failureOf(error, brokers);
-  const found = await foundAtBrokers(connectionOf(settings));
+  const found = await probeBrokers(connectionOf(settings));
   const text = found?.text ?? (failure instanceof Error ? failure.message : String(failure));
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
   const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
-  return new CannotGoOn(told, { cause: error });
+  return new OperatorError(told, { cause: error });
 };
 
 const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {
@@ -73,7 +73,7 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
   try {
     await work(parts);
   } catch (error) {
-    throw error instanceof CannotGoOn ? error : await toldOf(error, parts.settings);
+    throw error instanceof OperatorError ? error : await toldOf(error, parts.settings);
   } finally {
     await parts.log.close();
     await parts.payloads.close();
@@ -87,7 +87,7 @@ const print = (line: unknown): void => {
 /**
  * Publishes a range of the log again, to the given topic, and prints the number of events as a JSON object.
  *
- * @throws {CannotGoOn} when Kafka cannot be used, or when the topic is one of the export's own.
+ * @throws {OperatorError} when Kafka cannot be used, or when the topic is one of the export's own.
  */
 export const exportReplay = (
   configuration: Configuration,
@@ -128,7 +128,7 @@ const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> =>
  * Compares topics with the log, and prints the counts as a JSON object. Sets exit code 1 when events are missing,
  * doubled or reordered.
  *
- * @throws {CannotGoOn} when Kafka cannot be used.
+ * @throws {OperatorError} when Kafka cannot be used.
  */
 export const exportReconcile = (configuration: Configuration, flags: ExportFlags): Promise<void> =>
   withKafka(configuration, async (parts) => {

@@ -21,7 +21,7 @@ import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
 import { settingsHelp, settingsOfFlags } from '../config/settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from '../config/sources.js';
-import { toldOf } from '../config/operator-errors.js';
+import { operatorText } from '../config/operator-errors.js';
 import { version } from '../main/version.js';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -211,6 +211,6 @@ withSelection(egress.command('reconcile'))
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`${toldOf(error)}\n`);
+  process.stderr.write(`${operatorText(error)}\n`);
   process.exit(1);
 }

@@ -17,7 +17,7 @@ import {
 import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
 import { readable } from '../main/event-json/readable.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log cat`. */
 export type LogCatFlags = SelectionFlags & {
@@ -82,7 +82,7 @@ const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<vo
     isThere = true;
     if (await print(page)) return;
   }
-  if (!isThere) throw new CannotGoOn(`nothing is recorded of ${stream}`);
+  if (!isThere) throw new OperatorError(`nothing is recorded of ${stream}`);
 };
 
 const printLog = async (cat: Cat): Promise<void> => {
@@ -107,7 +107,7 @@ const follow = async (cat: Cat): Promise<void> => {
  * Prints the log, or selected events of it, as one JSON object a line. The process exits with code 0 when the reader of
  * its standard output goes away.
  *
- * @throws {CannotGoOn} when the selected stream has no event and `--follow` is not given.
+ * @throws {OperatorError} when the selected stream has no event and `--follow` is not given.
  * @throws {DataDirectoryUnusable} when there is no log.
  */
 export const logCat = async (

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { executionPath, names, oneOrMore, pastTime, placeInLog, wholeNumber } from '../config/arguments.js';
+import { executionPath, names, oneOrMore, pastTime, logPosition, wholeNumber } from '../config/arguments.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
 import type { LogFormatFlags } from '../main/log-format.js';
@@ -24,7 +24,7 @@ export const addLogCommands = (program: Command, { withData, ownSettings, config
     .option('--project <id>', 'of one project only', String)
     .option('--type <type,...>', 'of these types only; repeatable', names)
     .option('--since <time>', 'recorded at this time or later: 2026-03-02T09:58:16Z, or 15m for as long ago', pastTime)
-    .option('--from <position>', 'from this position on; end: only what comes, with --follow', placeInLog)
+    .option('--from <position>', 'from this position on; end: only what comes, with --follow', logPosition)
     .option('--tail <n>', 'only the last n events of those', wholeNumber)
     .option('--limit <n>', 'at most so many events', wholeNumber)
     .option('--follow', 'go on as events are recorded, until Ctrl-C', false)

@@ -11,7 +11,7 @@ import { openLogger } from '../main/logger.js';
 import { codecs } from '../main/models.js';
 import { type LogSource, openLog, openWritableLog } from '../main/log-source.js';
 import { progressBar, throughLog } from './progress-bar.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The two logs: data directories, or connection strings of an EventStoreDB. */
 export type LogCopyFlags = { readonly from: string; readonly to: string };
@@ -25,7 +25,7 @@ const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
 /** A copy that makes no progress is tried again for this long, with this pause between two attempts. */
-const PATIENCE_MS = 10_000;
+const UNREACHABLE_LIMIT_MS = 10_000;
 const PAUSE_MS = 250;
 
 const isUrl = (place: string): boolean => place.includes('://');
@@ -41,10 +41,10 @@ const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buff
 /** The first byte of a JSON object; no stored message begins with it. */
 const BRACE = '{'.charCodeAt(0);
 
-/** @throws {CannotGoOn} for an event that the server presents as JSON, because its stored bytes are not known then. */
+/** @throws {OperatorError} for an event that the server presents as JSON, because its stored bytes are not known then. */
 const assertStored = ({ stream, data }: RecordedEvent): void => {
   if (data[0] === BRACE && codecs.has(categoryOf(stream)))
-    throw new CannotGoOn(
+    throw new OperatorError(
       `the server that is read gives events as JSON (${stream}), not as they were stored: ` +
         'leave connectionName out of its connection string, or start it with --eventstore-format stored',
     );
@@ -99,14 +99,14 @@ const nameOf = ({ stream, revision }: RecordedEvent): string => `${stream} at re
  * Finds where an earlier copy ended.
  *
  * @returns the position, in the source log, of the last event that the target log has; 0 when the target has none.
- * @throws {CannotGoOn} when the target log is not a copy of the source.
+ * @throws {OperatorError} when the target log is not a copy of the source.
  */
 const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   const last = await lastOf(to);
   if (last === undefined) return 0n;
   for await (const [original] of from.readStream(last.stream, { from: last.revision, limit: 1 }))
     if (original !== undefined && isSame(original, last)) return original.position;
-  throw new CannotGoOn(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
+  throw new OperatorError(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
 };
 
 /** The window of appends in flight, in the order in which they were sent. `add` waits while the window is full. */
@@ -173,7 +173,7 @@ const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): P
       await copyAfter(logs, reached, advance);
       return reached;
     } catch (error) {
-      if (!mayPass(error) || performance.now() - reachedAt > PATIENCE_MS) throw error;
+      if (!mayPass(error) || performance.now() - reachedAt > UNREACHABLE_LIMIT_MS) throw error;
       await pause(PAUSE_MS);
       const resumed = await resumeAfter(logs.from, logs.to).catch((failure: unknown) => {
         if (!mayPass(failure)) throw failure;
@@ -195,7 +195,7 @@ type Verifying = {
  * Reads both logs in parallel and compares them event by event.
  *
  * @returns the number of equal events.
- * @throws {CannotGoOn} at the first event that differs, is missing, or is only in the copy.
+ * @throws {OperatorError} at the first event that differs, is missing, or is only in the copy.
  */
 const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigint) => void): Promise<number> => {
   const copies = eventsAfter(to, 0n);
@@ -204,16 +204,16 @@ const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigi
     const next = await copies.next();
     if (next.done === true) {
       if (original.position > upTo) return count;
-      throw new CannotGoOn(`the copy is not whole: it lacks ${nameOf(original)}`);
+      throw new OperatorError(`the copy is not whole: it lacks ${nameOf(original)}`);
     }
     const copy = next.value;
     if (!isSame(original, copy))
-      throw new CannotGoOn(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
+      throw new OperatorError(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
     count += 1;
     onProgress(original.position);
   }
   const more = await copies.next();
-  if (more.done !== true) throw new CannotGoOn(`the copy has more than the log: ${nameOf(more.value)}`);
+  if (more.done !== true) throw new OperatorError(`the copy has more than the log: ${nameOf(more.value)}`);
   return count;
 };
 
@@ -239,15 +239,16 @@ const secondsSince = (start: number): number => Number(((performance.now() - sta
 
 const assertDifferent = ({ from, to }: LogCopyFlags): void => {
   if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
-    throw new CannotGoOn('a log is not copied onto itself: --from and --to name the same');
-  if (!isUrl(from) && !existsSync(resolve(from))) throw new CannotGoOn(`there is no data directory ${resolve(from)}`);
+    throw new OperatorError('a log is not copied onto itself: --from and --to name the same');
+  if (!isUrl(from) && !existsSync(resolve(from)))
+    throw new OperatorError(`there is no data directory ${resolve(from)}`);
 };
 
 /**
  * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. A
  * copy that was interrupted resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
- * @throws {CannotGoOn} when the target log is not a copy of the source, or the two differ in the end.
+ * @throws {OperatorError} when the target log is not a copy of the source, or the two differ in the end.
  */
 export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   assertDifferent(flags);
@@ -271,7 +272,9 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     process.stdout.write(`${JSON.stringify(what)}\n`);
   } catch (error) {
     if (error instanceof RevisionConflict)
-      throw new CannotGoOn(`the log that is copied to has been written by others: ${error.message}`, { cause: error });
+      throw new OperatorError(`the log that is copied to has been written by others: ${error.message}`, {
+        cause: error,
+      });
     throw error;
   } finally {
     bar.stop();

@@ -20,7 +20,7 @@ const renewEmbedded = async (directory: string): Promise<RenewedLogId> => {
 /**
  * Gives a copied or restored log a new id, and prints the old and the new one as a JSON object.
  *
- * @throws {CannotGoOn} when the data directory is in use, or there is no log that can be used, or the event store refuses.
+ * @throws {OperatorError} when the data directory is in use, or there is no log that can be used, or the event store refuses.
  */
 export const renewId = async (configuration: Configuration): Promise<void> => {
   const { data, event_store: eventStore } = configuration;

@@ -4,7 +4,7 @@ import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { openAccess } from '../streams/eventstore/access.js';
-import { asStored } from '../streams/eventstore/recorded.js';
+import { storedForm } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
 import { openRuleBook } from '../streams/eventstore/stream-rules.js';
 import { announce } from './announcement.js';
@@ -18,9 +18,9 @@ import { assertPortIsFree } from '../main/ports.js';
 import type { ServeFlags } from './serve.js';
 import { onStopSignals } from './stop-signals.js';
 import { tlsOf } from '../main/tls-files.js';
-import { CannotGoOn, firstFailure, forSetting } from '../config/operator-errors.js';
+import { OperatorError, firstFailure, forSetting } from '../config/operator-errors.js';
 import { openMetrics } from '../metrics/process-metrics.js';
-import { measuredAppends, measureParts } from '../main/metrics.js';
+import { measuredAppends, registerSources } from '../main/metrics.js';
 import type { OnCommit } from '../store/log/append-queue.js';
 import { startProbes } from '../main/transports.js';
 
@@ -35,7 +35,7 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
  * Serves the embedded log by the EventStoreDB protocol, for reads and writes, with health checks and metrics over HTTP,
  * until a stop signal. Every stream may be written, because its clients are control planes.
  *
- * @throws {CannotGoOn} when it may not listen on the address, or when the log has failed permanently.
+ * @throws {OperatorError} when it may not listen on the address, or when the log has failed permanently.
  */
 export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
@@ -43,7 +43,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const tls = tlsOf(configuration);
   const port = await eventstorePort(configuration);
   if (port === undefined)
-    throw new CannotGoOn(
+    throw new OperatorError(
       'a log server needs the EventStoreDB protocol: free its port, or name another with --eventstore-port',
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
@@ -56,7 +56,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const server = await serveEventstore({
     host,
     port,
-    reading: { log: store, rules, present: asStored, now: Date.now },
+    reading: { log: store, rules, present: storedForm, now: Date.now },
     writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
     tls,
     logger,
@@ -64,7 +64,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const watch = watchLog(store);
   const data = watchDirectory(lock.directory, logger);
   const checks = (): readonly Check[] => [watch.check(), data.check()];
-  measureParts(metrics, configuration, { log: store, checks });
+  registerSources(metrics, configuration, { log: store, checks });
   const probes = await startProbes(configuration, { logId: store.logId, logger, checks, metrics });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;

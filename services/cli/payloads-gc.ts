@@ -8,7 +8,7 @@ import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloadObjects } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `payloads gc`. */
 export type GarbageFlags = {
@@ -26,13 +26,13 @@ const leastAge = (): number => Number(process.env['FLIGHTLOG_TEST_GC_LEAST_AGE_M
 
 const assertAge = (olderThan: number): void => {
   if (olderThan >= leastAge()) return;
-  throw new CannotGoOn('--older-than must be an hour or more: a payload is put before the event that names it');
+  throw new OperatorError('--older-than must be an hour or more: a payload is put before the event that names it');
 };
 
 /** Refuses a store without any payload of this log: it seems to belong to another log. */
 const assertOurs = ({ named, garbage }: Survey): void => {
   if (named > 0 || garbage === 0) return;
-  throw new CannotGoOn(
+  throw new OperatorError(
     'nothing is removed: none of the payloads is named by this log, so they seem to be of another (see --data, --event-store and --payload-store)',
   );
 };
@@ -65,7 +65,7 @@ const swept = async (
  * may run meanwhile.
  *
  * @throws {Fault} when the log or the payload store cannot be used, or the type of an event is unknown here.
- * @throws {CannotGoOn} when the age is too short, or the store seems to belong to another log.
+ * @throws {OperatorError} when the age is too short, or the store seems to belong to another log.
  */
 export const collectGarbage = async (
   { data, payload_store: location, event_store: eventStore }: Configuration,

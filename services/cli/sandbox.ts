@@ -99,7 +99,7 @@ const startEngine = (
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
- * @throws {CannotGoOn} when it may not listen on the address, or when the log or the views have failed permanently.
+ * @throws {OperatorError} when it may not listen on the address, or when the log or the views have failed permanently.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   const configuration: Configuration = { ...given, role: ['all'] };

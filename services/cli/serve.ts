@@ -5,9 +5,9 @@ import { openLogger } from '../main/logger.js';
 import { dutiesOf } from '../config/roles.js';
 import { type Running, startServer } from '../main/server.js';
 import { onStopSignals, unlessStopped } from './stop-signals.js';
-import { startWorker, type Working } from '../main/worker.js';
+import { startWorker, type RunningWorker } from '../main/worker.js';
 
-type Started = Working & Partial<Running>;
+type Started = RunningWorker & Partial<Running>;
 
 /** The flags of `serve` that are not settings. */
 export type ServeFlags = { readonly json: boolean };
@@ -15,7 +15,7 @@ export type ServeFlags = { readonly json: boolean };
 /**
  * Serves until a stop signal, then finishes the calls in flight.
  *
- * @throws {CannotGoOn} when the log or the views have failed permanently. Nothing is closed then, because the log has
+ * @throws {OperatorError} when the log or the views have failed permanently. Nothing is closed then, because the log has
  *   every command that was answered.
  */
 export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {

@@ -11,7 +11,7 @@ import { progressBar } from './progress-bar.js';
 import { openFreshViews, viewsKey } from '../main/read-stores.js';
 import type { RebuildThreadData } from '../main/threads/rebuild-thread.js';
 import { threadedShare } from '../main/threads/threaded-share.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'events', verify: 'streams' };
 
@@ -19,10 +19,10 @@ const secondsSince = (start: number): number => Number(((performance.now() - sta
 
 /** Makes an error of one line from a failed verification; any other error is a bug, and keeps its stack. */
 const told = (error: unknown): unknown => {
-  if (!(error instanceof Error) || error instanceof Fault || error instanceof CannotGoOn || error.name !== 'Error')
+  if (!(error instanceof Error) || error instanceof Fault || error instanceof OperatorError || error.name !== 'Error')
     return error;
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  return new CannotGoOn(`the views are as they were: ${error.message}${cause}`, { cause: error });
+  return new OperatorError(`the views are as they were: ${error.message}${cause}`, { cause: error });
 };
 
 /**
@@ -41,7 +41,7 @@ const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly S
  * one JSON object.
  *
  * @throws {Fault} when the data directory is in use or cannot be used; the views are unchanged then.
- * @throws {CannotGoOn} when the verification finds a wrong document; the views are unchanged then.
+ * @throws {OperatorError} when the verification finds a wrong document; the views are unchanged then.
  */
 export const rebuildViews = async ({
   data,

@@ -20,7 +20,7 @@ export const position = (text: string): bigint => {
 };
 
 /** Parses a position, or `end`. */
-export const placeInLog = (text: string): bigint | 'end' => {
+export const logPosition = (text: string): bigint | 'end' => {
   if (text === 'end') return text;
   if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('It must be a position, a whole number, or end.');
   return BigInt(text);

@@ -31,7 +31,7 @@ export const kafka = z.strictObject({
     .describe('copies of each partition of a topic that is made; 0 is the default of the cluster'),
   export_partitions: oneOrMore
     .default(1)
-    .describe('parts that the log is published in, side by side; fixed from the first event on'),
+    .describe('partitions of the log that are published concurrently; fixed from the first event on'),
   tls: flag.default(false).describe('connect with TLS'),
   tls_ca: z
     .string()

@@ -1,7 +1,7 @@
 import { Fault } from '../kernel/fault.js';
 
 /** The process cannot start or continue; the message is one line for the operator. */
-export class CannotGoOn extends Error {}
+export class OperatorError extends Error {}
 
 /** The configuration is not valid; the message has a line for each key. */
 export class InvalidConfiguration extends Error {}
@@ -9,29 +9,29 @@ export class InvalidConfiguration extends Error {}
 /**
  * Runs work that depends on a setting, and puts the setting's key before the message of a fault.
  *
- * @throws {CannotGoOn} in place of a fault; other errors are thrown as they are.
+ * @throws {OperatorError} in place of a fault; other errors are thrown as they are.
  */
 export const forSetting = async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Fault ? new CannotGoOn(`${key}: ${error.message}`, { cause: error }) : error;
+    throw error instanceof Fault ? new OperatorError(`${key}: ${error.message}`, { cause: error }) : error;
   }
 };
 
 /** The text for the operator about the error that ended the process; with a stack only for an unexpected error. */
-export const toldOf = (error: unknown): string => {
-  const isTold = error instanceof CannotGoOn || error instanceof InvalidConfiguration || error instanceof Fault;
+export const operatorText = (error: unknown): string => {
+  const isTold = error instanceof OperatorError || error instanceof InvalidConfiguration || error instanceof Fault;
   const text = isTold ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   return text.replaceAll(/^/gmu, 'flightlog: ');
 };
 
-/** Rejects with a {@link CannotGoOn} as soon as one of the promises rejects; a promise that resolves has no effect. */
+/** Rejects with a {@link OperatorError} as soon as one of the promises rejects; a promise that resolves has no effect. */
 export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
       const why = cause instanceof Error ? cause.message : String(cause);
-      reject(new CannotGoOn(`cannot go on: ${why}`, { cause }));
+      reject(new OperatorError(`cannot go on: ${why}`, { cause }));
     };
     for (const part of parts) part.catch(fail);
   });

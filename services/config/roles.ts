@@ -15,13 +15,13 @@ export type Duties = {
   readonly reactor: boolean;
 };
 
-const partsOf = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
+const elementsOf = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
 
 /** Splits at commas, also inside the elements of a list: a repeated flag is a list whose elements may have commas. */
 const listed = (value: unknown): unknown => {
-  if (typeof value === 'string') return partsOf(value);
+  if (typeof value === 'string') return elementsOf(value);
   if (!Array.isArray(value)) return value;
-  return value.flatMap((each: unknown): readonly unknown[] => (typeof each === 'string' ? partsOf(each) : [each]));
+  return value.flatMap((each: unknown): readonly unknown[] => (typeof each === 'string' ? elementsOf(each) : [each]));
 };
 
 const role = z.enum(ROLES, {

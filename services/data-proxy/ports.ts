@@ -8,14 +8,14 @@ import type { Call } from '../kernel/rpc.js';
  * The inputs and outputs of a node or a task attempt: absent when they are not stored here, a fault when they cannot be
  * read.
  */
-export type WorkedOn = { readonly fullInputs?: LiteralMap | Fault; readonly fullOutputs?: LiteralMap | Fault };
+export type InputsAndOutputs = { readonly fullInputs?: LiteralMap | Fault; readonly fullOutputs?: LiteralMap | Fault };
 
 /** Reads the data of executions. */
 export interface RunData {
   /** @throws {RpcError} NOT_FOUND. */
   node(id: NodeExecutionIdentifier, call: Call): Promise<NodeExecution>;
   /** @throws {RpcError} NOT_FOUND. */
-  ofNode(id: NodeExecutionIdentifier, call: Call): Promise<WorkedOn>;
+  ofNode(id: NodeExecutionIdentifier, call: Call): Promise<InputsAndOutputs>;
   /** The data of the node's first task at that attempt; `undefined` when there is none. */
-  ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<WorkedOn | undefined>;
+  ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<InputsAndOutputs | undefined>;
 }

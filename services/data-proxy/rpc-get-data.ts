@@ -13,7 +13,7 @@ import { Fault } from '../kernel/fault.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import { MAX_EXPIRY_SECONDS } from './expiry.js';
 import { type DataAddress, dataAddress } from './flyte-url.js';
-import type { WorkedOn } from './ports.js';
+import type { InputsAndOutputs } from './ports.js';
 import { deckLink } from './rpc-download.js';
 import type { DataProxyServices } from './services.js';
 
@@ -24,7 +24,7 @@ const workedOn = async (
   { runs }: DataProxyServices,
   { attempt, ...address }: DataAddress,
   call: Call,
-): Promise<WorkedOn> => {
+): Promise<InputsAndOutputs> => {
   const id = idOf(address);
   const found = await (attempt === undefined ? runs.ofNode(id, call) : runs.ofAttempt(id, attempt, call));
   if (found) return found;

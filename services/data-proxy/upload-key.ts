@@ -1,6 +1,6 @@
 import type { CreateUploadLocationRequest } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { invalid, RpcError } from '../kernel/rpc.js';
-import { isPathPart, isUploadPath, type UploadKey } from '../kernel/ports/uploads.js';
+import { isPathSegment, isUploadPath, type UploadKey } from '../kernel/ports/uploads.js';
 
 const MD5_BYTES = 16;
 const NAME_LENGTH = 20;
@@ -21,7 +21,7 @@ const randomName = (random: (bytes: number) => Uint8Array): string =>
   Array.from(random(NAME_LENGTH), (byte) => LETTERS[byte % LETTERS.length]).join('');
 
 /** Throws INVALID_ARGUMENT for the first part that cannot be in a path. */
-const checkParts = (parts: Readonly<Record<string, string>>, isFit: (text: string) => boolean): void => {
+const checkSegments = (parts: Readonly<Record<string, string>>, isFit: (text: string) => boolean): void => {
   const wrong = Object.entries(parts).find(([, text]) => text !== '' && !isFit(text));
   if (wrong) throw invalid(wrong[0], 'it cannot be in a path');
 };
@@ -41,8 +41,8 @@ export const uploadKey = (
     throw new RpcError('INVALID_ARGUMENT', 'content_md5 or filename_root is a required parameter');
   }
   if (contentMd5.length > 0 && contentMd5.length !== MD5_BYTES) throw invalid('content_md5', 'an MD5 has 16 bytes');
-  checkParts({ project, domain, org }, isPathPart);
-  checkParts({ filename_root: filenameRoot, filename }, isUploadPath);
+  checkSegments({ project, domain, org }, isPathSegment);
+  checkSegments({ filename_root: filenameRoot, filename }, isUploadPath);
   const path = `${filenameRoot || base32(contentMd5)}/${filename || randomName(random)}`;
   if (!isUploadPath(path)) throw invalid('filename', 'it is too long together with filename_root');
   return { org, project, domain, path };

@@ -6,7 +6,7 @@ import { executionDecider } from './decider.js';
 import type { Envelope, ExecutionId } from './wire/envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
-import { recall } from './recall.js';
+import { compareWithRecorded } from './compare-with-recorded.js';
 import { type ExecutionRefusal, isPermanent } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
 
@@ -50,5 +50,5 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   isPermanent,
   sizeOf: sizeOfState,
   isOver: ({ phase }) => isTerminal('workflow', phase),
-  recall: (command, past) => recall(command, past, payloads),
+  compareWithRecorded: (command, past) => compareWithRecorded(command, past, payloads),
 });

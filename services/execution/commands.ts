@@ -29,7 +29,7 @@ export type ReportPhase = {
   /** False when the event names a child execution that does not exist. */
   readonly isChildKnown: boolean;
   /** Set when the decider was unsure and the stream has been read. */
-  readonly recollection?: Recollection;
+  readonly comparison?: Recollection;
 };
 
 export type TerminateExecution = {

@@ -21,16 +21,16 @@ import type { ExecutionId } from './wire/envelope.js';
  * A stream and the revision up to which it was read. `ExecutionCreated` lists every such position that its decision
  * depends on.
  */
-export type StreamPlace = { readonly stream: StreamName; readonly revision: bigint };
+export type StreamRevision = { readonly stream: StreamName; readonly revision: bigint };
 
 /** The status of a project and domain: executions can be launched only where it is `active`. */
-export type ProjectStanding =
-  | { readonly kind: 'active'; readonly labels: Readonly<Record<string, string>>; readonly read: StreamPlace }
+export type ProjectStatus =
+  | { readonly kind: 'active'; readonly labels: Readonly<Record<string, string>>; readonly read: StreamRevision }
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
 /** The projects, as far as launching needs them. */
 export interface Projects {
-  standing(project: string, domain: string): Promise<ProjectStanding>;
+  standing(project: string, domain: string): Promise<ProjectStatus>;
   /** The error to throw when nothing can be launched there; `undefined` when launching is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
 }
@@ -42,7 +42,7 @@ export type LaunchPlanFacts = {
   readonly expectedInputs: ParameterMap;
   /** True when any version of the launch plan limits concurrency; then the executions of all versions are counted. */
   readonly limitsConcurrency: boolean;
-  readonly read: StreamPlace;
+  readonly read: StreamRevision;
 };
 
 /** A registered version of a workflow. */
@@ -73,7 +73,7 @@ export type LaunchAttributes = {
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
   /** The position of the attributes that were read; absent where the project has none. */
-  readonly read: StreamPlace | undefined;
+  readonly read: StreamRevision | undefined;
 };
 
 /** The matchable attributes, as far as launching needs them. */

@@ -8,7 +8,7 @@ import type { Content } from './ports/payload-store.js';
  * - `refused`: the domain rejects the command. `events` are recorded even so: a repeated phase with new content is
  *   refused, and its content is kept.
  * - `unsure`: the state is not enough to decide. `at` lists stream revisions in ascending order; the aggregate's
- *   `recall` is called with the events at these revisions, and then the command is decided again.
+ *   `compareWithRecorded` is called with the events at these revisions, and then the command is decided again.
  */
 export type Decision<Event, Refusal> =
   | { readonly kind: 'accepted'; readonly events: readonly Event[] }
@@ -72,5 +72,5 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * Returns the command completed with what its decision needs from `past`: the events that an `unsure` decision asked
    * for.
    */
-  recall?(command: Command, past: readonly RecordedEvent[]): Promise<Command>;
+  compareWithRecorded?(command: Command, past: readonly RecordedEvent[]): Promise<Command>;
 }

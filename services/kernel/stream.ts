@@ -29,7 +29,7 @@ export const streamName = (category: string, parts: readonly string[]): StreamNa
 };
 
 /** The decoded components of a stream's name, without those that the name has only as a hash. */
-export const partsOf = (stream: StreamName): readonly string[] => {
+export const segmentsOf = (stream: StreamName): readonly string[] => {
   const parts = stream.slice(categoryOf(stream).length + 1).split(':');
   return parts.filter((part) => !part.startsWith('~')).map(decodeURIComponent);
 };

@@ -13,7 +13,7 @@ const MAX_VIEWS_LAG_MS = 5_000;
 const ASK_EVERY_MS = 1_000;
 
 /** The checks that are defined, in their order. */
-export const said = (checks: readonly (Check | undefined)[]): readonly Check[] =>
+export const presentChecks = (checks: readonly (Check | undefined)[]): readonly Check[] =>
   checks.filter((check) => check !== undefined);
 
 /** Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it. */

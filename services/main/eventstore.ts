@@ -9,7 +9,7 @@ import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
 import { tlsOf } from './tls-files.js';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 
 /** The default port of the EventStoreDB protocol, which its clients use. */
 export const USUAL_EVENTSTORE_PORT = 2113;
@@ -24,7 +24,7 @@ export type ServedEventstore = {
 };
 
 /** The parts of this process that the server of the EventStoreDB protocol needs. */
-export type EventstoreParts = PayloadSource & {
+export type EventstoreServices = PayloadSource & {
   readonly source: LogSource;
   readonly store: EventStore;
   readonly logger: Logger;
@@ -38,7 +38,7 @@ const unserved: ServedEventstore = { address: undefined, failed: never, close: (
  * Finds the port to listen on; `undefined` when the protocol is off, or when no port is configured and the usual one
  * cannot be taken, as where several servers run on one machine.
  *
- * @throws {CannotGoOn} when the configured port cannot be taken.
+ * @throws {OperatorError} when the configured port cannot be taken.
  */
 export const eventstorePort = async ({
   host,
@@ -60,7 +60,7 @@ export const eventstorePort = async ({
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
-  { directory, location, source, store, logger }: EventstoreParts,
+  { directory, location, source, store, logger }: EventstoreServices,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off' || !configuration.insecure) return unserved;
@@ -79,7 +79,7 @@ export const startEventstore = async (
   });
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
-      reject(new CannotGoOn(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
+      reject(new OperatorError(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
     );
   });
   failed.catch(() => undefined); // not unhandled: callers may await `failed` later

@@ -7,7 +7,7 @@ import type { ExportThreadData, ExportThreadMessage } from './threads/export-thr
 import { connectionOf, topicsOf } from './kafka-connection.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 
 /** The export of the log to Kafka, on a thread of its own. Where no broker is configured, it does nothing. */
 export type RunningExport = {
@@ -78,8 +78,8 @@ export const startExport = async (
 ): Promise<RunningExport> => {
   if (kafka.brokers.length === 0) return { failed: never, check: () => undefined, close: () => Promise.resolve() };
   const topics = topicsOf(kafka);
-  const { format, export_partitions: parts } = kafka;
-  const given = { directory, location, source, connection: connectionOf(kafka), topics, format, parts };
+  const { format, export_partitions: partitions } = kafka;
+  const given = { directory, location, source, connection: connectionOf(kafka), topics, format, partitions };
   const worker = new Worker(new URL('./threads/export-thread.js', import.meta.url), {
     workerData: given satisfies ExportThreadData,
   });
@@ -88,10 +88,10 @@ export const startExport = async (
   worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message)));
   const failed = new Promise<never>((_, reject) => {
     worker.on('message', (message: ExportThreadMessage) => {
-      if ('refused' in message) reject(new CannotGoOn(`kafka: ${message.refused}`));
+      if ('refused' in message) reject(new OperatorError(`kafka: ${message.refused}`));
     });
     worker.once('error', (cause) =>
-      reject(new CannotGoOn(`the export to Kafka has failed: ${cause.message}`, { cause })),
+      reject(new OperatorError(`the export to Kafka has failed: ${cause.message}`, { cause })),
     );
   });
   failed.catch(() => undefined); // not unhandled: callers may await `failed` later

@@ -53,7 +53,7 @@ const warnOfFiles = (
  * Opens the data directory, the log and the payloads. A process with all roles has the directory to itself; one with
  * some of them shares it with processes of other roles.
  *
- * @throws {CannotGoOn} when one of them cannot be used, naming the setting.
+ * @throws {OperatorError} when one of them cannot be used, naming the setting.
  */
 export const openFoundation = async (configuration: Configuration, logger: Logger): Promise<Foundation> => {
   const { payload_store: location, read_store: views, max_session_bytes: maxCachedBytes } = configuration;

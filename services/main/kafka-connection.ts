@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Connection } from '../reactors/export-to-kafka/client.js';
 import type { TopicSettings } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 
 type KafkaSettings = Configuration['kafka'];
 
@@ -10,14 +10,16 @@ const authoritiesIn = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new CannotGoOn(`kafka.tls_ca: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new OperatorError(`kafka.tls_ca: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 };
 
 /**
  * The connection to the configured brokers.
  *
- * @throws {CannotGoOn} when the file of certificate authorities cannot be read.
+ * @throws {OperatorError} when the file of certificate authorities cannot be read.
  */
 export const connectionOf = (kafka: KafkaSettings): Connection => {
   const { brokers, tls, tls_ca: file, sasl_username: username, sasl_password: password } = kafka;

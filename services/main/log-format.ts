@@ -12,7 +12,7 @@ import type { Configuration } from '../config/configuration.js';
 import { openLogger } from './logger.js';
 import { logKey, logSource, openOwnLog, openWritableLog } from './log-source.js';
 import { openPayloads } from './payloads.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log format`. */
 export type LogFormatFlags = { readonly to?: number };
@@ -36,7 +36,7 @@ const switched = async (store: EventStore, configuration: Configuration, format:
   const outcome = await setLogFormat(format, sessions, { actor: '', commandId: randomUUID() });
   await payloads.close();
   if (outcome.kind === 'refused')
-    throw new CannotGoOn(
+    throw new OperatorError(
       `--to: the log is written in ${nameOf(outcome.refusal.inForce)} already; a format is never taken back, because what was written in it stays`,
     );
 };
@@ -53,7 +53,7 @@ const writable = async (configuration: Configuration): Promise<EventStore & { re
 
 const switchTo = async (configuration: Configuration, format: number): Promise<void> => {
   if (format < 1 || format > NEWEST_FORMAT)
-    throw new CannotGoOn(`--to: this release writes the formats 1 to ${NEWEST_FORMAT}, not ${format}`);
+    throw new OperatorError(`--to: this release writes the formats 1 to ${NEWEST_FORMAT}, not ${format}`);
   const store = await forSetting(logKey(configuration), () => writable(configuration));
   try {
     await switched(store, configuration, format);
@@ -67,7 +67,7 @@ const switchTo = async (configuration: Configuration, format: number): Promise<v
  * Prints the format that the log is written in and the newest that this release writes, as a JSON object. With `to`, it
  * switches the log to that format first.
  *
- * @throws {CannotGoOn} when the log cannot be used, or cannot be switched.
+ * @throws {OperatorError} when the log cannot be used, or cannot be switched.
  */
 export const logFormat = async (configuration: Configuration, { to }: LogFormatFlags): Promise<void> => {
   if (to !== undefined) await switchTo(configuration, to);

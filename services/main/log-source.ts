@@ -9,7 +9,7 @@ import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../config/configuration.js';
-import { foundAtEventstore } from './probes/found-places.js';
+import { probeEventstore } from './probes/probe-stores.js';
 import { openLogger } from './logger.js';
 import { forSetting } from '../config/operator-errors.js';
 
@@ -66,7 +66,7 @@ const ENOUGH_TIMES = 3;
 const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
   let times = 0;
   return async (error) => {
-    const found = await foundAtEventstore(url);
+    const found = await probeEventstore(url);
     if (found?.isFinal === true) throw new StoreUnavailable(found.text, error);
     if (error instanceof Error) times = error.message.includes(OTHER_SERVICES) ? times + 1 : 0;
     if (times >= ENOUGH_TIMES) throw new StoreUnavailable('a server of gRPC answers that is no EventStoreDB', error);
@@ -143,7 +143,7 @@ export const logKey = ({ event_store: eventStore }: Pick<Configuration, 'event_s
  * Opens the configured log for a command that reads it. Waits for an event store that cannot be reached, and logs that
  * it waits.
  *
- * @throws {CannotGoOn} when it cannot be used, naming the setting.
+ * @throws {OperatorError} when it cannot be used, naming the setting.
  */
 export const openOwnLog = (configuration: Pick<Configuration, 'data' | 'event_store'>): Promise<EventLog> => {
   const { data, event_store: eventStore } = configuration;

@@ -27,7 +27,7 @@ export const measuredAppends = <Store extends EventStore>(store: Store, metrics:
 });
 
 /** The parts of a process that its gauges are read from; a part that the process does not have is absent. */
-export type MeasuredParts = {
+export type MetricSources = {
   readonly log: Pick<EventLog, 'head'>;
   readonly checks: () => readonly Check[];
   readonly parked?: Pick<ParkedStreams, 'all'>;
@@ -43,7 +43,7 @@ const STATES: Readonly<Record<CheckState, number>> = { well: 0, degraded: 1, dow
 /** Prometheus times out after 10 s by default; a log that does not answer must not keep it from the other metrics. */
 const HEAD_WAIT_MS = 2_000;
 
-const headOf = async (log: MeasuredParts['log']): Promise<readonly Sample[]> => {
+const headOf = async (log: MetricSources['log']): Promise<readonly Sample[]> => {
   const head = log.head().catch(() => undefined);
   const position = await Promise.race([head, setTimeout(HEAD_WAIT_MS, undefined, { ref: false })]);
   return position === undefined ? [] : [{ value: Number(position) }];
@@ -65,7 +65,7 @@ const threads = (): number | undefined => {
   }
 };
 
-const parkedSamples = ({ parked, parkedInViews }: MeasuredParts): readonly Sample[] => [
+const parkedSamples = ({ parked, parkedInViews }: MetricSources): readonly Sample[] => [
   ...(parked ? [{ labels: { by: 'process' }, value: parked.all().length }] : []),
   ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
 ];
@@ -77,7 +77,7 @@ const REACTOR_GAUGES = {
   reactorLag: ({ lagMs }: WorkFigures) => lagMs / 1_000,
 } as const;
 
-const measureReactors = (metrics: ProcessMetrics, { reactors = () => new Map() }: MeasuredParts): void => {
+const measureReactors = (metrics: ProcessMetrics, { reactors = () => new Map() }: MetricSources): void => {
   for (const gauge of Object.keys(REACTOR_GAUGES) as (keyof typeof REACTOR_GAUGES)[])
     metrics.read(gauge, () =>
       [...reactors()].map(([reactor, figures]) => ({ labels: { reactor }, value: REACTOR_GAUGES[gauge](figures) })),
@@ -85,7 +85,7 @@ const measureReactors = (metrics: ProcessMetrics, { reactors = () => new Map() }
 };
 
 /** Registers the gauges of this process; they are read at each scrape. */
-export const measureParts = (metrics: ProcessMetrics, { role }: Configuration, parts: MeasuredParts): void => {
+export const registerSources = (metrics: ProcessMetrics, { role }: Configuration, parts: MetricSources): void => {
   const { log, checks, sessions } = parts;
   metrics.read('build', () => [{ labels: { version, role: role.join(',') }, value: 1 }]);
   metrics.read('head', () => headOf(log));

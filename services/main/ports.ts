@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
@@ -11,14 +11,14 @@ const WHY: Readonly<Record<string, string>> = {
 /**
  * Checks that a port can be listened on, by listening on it for a moment. Called before anything is written.
  *
- * @throws {CannotGoOn} when it cannot, with the reason.
+ * @throws {OperatorError} when it cannot, with the reason.
  */
 export const assertPortIsFree = (name: string, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
       const why = WHY[error.code ?? ''] ?? `cannot be used: ${error.message}`;
-      reject(new CannotGoOn(`${name} port ${host}:${port} ${why}`, { cause: error }));
+      reject(new OperatorError(`${name} port ${host}:${port} ${why}`, { cause: error }));
     });
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()));
   });

@@ -10,7 +10,7 @@ import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../re
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
-import type { Slots } from '../reactors/release-slots/take.js';
+import type { Slots } from '../reactors/release-slots/slots.js';
 import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
 import { systemTimers } from './system-timers.js';

@@ -9,9 +9,9 @@ import { servingReadStore } from '../../projections/store/sqlite/serving-read-st
 import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { DataDirectoryUnusable, ReadStoreUnusable, StoreUnavailable } from '../kernel/fault.js';
 import { failPoint } from '../store/fail-point.js';
-import { foundAtReadStore } from './probes/found-places.js';
+import { probeReadStore } from './probes/probe-stores.js';
 import { models } from './models.js';
-import { CannotGoOn, forSetting } from '../config/operator-errors.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The location of the views; it can be sent to any thread. */
 export type ReadStoreSource = { readonly directory: string; readonly views: ReadStoreLocation };
@@ -83,7 +83,7 @@ export const viewsKey = ({ kind }: ReadStoreLocation): string => (kind === 'sqli
  * @throws {ReadStoreUnusable} to end the wait, when another server is there.
  */
 const lookedAt = async (why: Error, { views }: ReadStoreSource): Promise<Error> => {
-  const found = views.kind === 'mongodb' ? await foundAtReadStore(views) : undefined;
+  const found = views.kind === 'mongodb' ? await probeReadStore(views) : undefined;
   if (found?.isFinal === true) throw new ReadStoreUnusable(found.text, why);
   return found === undefined ? why : new Error(found.text);
 };
@@ -120,7 +120,7 @@ const WHERE_FROM =
  * Waits until the views can be read: until their server can be reached or, in a data directory, until another process
  * has created them.
  *
- * @throws {CannotGoOn} when waiting does not help, naming the setting.
+ * @throws {OperatorError} when waiting does not help, naming the setting.
  */
 export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
@@ -129,7 +129,7 @@ export const untilReachable = async (source: ReadStoreSource, logId: string, log
     const why = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
     if (!why) return;
     if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES)
-      throw new CannotGoOn(`data: ${why.message}`, { cause: why });
+      throw new OperatorError(`data: ${why.message}`, { cause: why });
     if (!isHere || times % 40 === 1) logger.warn({ why: why.message }, text);
     await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
   }

@@ -3,14 +3,14 @@ import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';
-import { followLog, type Following } from '../reference/live-folds.js';
+import { followLog, type LogFollower } from '../reference/live-folds.js';
 import { projectDirectory, type ProjectDirectory, projectFold } from '../reference/project-directory.js';
 import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
 import type { Configuration } from '../config/configuration.js';
 
 /** The state of other streams that commands need, folded live over one subscription. */
 export type Reference = {
-  readonly following: Following;
+  readonly following: LogFollower;
   readonly projects: ProjectDirectory;
   readonly attributes: RecordedAttributes;
 };
@@ -36,7 +36,7 @@ export const openReference = ({
   const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
   // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
   // filter leaves out.
-  const following = followLog(store, [folds.projects, folds.attributes], { bringsAll: isShared });
+  const following = followLog(store, [folds.projects, folds.attributes], { advancesOverAll: isShared });
   return {
     following,
     projects: projectDirectory({

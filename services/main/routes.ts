@@ -11,7 +11,7 @@ import { namedEntitiesRoutes } from '../../projections/named-entities/rpc.js';
 import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../projections/node-executions/rpc.js';
 import { projectsRoutes } from '../../projections/projects/rpc.js';
 import { signalsRoutes } from '../../projections/signals/rpc.js';
-import { foundTask } from '../../projections/task-executions/find.js';
+import { findTask } from '../../projections/task-executions/find.js';
 import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
 import { tasksRoutes } from '../../projections/tasks/rpc.js';
 import { workflowsRoutes } from '../../projections/workflows/rpc.js';
@@ -31,7 +31,7 @@ import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
-import type { Following } from '../reference/live-folds.js';
+import type { LogFollower } from '../reference/live-folds.js';
 import type { LargeTasks } from '../task/ports.js';
 import { taskRoutes } from '../task/rpc.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
@@ -68,7 +68,7 @@ export type RouteServices = {
  * The routes, and the subscription that keeps their reference current. `following` ends when the log cannot be
  * followed; closing it also closes the clients of the agents.
  */
-export type Routing = { readonly routes: readonly AnyRoute[]; readonly following: Following };
+export type Routing = { readonly routes: readonly AnyRoute[]; readonly following: LogFollower };
 
 /** The limits of a workflow that may be registered: nodes, and bytes of its compiled closure. */
 export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
@@ -135,7 +135,7 @@ const readRoutes = ({
   const runs = [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),
-    ...nodesForTaskRoutes(reads, { keyOf: async (id, call) => (await foundTask(reads, id, call)).key }),
+    ...nodesForTaskRoutes(reads, { keyOf: async (id, call) => (await findTask(reads, id, call)).key }),
     ...taskExecutionsRoutes(reads),
     ...workflowsRoutes(reads),
   ];

@@ -8,7 +8,7 @@ import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from '../config/configuration.js';
-import { said, watchViews } from './checks.js';
+import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { startExport } from './export.js';
@@ -17,7 +17,7 @@ import { openLaunching } from './launching.js';
 import { largeLaunches } from './threads/large-launches.js';
 import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
-import { measureParts } from './metrics.js';
+import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { pastReader } from './past-reads.js';
 import { openReactors } from './open-reactors.js';
@@ -48,7 +48,7 @@ export type Running = {
   readonly executions: number;
   /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
-  /** Rejects with a {@link CannotGoOn} when the log or the views have failed permanently. */
+  /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
   readonly failed: Promise<never>;
   /** Says in words how the data directory has changed, if it has been removed or replaced. */
   readonly lost: () => string | undefined;
@@ -104,7 +104,7 @@ const registrationsOf = (configuration: Configuration, { source }: Foundation): 
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
- * @throws {CannotGoOn} when a port cannot be taken; nothing has been written then.
+ * @throws {OperatorError} when a port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
@@ -146,9 +146,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    said([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
+    presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
   const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors?.figures };
-  measureParts(metrics, configuration, { log: store, checks, ...measured });
+  registerSources(metrics, configuration, { log: store, checks, ...measured });
   const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
   const transports = await startTransports(configuration, routes, hosting);
 

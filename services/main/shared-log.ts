@@ -1,7 +1,7 @@
 import type { Check } from '../gateway/readiness.js';
-import type { Following } from '../reference/live-folds.js';
+import type { LogFollower } from '../reference/live-folds.js';
 import { positionWaits } from '../reference/position-waits.js';
-import { keepWarm, type KeptWarm } from '../sessions/keep-warm.js';
+import { feedLiveStreams, type LiveStreamFeed } from '../sessions/live-stream-feed.js';
 import type { OpenSessions } from '../sessions/sessions.js';
 import { lagCheck } from './checks.js';
 import { headLag } from './head-lag.js';
@@ -30,13 +30,13 @@ const ALONE: Current = {
 };
 
 /** Sessions that are kept current, and waits until they have reached a position. */
-export type WarmSessions = KeptWarm & Pick<Following, 'reached'>;
+export type WarmSessions = LiveStreamFeed & Pick<LogFollower, 'reached'>;
 
 /** Keeps the sessions current where other processes write the log too; `undefined` where none does. */
 export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Promise<WarmSessions | undefined> => {
   if (!isShared(log)) return undefined;
   const waits = positionWaits({ hasReached: (position) => warm.position() >= position });
-  const warm: KeptWarm = await keepWarm(log.store, sessions, () => waits.advanced());
+  const warm: LiveStreamFeed = await feedLiveStreams(log.store, sessions, () => waits.advanced());
   return {
     ...warm,
     reached: (position, timeoutMs) => waits.reached(position, timeoutMs),

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
-import { attemptStanding } from '../execution/attempt-standing.js';
+import { attemptStatus } from '../execution/attempt-status.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
-import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/take.js';
+import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/slots.js';
 
 /** Answers the questions of slots about executions, from the executions' own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
   standing: (id, attempt) =>
-    sessions.read(aggregate, executionStream(id), ({ state }) => attemptStanding(state, attempt)),
+    sessions.read(aggregate, executionStream(id), ({ state }) => attemptStatus(state, attempt)),
   fence: (id, attempt) =>
     sessions.handle(
       aggregate,

@@ -25,7 +25,7 @@ import type { Uploads } from './uploads.js';
 
 const DRAIN_MS = 10_000;
 const MEMORY_WAIT_MS = 30_000;
-const PATIENCE_MS = 30_000;
+const STALL_TIMEOUT_MS = 30_000;
 
 /** Both transports, listening. */
 export type Transports = {
@@ -41,7 +41,7 @@ const limitsOf = (totalBytes: number): MemoryBudgetLimits => ({
   totalBytes,
   perConnectionBytes: totalBytes / 2,
   waitMs: MEMORY_WAIT_MS,
-  stallTimeoutMs: PATIENCE_MS,
+  stallTimeoutMs: STALL_TIMEOUT_MS,
 });
 
 const GOING: Check = { name: 'process', state: 'down', why: 'it is going: it takes no new calls' };

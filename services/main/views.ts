@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Progress } from '../../projections/runtime/partition-run.js';
 import { settableViews, type Views } from '../../projections/runtime/views.js';
-import { CannotGoOn } from '../config/operator-errors.js';
+import { OperatorError } from '../config/operator-errors.js';
 import type { ProjectingThreadData, ViewsThreadMessage } from './threads/views-thread.js';
 
 /** The views of this process, written by a thread of its own. */
@@ -76,7 +76,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
   };
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
-      reject(new CannotGoOn(`the views have failed: ${error.message}`, { cause: error })),
+      reject(new OperatorError(`the views have failed: ${error.message}`, { cause: error })),
     );
   });
   worker.on('message', hear);

@@ -2,14 +2,14 @@ import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
-import { parkedCheck, said, viewsCheck } from './checks.js';
+import { parkedCheck, presentChecks, viewsCheck } from './checks.js';
 import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
 import { openReactors } from './open-reactors.js';
 import { formatCheck } from './log-format.js';
-import { measureParts } from './metrics.js';
+import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
 import { warmSessions, watchLag } from './shared-log.js';
@@ -21,27 +21,27 @@ import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import type { RunningViews } from './views.js';
 
 /** A process that runs projections or reactors and does not serve the interface. */
-export type Working = {
+export type RunningWorker = {
   /** A URL, for health checks. */
   readonly http: string;
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
-  /** Rejects with a {@link CannotGoOn} when the log or the views have failed permanently. */
+  /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
   readonly failed: Promise<never>;
   /** Finishes the work in hand, and closes everything that the process opened. */
   readonly close: () => Promise<void>;
 };
 
 /** A component of the process: its checks, the promises that reject when it fails, and its close. */
-type Part = {
+type Component = {
   readonly checks: () => readonly (Check | undefined)[];
   readonly ends: readonly Promise<unknown>[];
   readonly figures?: () => ReadonlyMap<string, WorkFigures>;
   readonly close: () => Promise<void>;
 };
 
-const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
+const projectorComponent = (views: RunningViews, { log }: Foundation): Component => {
   const lag = headLag(log.store, () => views.lowest());
   return {
     checks: () => [viewsCheck(lag, views.trouble(), 'down')],
@@ -53,7 +53,11 @@ const projectorPart = (views: RunningViews, { log }: Foundation): Part => {
   };
 };
 
-const reactorPart = async (configuration: Configuration, foundation: Foundation, logger: Logger): Promise<Part> => {
+const reactorComponent = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<Component> => {
   const { log, payloads, sessions, source } = foundation;
   const executions = executionAggregate({ payloads });
   const slots = slotsOf(sessions, executions);
@@ -74,22 +78,22 @@ const reactorPart = async (configuration: Configuration, foundation: Foundation,
 /**
  * Starts the projections, the reactors, or both, and serves their health over HTTP.
  *
- * @throws {CannotGoOn} when the port cannot be taken; nothing has been written then.
+ * @throws {OperatorError} when the port cannot be taken; nothing has been written then.
  * @throws {Fault} when the data directory or the log cannot be used.
  */
-export const startWorker = async (configuration: Configuration, logger: Logger): Promise<Working> => {
+export const startWorker = async (configuration: Configuration, logger: Logger): Promise<RunningWorker> => {
   tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const foundation = await openFoundation(configuration, logger);
   const views = await startProjecting(configuration, foundation, logger);
   const parts = [
-    ...(views ? [projectorPart(views, foundation)] : []),
-    ...(dutiesOf(configuration.role).reactor ? [await reactorPart(configuration, foundation, logger)] : []),
+    ...(views ? [projectorComponent(views, foundation)] : []),
+    ...(dutiesOf(configuration.role).reactor ? [await reactorComponent(configuration, foundation, logger)] : []),
   ];
   const { directory, log, watch, format, parked, metrics, sessions } = foundation;
   const { logId } = log.store;
   const checks = (): readonly Check[] =>
-    said([
+    presentChecks([
       watch.check(),
       ...parts.flatMap((part) => part.checks()),
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
@@ -97,7 +101,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ]);
   const parkedInViews = views && ((): number => views.parked());
   const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);
-  measureParts(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions, reactors });
+  registerSources(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions, reactors });
   const probes = await startProbes(configuration, { logId, logger, checks, metrics });
   return {
     http: probes.http,

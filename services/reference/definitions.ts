@@ -29,7 +29,7 @@ import type { LaunchPlanState } from '../launch-plan/state.js';
 import { taskCodec, taskStream } from '../task/events.js';
 import { workflowCodec, workflowStream } from '../workflow/events.js';
 import { recordedAt } from './recorded.js';
-import { remembering, type Sized } from './remembered.js';
+import { immutableCache, type Sized } from './immutable-cache.js';
 
 /** A version of a launch plan, as it was registered. */
 export type PlanDefinition = RegisteredPlan & {
@@ -133,7 +133,7 @@ const sizedPlan = (
  */
 export const registeredDefinitions = (options: DefinitionsOptions): RegisteredDefinitions => {
   const { log, payloads, readLaunchPlan, knownLaunchPlan = readLaunchPlan } = options;
-  const remembered = remembering(options.maxBytes ?? MAX_BYTES);
+  const remembered = immutableCache(options.maxBytes ?? MAX_BYTES);
 
   const decoded = async <Desc extends DescMessage>(
     schema: Desc,

@@ -59,7 +59,7 @@ export const foldedStreams = <State, Event>(
 };
 
 /** The progress of the subscription that feeds the folds. */
-export interface Following {
+export interface LogFollower {
   /** The position up to which everything has been folded; 0n before the first page. */
   position(): bigint;
   /**
@@ -80,15 +80,15 @@ export interface Following {
 /** The options of `followLog`. */
 export type FollowLogOptions = {
   /** True when the subscription advances over every position, also those of events that the filter leaves out. */
-  readonly bringsAll?: boolean;
+  readonly advancesOverAll?: boolean;
 };
 
 /** Feeds all folds from one subscription to the log. The caller closes it. */
 export const followLog = (
   log: EventLog,
   folds: readonly FoldedStreams<unknown>[],
-  { bringsAll = false }: FollowLogOptions = {},
-): Following => {
+  { advancesOverAll = false }: FollowLogOptions = {},
+): LogFollower => {
   const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
   const filter = { categories: [...byCategory.keys()] };
   let current = 0n;
@@ -109,7 +109,7 @@ export const followLog = (
     }
   };
 
-  const waits = positionWaits({ hasReached, ...(!bringsAll && { lookAhead }) });
+  const waits = positionWaits({ hasReached, ...(!advancesOverAll && { lookAhead }) });
 
   const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {
     for (const event of page.events) byCategory.get(categoryOf(event.stream))?.take(event);

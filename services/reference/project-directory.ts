@@ -9,7 +9,7 @@ import { evolveProject, initialProject, type ProjectState } from '../project/sta
 import { type FoldedStreams, foldedStreams, type OnParked } from './live-folds.js';
 
 /** The status of a project and domain: versions can be registered and executions launched only where it is `active`. */
-export type ProjectStanding =
+export type ProjectStatus =
   | {
       readonly kind: 'active';
       readonly labels: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export type ProjectStanding =
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
 export interface ProjectDirectory {
-  standing(project: string, domain: string): Promise<ProjectStanding>;
+  standing(project: string, domain: string): Promise<ProjectStatus>;
   /** The standing as the error that a request is answered with; `undefined` when the project and domain are active. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
@@ -45,7 +45,7 @@ export const projectFold = (onParked?: OnParked): FoldedStreams<ProjectState> =>
   );
 
 const ERRORS: Readonly<
-  Record<Exclude<ProjectStanding['kind'], 'active'>, (project: string, domain: string) => RpcError>
+  Record<Exclude<ProjectStatus['kind'], 'active'>, (project: string, domain: string) => RpcError>
 > = {
   'unknown-project': (project, domain) =>
     new RpcError(
@@ -86,7 +86,7 @@ export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirec
     return isActive(state) ? 'active' : 'inactive';
   };
 
-  const standing = async (id: string, domain: string): Promise<ProjectStanding> => {
+  const standing = async (id: string, domain: string): Promise<ProjectStatus> => {
     const stream = projectStream(id);
     const { state, revision } = await read(stream);
     if (state.project === undefined) return { kind: 'unknown-project' };

@@ -3,7 +3,7 @@ import { type AttributesState, evolveAttributes, initialAttributes } from '../at
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import { type FoldedStreams, foldedStreams, type Following, type OnParked } from './live-folds.js';
+import { type FoldedStreams, foldedStreams, type LogFollower, type OnParked } from './live-folds.js';
 
 /** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };
@@ -46,7 +46,7 @@ export const attributesFold = (onParked?: OnParked): FoldedStreams<AttributesSta
 
 export type RecordedAttributesOptions = {
   readonly fold: FoldedStreams<AttributesState>;
-  readonly following: Following;
+  readonly following: LogFollower;
   readonly acknowledged: Acknowledged;
   /** Reads the project's own stream, which is always current and costs more. */
   readonly readStream: (stream: StreamName) => Promise<Folded<AttributesState>>;

@@ -169,7 +169,7 @@ const decide = <S, C, E, R>(live: Live<S, C, E, R>, turn: CommandTurn<C, R>, sta
     return undefined;
   }
   const decision = live.aggregate.decider.decide(state, turn.command);
-  if (decision.kind === 'unsure') return recall(live, turn, decision.at);
+  if (decision.kind === 'unsure') return decideWithPast(live, turn, decision.at);
   const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
   const decided = { events: decision.events ?? [], refusal };
   return mayBeStale(live, turn, decided) ? decideAtHead(live, turn) : record(live, turn, decided);
@@ -222,13 +222,14 @@ const isOnItsWay = <S, C, E, R>({ inFlight: [first] }: Live<S, C, E, R>, at: rea
  * Reads the events that a decision needs and queues the command again with them. They are durable: when one is in
  * flight, the command waits first.
  */
-const recall = async <S, C, E, R>(
+const decideWithPast = async <S, C, E, R>(
   live: Live<S, C, E, R>,
   turn: CommandTurn<C, R>,
   at: readonly bigint[],
 ): Promise<void> => {
   const { aggregate, services, stream } = live;
-  if (aggregate.recall === undefined) throw new Error(`${aggregate.category} is unsure and has no recall`);
+  if (aggregate.compareWithRecorded === undefined)
+    throw new Error(`${aggregate.category} has an unsure decision and no compareWithRecorded`);
   if (isOnItsWay(live, at)) {
     await settled(live);
     live.queue.unshift(turn);
@@ -237,7 +238,7 @@ const recall = async <S, C, E, R>(
   const past: RecordedEvent[] = [];
   for (const from of at)
     for await (const page of services.store.readStream(stream, { from, limit: 1 })) past.push(...page);
-  const command = await aggregate.recall(turn.command, past);
+  const command = await aggregate.compareWithRecorded(turn.command, past);
   live.queue.unshift({ ...turn, command });
 };
 

@@ -94,11 +94,11 @@ const prepare = (directory: string): void => {
 };
 
 /** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
-export type Holding = 'alone' | 'together';
+export type LockMode = 'alone' | 'together';
 
 // A read takes SQLite's shared lock, which keeps out an exclusive one. A connection that waits for the exclusive lock
 // keeps out new readers.
-const BEGIN: Readonly<Record<Holding, string>> = {
+const BEGIN: Readonly<Record<LockMode, string>> = {
   alone: 'BEGIN EXCLUSIVE',
   together: 'BEGIN; SELECT count(*) FROM sqlite_schema',
 };
@@ -109,7 +109,7 @@ const BEGIN: Readonly<Record<Holding, string>> = {
  *
  * @returns `undefined` when another process holds the lock.
  */
-const begun = (directory: string, file: string, how: Holding): InstanceType<typeof DatabaseSync> | undefined => {
+const begun = (directory: string, file: string, how: LockMode): InstanceType<typeof DatabaseSync> | undefined => {
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
     db = new DatabaseSync(file);
@@ -128,7 +128,7 @@ const begun = (directory: string, file: string, how: Holding): InstanceType<type
  * @throws {DataDirectoryInUse} when another process holds the lock.
  * @throws {DataDirectoryUnusable} when the directory cannot be created or written.
  */
-export const lockDataDirectory = async (path: string, how: Holding = 'alone'): Promise<DataDirectoryLock> => {
+export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): Promise<DataDirectoryLock> => {
   const directory = resolve(path);
   prepare(directory);
   const pidFile = join(directory, 'lock.pid');

@@ -27,14 +27,14 @@ export type Work = {
 };
 
 /** A message of such a process, one JSON object a line. */
-export type Said =
+export type ProcessMessage =
   | { readonly locked: number }
   | { readonly stream: string; readonly revision: number; readonly position: number }
   | { readonly failed: string; readonly code: string; readonly at: number }
   | { readonly fault: string; readonly message: string }
   | { readonly commits: number };
 
-const say = (said: Said): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
+const say = (said: ProcessMessage): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
 
 /** The stream of that number. */
 export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Said, Work } from './event-store-process.js';
+import type { ProcessMessage, Work } from './event-store-process.js';
 
 const PROGRAM = fileURLToPath(new URL('./event-store-process.js', import.meta.url));
 
 /** A running process, with its messages and its end. */
 export type Running = {
   readonly pid: number;
-  readonly said: Said[];
+  readonly said: ProcessMessage[];
   /**
    * Resolves with the first message that fits, or, given a number, after that many messages; rejects when it has ended.
    */
-  until(fits: ((said: Said) => boolean) | number): Promise<Said>;
+  until(fits: ((said: ProcessMessage) => boolean) | number): Promise<ProcessMessage>;
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null }>;
   kill(): void;
   /** Kills the process together with the command that wraps it. */
@@ -31,11 +31,11 @@ export const start = (work: Work, environment: NodeJS.ProcessEnv = {}, before: r
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: before.length > 0, // a process group of its own
   });
-  const said: Said[] = [];
+  const said: ProcessMessage[] = [];
   const checks = new Set<() => void>();
   const check = (): void => checks.forEach((one) => one());
   createInterface(child.stdout).on('line', (line) => {
-    said.push(JSON.parse(line) as Said);
+    said.push(JSON.parse(line) as ProcessMessage);
     check();
   });
   const ended = new Promise<{ signal: NodeJS.Signals | null }>((resolve) =>
@@ -71,7 +71,7 @@ export const noTracing = (): string | undefined => {
 };
 
 /** Runs the work under strace; returns the number of syncs of the write-ahead log, and the messages. */
-export const tracedSyncs = async (work: Work): Promise<{ syncs: number; said: readonly Said[] }> => {
+export const tracedSyncs = async (work: Work): Promise<{ syncs: number; said: readonly ProcessMessage[] }> => {
   const trace = join(newDirectory(), 'trace');
   const running = start(work, {}, ['strace', '-f', '-qq', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace]);
   await running.ended;

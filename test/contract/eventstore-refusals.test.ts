@@ -10,7 +10,7 @@ import { eventstoreEventStore, renewEventstoreId } from '../../services/store/ev
 import { allEvents, newEvent } from '../support/filled-log.js';
 import { startFollower } from '../support/follower.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
-import { startForgetfulLog } from '../support/forgetful-log.js';
+import { startForgetfulLog } from '../support/non-durable-log.js';
 import { startProxy } from '../support/proxy.js';
 import { startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';

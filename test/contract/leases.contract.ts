@@ -4,7 +4,7 @@ import { LEASE_MS, type Leases } from '../../services/kernel/ports/leases.js';
 import { until } from '../support/until.js';
 
 /** The contract of a store of leases; `open` opens the same store each time. */
-export const claimsContract = (name: string, open: () => Promise<Leases>): void => {
+export const leasesContract = (name: string, open: () => Promise<Leases>): void => {
   describe(`leases in ${name}`, () => {
     let one: Leases;
     let other: Leases;

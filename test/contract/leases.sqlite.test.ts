@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 
 import { sqliteLeases } from '../../projections/store/sqlite/sqlite-leases.js';
-import { claimsContract } from './leases.contract.js';
+import { leasesContract } from './leases.contract.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-leases-'));
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-claimsContract('a data directory', () => sqliteLeases({ directory }));
+leasesContract('a data directory', () => sqliteLeases({ directory }));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
-import { asideName } from '../../services/store/payloads/aside-name.js';
+import { quarantineName } from '../../services/store/payloads/quarantine-name.js';
 import { filePayloadObjects } from '../../services/store/payloads/file-payload-objects.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
@@ -23,7 +23,7 @@ const left = async () => {
   const ref = await opened.store.put('definitions/a', Uint8Array.of(1, 2, 3));
   const path = payloadPath(ref.scope, ref.sha256);
   const at = (name: string): string => join(opened.directory, 'payloads', name);
-  await rename(at(path), at(asideName(path, 1)));
+  await rename(at(path), at(quarantineName(path, 1)));
   const [object] = await objectsOf(opened.objects);
   return { ...opened, ref, object: object!, at };
 };

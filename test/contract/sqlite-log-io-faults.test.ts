@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
-import type { Said } from './event-store-process.js';
+import type { ProcessMessage } from './event-store-process.js';
 import { newDirectory, noTracing, start } from './event-store-processes.js';
 
 /** The reason why faults cannot be injected into system calls here; `undefined` when they can. */
@@ -27,7 +27,7 @@ const recordedIn = async (directory: string): Promise<Set<string>> => {
 const killedOnFault = async (
   file: string,
   inject: string,
-): Promise<{ said: readonly Said[]; recorded: Set<string> }> => {
+): Promise<{ said: readonly ProcessMessage[]; recorded: Set<string> }> => {
   const directory = join(newDirectory(), 'data');
   mkdirSync(directory);
   const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', join(directory, file), '-e', `inject=${inject}`];
@@ -41,14 +41,15 @@ const killedOnFault = async (
 };
 
 /** Expects that every acknowledged event is there, and no event that was reported as not recorded. */
-const expectTruth = (said: readonly Said[], recorded: Set<string>): void => {
+const expectTruth = (said: readonly ProcessMessage[], recorded: Set<string>): void => {
   for (const one of said) {
     if ('revision' in one) expect(recorded).toContain(`${one.stream}/${one.revision}`);
     if ('failed' in one && one.code === 'store-unavailable') expect(recorded).not.toContain(`${one.failed}/${one.at}`);
   }
 };
 
-const faults = (said: readonly Said[]): string[] => said.flatMap((one) => ('failed' in one ? [one.code] : []));
+const faults = (said: readonly ProcessMessage[]): string[] =>
+  said.flatMap((one) => ('failed' in one ? [one.code] : []));
 
 /** Each file that a commit touches, the failing system call, and the outcome that the append must report. */
 const STEPS = [

@@ -32,7 +32,7 @@ import { assertLogIsThere } from '../../services/store/log/presence.js';
 import { logPath, openForReading, openForWriting } from '../../services/store/log/schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
-import { workEvent, workStream, type Said, type Work } from './event-store-process.js';
+import { workEvent, workStream, type ProcessMessage, type Work } from './event-store-process.js';
 import { newDirectory, noTracing, start, tracedSyncs } from './event-store-processes.js';
 
 const cleanups: (() => unknown)[] = [];
@@ -60,9 +60,9 @@ const pagesOf = async (log: EventLog, types?: string[]): Promise<LogPage[]> => {
 
 const eventsOf = async (log: EventLog) => (await pagesOf(log)).flatMap(({ events }) => events);
 
-type Acknowledged = Extract<Said, { revision: number }>;
-const acknowledged = (said: readonly Said[]): Acknowledged[] => said.filter((one) => 'revision' in one);
-const faultOf = (said: readonly Said[]) => said.find((one) => 'fault' in one);
+type Acknowledged = Extract<ProcessMessage, { revision: number }>;
+const acknowledged = (said: readonly ProcessMessage[]): Acknowledged[] => said.filter((one) => 'revision' in one);
+const faultOf = (said: readonly ProcessMessage[]) => said.find((one) => 'fault' in one);
 
 const work = (directory: string, more: Partial<Work> = {}): Work => ({
   directory,
@@ -588,7 +588,7 @@ describe('durability', () => {
   it('syncs the log at least once for each commit under load, and would not with synchronous=OFF', async ({ skip }) => {
     const reason = noTracing();
     if (reason !== undefined) return skip(reason);
-    const commitsIn = (said: readonly Said[]): number => said.find((one) => 'commits' in one)!.commits;
+    const commitsIn = (said: readonly ProcessMessage[]): number => said.find((one) => 'commits' in one)!.commits;
     const full = await tracedSyncs(work(newDirectory()));
     expect(commitsIn(full.said)).toBeGreaterThanOrEqual(20);
     expect(full.syncs).toBeGreaterThanOrEqual(commitsIn(full.said));

@@ -20,7 +20,7 @@ import { runEngine } from '../../engine/engine.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
-import { folderPlace } from '../../services/store/backup/place.js';
+import { folderTarget } from '../../services/store/backup/backup-target.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
@@ -51,11 +51,11 @@ const onProgress = (): void => undefined;
 
 /** Restores as the command does, within this process. */
 const restoredHere = (directory: string) =>
-  restoreBackup({ place: folderPlace(place), directory, codecs, foreign, onProgress });
+  restoreBackup({ target: folderTarget(place), directory, codecs, foreign, onProgress });
 const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  return backUp({ log, payloads, directory, place: folderPlace(place), codecs, foreign, onProgress }).finally(() =>
+  return backUp({ log, payloads, directory, target: folderTarget(place), codecs, foreign, onProgress }).finally(() =>
     log.close(),
   );
 };
@@ -222,6 +222,6 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const ended = await restore(copy);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toMatch(/^flightlog: .*copy is not empty: restore into a directory with nothing in it\n$/u);
-    await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty place$/u);
+    await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
   });
 });

@@ -4,18 +4,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { eventstoreEventStore } from '../../services/store/eventstore/eventstore-event-store.js';
 import { type Readiness, readiness, untilCheck } from '../support/health.js';
-import { type Parts, startParts } from '../support/roles.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 
 const LIMIT_MS = 120_000;
 
-let parts: Parts;
+let parts: RoleProcesses;
 
-const http = (name: string): string => parts.part(name).server().ready.http;
+const http = (name: string): string => parts.process(name).server().ready.http;
 const states = ({ checks }: Readiness): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check?.state]));
 
 beforeAll(async () => {
-  parts = await startParts(['api', 'projector', 'reactor']);
+  parts = await startRoleProcesses(['api', 'projector', 'reactor']);
 }, LIMIT_MS);
 afterAll(() => parts.close(), LIMIT_MS);
 
@@ -85,7 +85,7 @@ describe('health checks of a control plane of many processes', () => {
   });
 
   it('end with the process, which answers no more calls', async () => {
-    const part = parts.part('projector-1');
+    const part = parts.process('projector-1');
     expect((await readiness(http('projector-1'))).ready).toBe(true);
     expect(await part.stop()).toBe(0);
     await expect(fetch(`${http('projector-1')}/readyz`)).rejects.toThrow();

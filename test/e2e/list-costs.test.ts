@@ -6,7 +6,7 @@ import { type Listed, listNames, listPage, type ListRequest } from '../../projec
 import type { Collection, Query } from '../../projections/runtime/read-store.js';
 import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
 import type { SqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
-import { ABSENT, ASKED, type AskedList, executions, FEW, SOME } from '../support/asked-lists.js';
+import { ABSENT, ASKED, type ListShape, executions, FEW, SOME } from '../support/list-shapes.js';
 import { storeOfMany } from '../support/many-documents.js';
 
 const LIMIT = 25;
@@ -28,7 +28,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
 
   /** Runs a request, and adds up the documents that all its queries of the store examined. */
   const page = async (
-    { scope, order, direction = 'descending', isOfNames, ...list }: AskedList,
+    { scope, order, direction = 'descending', isOfNames, ...list }: ListShape,
     request: Partial<ListRequest>,
   ): Promise<Costs & { token: string }> => {
     const costs = { keys: 0, documents: 0 };

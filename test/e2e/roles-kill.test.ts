@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LEASE_MS } from '../../services/kernel/ports/leases.js';
 import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
-import { areFilesHeld } from '../support/held-files.js';
+import { areFilesOpen } from '../support/open-files.js';
 import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 import { reconciled } from '../support/processes-apart.js';
@@ -49,7 +49,7 @@ const refusals = (projector: Part): number => projector.server().log().split(REF
  */
 const standStill = async ({ server }: Part, load: Load, directory: string | undefined): Promise<void> => {
   server().child.kill('SIGSTOP');
-  while (directory !== undefined && areFilesHeld(directory)) {
+  while (directory !== undefined && areFilesOpen(directory)) {
     server().child.kill('SIGCONT');
     await load.progress(1);
     server().child.kill('SIGSTOP');
@@ -58,7 +58,7 @@ const standStill = async ({ server }: Part, load: Load, directory: string | unde
 
 /** Stops a projector for longer than its leases last, until the other has all partitions. */
 const stopped = async (load: Load, directory: string | undefined): Promise<void> => {
-  const [late, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
+  const [late, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
   await until(
     () => load.progress(1),
     () => kept(late) + kept(other) === PARTITIONS && kept(late) > 0,
@@ -91,7 +91,7 @@ const expectTakenInTime = (takeovers: readonly Takeover[], least: number): void 
  * Expects each of the two projectors to keep half of the partitions: none has two owners, and none is left without one.
  */
 const expectNothingStuck = async ({ parts }: Load): Promise<void> => {
-  const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().part(name))));
+  const counts = () => Promise.resolve(['projector-1', 'projector-2'].map((name) => kept(parts().process(name))));
   expect(await until(counts, (each) => each.every((count) => count === PARTITIONS / 2))).toEqual([4, 4]);
 };
 
@@ -122,9 +122,9 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
           await load.progress();
           if (victim === 'log') await parts().log.restart();
           else {
-            await parts().part(victim).kill();
+            await parts().process(victim).kill();
             await load.launchSome();
-            await parts().part(victim).start();
+            await parts().process(victim).start();
           }
         }
         await load.progress();
@@ -135,7 +135,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     it.runIf(leases)(
       'have one stand still past its leases: the other takes over, and what the late one had in hand is refused',
       async () => {
-        const late = load.parts().part('projector-1');
+        const late = load.parts().process('projector-1');
         const refusedBefore = refusals(late);
         let stops = 0;
         while (stops < STOPS.least || (stops < STOPS.most && refusals(late) === refusedBefore)) {
@@ -153,7 +153,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     it.runIf(leases)(
       'have one told to stop: it gives its partitions back, and nobody waits for its leases to end',
       async () => {
-        const [going, other] = [load.parts().part('projector-1'), load.parts().part('projector-2')];
+        const [going, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
         // The suspended projector may not have its partitions any more, although its last log message says so.
         await until(
           async () => watch?.shares(),

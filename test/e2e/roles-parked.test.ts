@@ -14,33 +14,33 @@ import {
   PROJECTS,
 } from '../support/poisoned-streams.js';
 import { workflowReport } from '../support/reports.js';
-import { type Parts, startParts } from '../support/roles.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const LIMIT_MS = 120_000;
 
-let parts: Parts;
+let processes: RoleProcesses;
 let api: Transport;
 let parked: ParkedText;
 
-const httpOf = (part: string): string => parts.part(part).server().ready.http;
+const httpOf = (part: string): string => processes.process(part).server().ready.http;
 
 const connect = (): void => {
   (api as Transport | undefined)?.close();
-  api = overGrpc(parts.part('api-1').server().ready);
+  api = overGrpc(processes.process('api-1').server().ready);
 };
 
 beforeAll(async () => {
-  parts = await startParts(['api', 'projector', 'reactor'], { env: { FLIGHTLOG_PROJECTS: PROJECTS } });
+  processes = await startRoleProcesses(['api', 'projector', 'reactor'], { env: { FLIGHTLOG_PROJECTS: PROJECTS } });
   connect();
   await fillStreams(api);
-  parked = await poison(parts.log.address);
+  parked = await poison(processes.log.address);
 }, LIMIT_MS);
 afterAll(async () => {
   api.close();
-  await parts.close();
+  await processes.close();
 }, LIMIT_MS);
 
 describe.each(['that met them while they ran', 'that were started on them'])(
@@ -48,8 +48,8 @@ describe.each(['that met them while they ran', 'that were started on them'])(
   (when) => {
     beforeAll(async () => {
       if (when !== 'that were started on them') return;
-      await Promise.all(parts.parts.map((part) => part.kill()));
-      await Promise.all(parts.parts.map((part) => part.start()));
+      await Promise.all(processes.parts.map((part) => part.kill()));
+      await Promise.all(processes.parts.map((part) => part.start()));
       connect();
     }, LIMIT_MS);
 
@@ -88,7 +88,7 @@ describe.each(['that met them while they ran', 'that were started on them'])(
       );
       // No request needs the slot; the reactor releases it.
       await until(
-        async () => (await parts.events()).filter(({ stream }) => stream.endsWith(`hello.${name}`)),
+        async () => (await processes.events()).filter(({ stream }) => stream.endsWith(`hello.${name}`)),
         (events) => events.some(({ type }) => type === 'SlotReleased'),
       );
     });

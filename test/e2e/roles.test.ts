@@ -15,14 +15,14 @@ import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { helloRequest, launchHello } from '../support/hello.js';
 import { PLACE, registerTask } from '../support/registrations.js';
-import { type Parts, startParts } from '../support/roles.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const LIMIT_MS = 120_000;
 
-let parts: Parts;
+let parts: RoleProcesses;
 let apis: readonly Transport[];
 
 const first = (): Transport => apis[0]!;
@@ -30,17 +30,17 @@ const other = (): Transport => apis[1]!;
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
 const probe = async (name: string, path: string): Promise<number> => {
-  const answer = await fetch(`${parts.part(name).server().ready.http}${path}`);
+  const answer = await fetch(`${parts.process(name).server().ready.http}${path}`);
   await answer.arrayBuffer();
   return answer.status;
 };
 
 beforeAll(async () => {
   // On one machine the views are a file that the projector and the API processes share.
-  parts = await startParts(['api', 'api', 'projector', 'projector', 'reactor'], {
+  parts = await startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], {
     env: { FLIGHTLOG_ABORT_TIMEOUT: '1s' },
   });
-  apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
+  apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.process(name).server().ready));
   await register(first(), withNeeds('01-hello'));
 }, LIMIT_MS);
 afterAll(async () => {
@@ -117,7 +117,7 @@ describe('a control plane of processes with a role each', () => {
   it(
     'has the views kept by one projector when the other is gone, within 10 seconds',
     async () => {
-      await parts.part('projector-1').kill();
+      await parts.process('projector-1').kill();
       await launched('taken-over');
       expect(
         await until(
@@ -125,7 +125,7 @@ describe('a control plane of processes with a role each', () => {
           (count) => count === 16,
         ),
       ).toBe(16);
-      await parts.part('projector-1').start();
+      await parts.process('projector-1').start();
     },
     LIMIT_MS,
   );
@@ -133,8 +133,8 @@ describe('a control plane of processes with a role each', () => {
   it(
     'serves on while no projector is there, and shows what was written meanwhile when one is back',
     async () => {
-      await expect(parts.part('projector-1').stop()).resolves.toBe(0);
-      await expect(parts.part('projector-2').stop()).resolves.toBe(0);
+      await expect(parts.process('projector-1').stop()).resolves.toBe(0);
+      await expect(parts.process('projector-2').stop()).resolves.toBe(0);
       const id = await launchHello(first(), 'meanwhile');
       const { closure } = await first().call(method.getExecution, { id });
       expect(closure?.phase).toBe(Phase.QUEUED);
@@ -153,7 +153,7 @@ describe('a control plane of processes with a role each', () => {
       rmSync(payloads);
       renameSync(`${payloads}-elsewhere`, payloads);
       expect((await other().refused(method.getTask, { id: task })).code).toBe('OK');
-      await parts.part('projector-2').start();
+      await parts.process('projector-2').start();
       const seen = () => other().refused(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
       // The leases were released, so no process has to wait until they expire.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { type ForgetfulLog, startForgetfulLog } from '../support/forgetful-log.js';
+import { type ForgetfulLog, startForgetfulLog } from '../support/non-durable-log.js';
 import { untilCheck } from '../support/health.js';
 
 import { type LogServer, startLogServer } from '../support/log-server.js';

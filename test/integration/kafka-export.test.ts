@@ -8,7 +8,7 @@ import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { categoryOf, streamName } from '../../services/kernel/stream.js';
 import { eventTypes } from '../../services/main/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
-import { messagesApart } from '../../services/main/threads/messages-apart.js';
+import { threadedMessages } from '../../services/main/threads/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
@@ -31,7 +31,7 @@ const running = new Set<ExportToKafka>();
 
 /** Makes the messages on a thread of their own, as a server does. */
 const messagesFrom = (directory: string, format: ExportFormat) =>
-  messagesApart({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
+  threadedMessages({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
 
 const exporting = (
   { directory, store, prefix }: Given,
@@ -44,7 +44,7 @@ const exporting = (
     topics: { prefix, partitions: 3, replicationFactor: -1 },
     messages: messagesFrom(directory, 'json'),
     categories: [...codecs.keys()],
-    parts: 1,
+    partitions: 1,
     worker: 'a worker',
     standbyMs: 300,
     onFailure: (error) => told.push(String(error)),
@@ -182,7 +182,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('publishes each event once, by key in the order of the log, also in several parts', async () => {
     const log = await given();
     await report(log.store, 20, 5);
-    exporting(log, { parts: 3 });
+    exporting(log, { partitions: 3 });
     await report(log.store, 20, 5);
     await assertPublishedOnce(log);
   });
@@ -230,7 +230,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
-    await expect(exporting(log, { parts: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
+    await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
   });
 
   it('stops and asks when somebody has removed its positions, and so does one that is at work', async () => {
@@ -280,7 +280,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('makes its topics without a failure, also when several parts and processes begin at once', async () => {
     const log = await given();
     await report(log.store, 4, 1);
-    const both = ['one', 'two'].map((worker) => exporting(log, { worker, parts: 3 }));
+    const both = ['one', 'two'].map((worker) => exporting(log, { worker, partitions: 3 }));
     await assertPublishedOnce(log);
     expect(both.flatMap(({ told }) => told).filter((each) => !each.startsWith('taken over'))).toEqual([]);
   });

@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { mongoLeases } from '../../projections/store/mongo/mongo-leases.js';
-import { claimsContract } from '../contract/leases.contract.js';
+import { leasesContract } from '../contract/leases.contract.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 
-  claimsContract('a MongoDB', () => mongoLeases(location));
+  leasesContract('a MongoDB', () => mongoLeases(location));
 
   it('keeps where somebody has come to in a log, and nothing of another log', async () => {
     const leases = await mongoLeases(location);

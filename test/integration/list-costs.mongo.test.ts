@@ -3,7 +3,7 @@ import { type Listed, listNames, listPage } from '../../projections/query/list-q
 import type { Collection, Query } from '../../projections/runtime/read-store.js';
 import type { Explained } from '../../projections/store/mongo/explanations.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
-import { ABSENT, ASKED } from '../support/asked-lists.js';
+import { ABSENT, ASKED } from '../support/list-shapes.js';
 import { fillWithMany } from '../support/many-documents.js';
 import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 

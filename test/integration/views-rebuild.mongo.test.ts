@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readAbout } from '../../projections/store/mongo/layout.js';
+import { readLabel } from '../../projections/store/mongo/layout.js';
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
 import { flightlog } from '../support/command.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
-import { startParts } from '../support/roles.js';
+import { startRoleProcesses } from '../support/roles.js';
 import { startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 
@@ -30,7 +30,7 @@ const projectsAt = async (http: string): Promise<readonly string[]> => {
 const aboutOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
   const client = new MongoClient(url);
   try {
-    return await readAbout(client.db(database), shown);
+    return await readLabel(client.db(database), shown);
   } finally {
     await client.close();
   }
@@ -88,16 +88,16 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
   it('are kept whole by who has started since they were built again, beside who has not', async () => {
     const own = newMongoLocation();
     const store = ['--read-store', own.url];
-    const parts = await startParts(['api', 'projector', 'projector'], { args: store });
+    const parts = await startRoleProcesses(['api', 'projector', 'projector'], { args: store });
     const log = ['--event-store', `esdb://${parts.log.address}?tls=false`];
     const { code } = await flightlog(['views', 'rebuild', '--data', join(parts.directory, 'alone'), ...log, ...store])
       .ended;
     expect(code).toBe(0);
     for (const name of ['projector-1', 'api-1']) {
-      expect(await parts.part(name).stop()).toBe(0);
-      await parts.part(name).start();
+      expect(await parts.process(name).stop()).toBe(0);
+      await parts.process(name).start();
     }
-    const { http } = parts.part('api-1').server().ready;
+    const { http } = parts.process('api-1').server().ready;
     // So many that every partition almost certainly has one.
     const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
     for (const id of ids) await register(http, id);

@@ -9,7 +9,7 @@ import { type EngineOptions, type EngineSummary } from '../../engine/options.js'
 import { runEngine } from '../../engine/engine.js';
 import type { FixtureFolder } from './fixtures.js';
 import { kafkaBrokers } from './kafka-server.js';
-import { byTurns, type Client } from './by-turns.js';
+import { byTurns, type Client } from './alternating-clients.js';
 import { areApart, type Processes, reconciled, startApart } from './processes-apart.js';
 import { type Ready, type ServerProcess, startServerProcess } from './server-process.js';
 import { openTestLog } from './test-log.js';

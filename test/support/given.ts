@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Decider, Decision } from '../../services/kernel/aggregate.js';
 
 /** The result of a command. */
-export type Came<Event, Refusal> = {
+export type Received<Event, Refusal> = {
   /** Expects that it was accepted, and that exactly these events are recorded. */
   then(...events: readonly Event[]): void;
   /** Expects that it was accepted, and that nothing is recorded. */
@@ -12,7 +12,7 @@ export type Came<Event, Refusal> = {
   thenRefused(refusal: Refusal, ...events: readonly Event[]): void;
 };
 
-const came = <Event, Refusal>(decision: Decision<Event, Refusal>): Came<Event, Refusal> => ({
+const expecting = <Event, Refusal>(decision: Decision<Event, Refusal>): Received<Event, Refusal> => ({
   then: (...events) => expect(decision).toEqual({ kind: 'accepted', events }),
   thenNothing: () => expect(decision).toEqual({ kind: 'accepted', events: [] }),
   thenRefused: (refusal, ...events) => {
@@ -30,6 +30,6 @@ const stateAfter = <State, Command, Event, Refusal>(
 export const given = <State, Command, Event, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,
   ...facts: readonly Event[]
-): { when(command: Command): Came<Event, Refusal> } => ({
-  when: (command) => came(decider.decide(stateAfter(decider, facts), command)),
+): { when(command: Command): Received<Event, Refusal> } => ({
+  when: (command) => expecting(decider.decide(stateAfter(decider, facts), command)),
 });

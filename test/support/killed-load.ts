@@ -12,7 +12,7 @@ import { type GrpcClient, grpcClient } from './grpc-client.js';
 import { helloRequest } from './hello.js';
 import { modelOf } from './independent-model.js';
 import { timesInLog, watchRecorded } from './recorded-events.js';
-import { type Parts, type PartsOptions, type Roles, startParts } from './roles.js';
+import { type RoleProcesses, type RoleProcessesOptions, type Roles, startRoleProcesses } from './roles.js';
 import { overGrpc, type Transport } from './transports.js';
 import { until } from './until.js';
 import { viewDifferences } from './view-check.js';
@@ -33,7 +33,7 @@ const AHEAD = { executions: 30, events: 12 };
 export type Launched = { readonly name: string; readonly code: string };
 
 /** The setup of the processes. */
-export type Setting<Running extends Roles = Parts> = {
+export type Setting<Running extends Roles = RoleProcesses> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The location of the views, when it is not the data directory. */
@@ -47,7 +47,7 @@ export type Setting<Running extends Roles = Parts> = {
  * events are recorded.
  */
 export const loadOn = <Running extends Roles>(
-  startAll: (options: PartsOptions) => Promise<Running>,
+  startAll: (options: RoleProcessesOptions) => Promise<Running>,
   { args = [], env = {}, settled }: Setting<Running> = {},
 ) => {
   const { watch, hashes: recorded } = watchRecorded();
@@ -63,7 +63,7 @@ export const loadOn = <Running extends Roles>(
   const run = (rate: number, signal: AbortSignal): Promise<EngineSummary> =>
     runEngine(
       {
-        endpoint: parts.part('api-1').server().ready.grpc,
+        endpoint: parts.process('api-1').server().ready.grpc,
         concurrency: 16,
         rate,
         failureProbability: 0.05,
@@ -103,7 +103,7 @@ export const loadOn = <Running extends Roles>(
     start: async (): Promise<void> => {
       const verbose = [...args, '--log-level', 'debug'];
       parts = await startAll({ env, args: verbose });
-      apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.part(name).server().ready));
+      apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.process(name).server().ready));
       await register(apis[0]!, withNeeds('01-hello'));
       engine = run(RATE, stopping.signal);
     },
@@ -123,10 +123,10 @@ export const loadOn = <Running extends Roles>(
 
 /** A control plane of five processes and their log server, under load. */
 export const underLoad = (setting: Setting) =>
-  loadOn((options) => startParts(['api', 'api', 'projector', 'projector', 'reactor'], options), setting);
+  loadOn((options) => startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], options), setting);
 
 /** A control plane under load. */
-export type Load<Running extends Roles = Parts> = ReturnType<typeof loadOn<Running>>;
+export type Load<Running extends Roles = RoleProcesses> = ReturnType<typeof loadOn<Running>>;
 
 /** Expects that every acknowledged event is in the log once, and that the views of each API process match the log. */
 export const expectNothingLost = async <Running extends Roles>({
@@ -135,7 +135,7 @@ export const expectNothingLost = async <Running extends Roles>({
   created,
   settled,
 }: Load<Running>): Promise<string> => {
-  const { directory, openLog, part } = parts();
+  const { directory, openLog, process } = parts();
   const log = await openLog();
   const payloads = filePayloadStore({ directory: `${directory}/data` });
   const read = (content: Content): Promise<Uint8Array> => bytesOf(content, payloads);
@@ -150,7 +150,7 @@ export const expectNothingLost = async <Running extends Roles>({
   await log.close();
   await settled?.(parts(), head);
   for (const name of ['api-1', 'api-2']) {
-    const client: GrpcClient = grpcClient(part(name).server().ready.grpc);
+    const client: GrpcClient = grpcClient(process(name).server().ready.grpc);
     const seen = (): Promise<readonly string[]> => viewDifferences(client, model);
     expect(await until(seen, (differences) => differences.length === 0)).toEqual([]);
     client.close();

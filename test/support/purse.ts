@@ -59,6 +59,6 @@ export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
   payloadScope: () => 'purses',
   isPermanent: ({ kind }) => kind === 'counted',
   sizeOf: () => 100,
-  recall: (command, past) =>
+  compareWithRecorded: (command, past) =>
     Promise.resolve({ ...command, counted: past.filter(({ type }) => type === 'CoinAdded').length }),
 };

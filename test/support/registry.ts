@@ -20,7 +20,7 @@ import { projectRoutes } from '../../services/project/rpc.js';
 import { registeredDefinitions, type RegisteredDefinitions } from '../../services/reference/definitions.js';
 import type { ProjectDirectory } from '../../services/reference/project-directory.js';
 import type { RecordedAttributes } from '../../services/reference/recorded-attributes.js';
-import { keepWarm } from '../../services/sessions/keep-warm.js';
+import { feedLiveStreams } from '../../services/sessions/live-stream-feed.js';
 import { openSessions } from '../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
@@ -68,7 +68,7 @@ export const openRegistry = async (options: RegistryOptions = {}): Promise<Regis
   const isShared = store !== embedded;
   const payloads = filePayloadStore({ directory });
   const sessions = openSessions({ store, payloads, now: Date.now, isShared });
-  const warm = isShared ? await keepWarm(store, sessions) : undefined;
+  const warm = isShared ? await feedLiveStreams(store, sessions) : undefined;
   await registerConfiguredProjects([{ id: 'flytesnacks', name: 'flytesnacks', description: '' }], sessions);
   const { following, projects, attributes } = openReference({
     configuration: { domains: DOMAINS },

@@ -22,19 +22,19 @@ export type Roles = {
   readonly directory: string;
   readonly parts: readonly Part[];
   /** Finds a process by its name, such as `api-1`. */
-  readonly part: (name: string) => Part;
+  readonly process: (name: string) => Part;
   /** Opens the log for reading; the caller closes it. */
   readonly openLog: () => Promise<EventLog>;
   readonly close: () => Promise<void>;
 };
 
 /** Processes with roles, and their log server. */
-export type Parts = Roles & {
+export type RoleProcesses = Roles & {
   readonly log: LogServer;
   readonly events: () => Promise<readonly RecordedEvent[]>;
 };
 
-export type PartsOptions = {
+export type RoleProcessesOptions = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -48,7 +48,7 @@ const portFlags = ({ ready }: ServerProcess): readonly string[] => [
 ];
 
 /** Makes a process of a role, beside others; it is started by `start`. */
-const openPart = (name: string, data: string, { args = [], env }: PartsOptions): Part => {
+const openPart = (name: string, data: string, { args = [], env }: RoleProcessesOptions): Part => {
   let server: ServerProcess | undefined;
   const running = (): ServerProcess => {
     if (!server) throw new Error(`${name} was never started`);
@@ -79,7 +79,7 @@ export type LogOfRoles = { readonly url: string; readonly openLog: () => Promise
 export const startRoles = async (
   roles: readonly string[],
   { url, openLog }: LogOfRoles,
-  options: PartsOptions = {},
+  options: RoleProcessesOptions = {},
 ): Promise<Roles> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-roles-'));
   const env = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', ...options.env };
@@ -91,7 +91,7 @@ export const startRoles = async (
   return {
     directory,
     parts,
-    part: (wanted) => {
+    process: (wanted) => {
       const found = parts.find(({ name }) => name === wanted);
       if (!found) throw new Error(`there is no ${wanted}`);
       return found;
@@ -105,7 +105,10 @@ export const startRoles = async (
 };
 
 /** Starts a log server and a process for each role. */
-export const startParts = async (roles: readonly string[], options: PartsOptions = {}): Promise<Parts> => {
+export const startRoleProcesses = async (
+  roles: readonly string[],
+  options: RoleProcessesOptions = {},
+): Promise<RoleProcesses> => {
   const logDirectory = mkdtempSync(join(tmpdir(), 'flightlog-roles-log-'));
   const log = await startLogServer(logDirectory);
   const openLog = () => sqliteLogReader({ directory: logDirectory });

@@ -3,7 +3,7 @@ import { CheckpointMoved } from '../../../services/kernel/fault.js';
 import type { Checkpoint, Collection, ParkedMove, ParkedStream, Put, WriteBatch } from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
 import { type Written, writtenOf } from './documents.js';
-import { divided, putParts, removeParts } from './large-documents.js';
+import { split, putChunks, removeChunks } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
 /** A stored checkpoint; `batch` is the ID of the last batch that moved it. */
@@ -41,7 +41,7 @@ const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
 };
 
 /** A transaction on one build of the views. */
-type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
+type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 const isAsRead = (row: CheckpointRow | undefined, from: Checkpoint | undefined): boolean =>
   row?.logId === from?.logId && row?.position === from?.position;
@@ -53,7 +53,7 @@ const isAsRead = (row: CheckpointRow | undefined, from: Checkpoint | undefined):
  * @throws {CheckpointMoved} when a stored checkpoint is not `from`.
  */
 const move = async (
-  { db, build, session }: Place,
+  { db, build, session }: BuildSession,
   moves: WriteBatch['checkpoints'],
   batch: string,
 ): Promise<boolean> => {
@@ -98,29 +98,32 @@ const inPlaceOf = (before: Seen | undefined, row: Written, isLate: boolean): Wri
   return isLate && before.position === row.position ? { ...row, rewrites: (before.rewrites ?? 0) + 1 } : undefined;
 };
 
-const putDocuments = async ({ db, build, session }: Place, { collection, puts }: Changed): Promise<void> => {
+const putDocuments = async ({ db, build, session }: BuildSession, { collection, puts }: Changed): Promise<void> => {
   const name = collectionName(collection, build);
   const rows = db.collection<Written>(name);
   const seen = await seenOf(rows, [...puts.keys()].map(storedText), session);
-  const taken = [...puts.values()].flatMap(({ document, isLate = false }) => {
+  const written = [...puts.values()].flatMap(({ document, isLate = false }) => {
     const written = writtenOf(collection, document);
     const before = seen.get(written._id);
     const row = inPlaceOf(before, written, isLate);
-    return row ? [{ ...divided(name, row), before }] : [];
+    return row ? [{ ...split(name, row), before }] : [];
   });
-  const replaced = taken.flatMap(({ before }) => before ?? []);
-  await removeParts({ db, build, session }, name, replaced);
-  await putParts(
+  const replaced = written.flatMap(({ before }) => before ?? []);
+  await removeChunks({ db, build, session }, name, replaced);
+  await putChunks(
     { db, build },
-    taken.flatMap(({ parts }) => parts),
+    written.flatMap(({ chunks }) => chunks),
   );
-  const writes = taken.map(({ row, before }): AnyBulkWriteOperation<Written> =>
+  const writes = written.map(({ row, before }): AnyBulkWriteOperation<Written> =>
     before ? { replaceOne: { filter: { _id: row._id }, replacement: row } } : { insertOne: { document: row } },
   );
   if (writes.length > 0) await rows.bulkWrite(writes, { session, ordered: false });
 };
 
-const movePark = async ({ db, build, session }: Place, { views, stream, from, to }: ParkedMove): Promise<void> => {
+const moveParked = async (
+  { db, build, session }: BuildSession,
+  { views, stream, from, to }: ParkedMove,
+): Promise<void> => {
   const streams = parkedOf(db, build);
   const _id = `${views} ${stream}`;
   const found = await streams.findOne({ _id }, { session });
@@ -137,13 +140,13 @@ const movePark = async ({ db, build, session }: Place, { views, stream, from, to
  * @throws {CheckpointMoved} when a checkpoint, or a parked stream, is not what the batch was made from.
  */
 export const writeBatch = async (
-  place: Place,
+  target: BuildSession,
   { documents, checkpoints, parked = [] }: WriteBatch,
   batch: string,
 ): Promise<boolean> => {
-  if (!(await move(place, checkpoints, batch))) return false;
-  for (const each of parked) await movePark(place, each);
-  for (const changed of changedOf(documents)) await putDocuments(place, changed);
+  if (!(await move(target, checkpoints, batch))) return false;
+  for (const each of parked) await moveParked(target, each);
+  for (const changed of changedOf(documents)) await putDocuments(target, changed);
   return true;
 };
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Collection, Condition, FieldType, FieldValue } from '../../runtime/read-store.js';
-import { askedParts, LONG, partNumbers, type Search } from '../../query/text-parts.js';
+import { queryTrigrams, LONG_TEXT, trigramHashes, type Search } from '../../query/trigrams.js';
 import { type Build, collectionName, pathOf, searchPath } from './names.js';
 import { containing, like } from './regular-expressions.js';
 
@@ -10,7 +10,7 @@ type Operators = Readonly<Record<string, unknown>>;
 /** A condition on a document of another collection. */
 export type KeyOf = Extract<Condition, { is: 'key of' }>;
 
-type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' | 'has parts' }>;
+type FieldCondition = Exclude<Condition, { is: 'key of' | 'has pair' | 'contains all' }>;
 
 const NEVER: Operators = { $in: [] };
 
@@ -54,7 +54,7 @@ const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
 };
 
 /** Splits a filter into filters that must all hold. */
-const parts = (filter: Document): readonly Document[] => {
+const conjuncts = (filter: Document): readonly Document[] => {
   const { $and: together = [], ...own } = filter as { $and?: readonly Document[] };
   return [own, ...together];
 };
@@ -63,7 +63,7 @@ const parts = (filter: Document): readonly Document[] => {
 export const joined = (filters: readonly Document[]): Document => {
   const all: Record<string, Operators> = {};
   const rest: Document[] = [];
-  for (const filter of filters.flatMap(parts)) {
+  for (const filter of filters.flatMap(conjuncts)) {
     for (const [path, operators] of Object.entries(filter) as [string, Operators][]) {
       const known = all[path];
       const isClash = known !== undefined && Object.keys(operators).some((operator) => operator in known);
@@ -75,7 +75,7 @@ export const joined = (filters: readonly Document[]): Document => {
 };
 
 const pair = (condition: Condition): Document =>
-  'where' in condition || 'parts' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
+  'where' in condition || 'texts' in condition ? {} : { [condition.field]: operatorsOf(condition, 'text') };
 
 /** True for a condition on a document of another collection. */
 export const isKeyOf = (condition: Condition): condition is KeyOf => condition.is === 'key of';
@@ -86,17 +86,17 @@ export const filterOf = (fields: Collection['fields'], where: readonly Condition
     where.flatMap((condition) => {
       if (isKeyOf(condition)) return [];
       const path = pathOf(condition.field);
-      if ('parts' in condition) return condition.parts.map((part) => ({ [path]: { $regex: containing(part) } }));
+      if ('texts' in condition) return condition.texts.map((text) => ({ [path]: { $regex: containing(text) } }));
       if ('where' in condition) return [{ [path]: { $elemMatch: joined(condition.where.map(pair)) } }];
       return [{ [path]: operatorsOf(condition, fields[condition.field] ?? 'text') }];
     }),
   );
 
 /**
- * Converts a search to a filter: it matches documents that contain all parts, or whose text is too long to be indexed.
+ * Converts a search to a filter: it matches documents that contain all trigrams, or whose text is too long to be indexed.
  */
-export const searchFilter = (searches: Collection['searched'] = [], { searched, scope, parts }: Search): Document => {
-  const [long, ...numbers] = partNumbers(scope, [LONG, ...askedParts(parts)]);
+export const searchFilter = (searches: Collection['searched'] = [], { searched, scope, texts }: Search): Document => {
+  const [long, ...numbers] = trigramHashes(scope, [LONG_TEXT, ...queryTrigrams(texts)]);
   return joined(numbers.map((number) => ({ [searchPath(searches.indexOf(searched))]: { $in: [number, long] } })));
 };
 

@@ -6,7 +6,7 @@ import {
   pairsText,
   type StoredDocument,
 } from '../../runtime/read-store.js';
-import { keptParts, partNumbers } from '../../query/text-parts.js';
+import { indexedTrigrams, trigramHashes } from '../../query/trigrams.js';
 import { originalText, originalValue, storedText } from '../stored-text.js';
 
 type Pair = { readonly key: string; readonly value: string };
@@ -71,7 +71,7 @@ const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<
   const numbers = searched.map(({ field, scope }) => {
     const text = fields[field];
     const values = scope.map((each) => storedValue(fields[each]));
-    return typeof text === 'string' ? partNumbers(values, keptParts(storedText(text))) : [];
+    return typeof text === 'string' ? trigramHashes(values, indexedTrigrams(storedText(text))) : [];
   });
   return { s: Object.fromEntries(numbers.entries()) };
 };

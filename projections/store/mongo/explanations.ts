@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { Collection, Query } from '../../runtime/read-store.js';
-import { type Asking, asked, type Question } from './pages.js';
+import { type PageReader, findRows, type PageQuery } from './pages.js';
 
 /** Index entries and documents that the server examined for one query, and the stages of its plan. */
 export type Explained = { readonly keys: number; readonly documents: number; readonly stages: readonly string[] };
@@ -20,12 +20,12 @@ const sum = (counts: readonly unknown[]): number => counts.reduce<number>((total
 
 /** Runs one query and has the server explain it. */
 export const explained = async (
-  asking: Asking,
+  asking: PageReader,
   collection: Collection,
   where: Query['where'],
-  question: Question,
+  question: PageQuery,
 ): Promise<Explained> => {
-  const explanation: unknown = await asked(asking, collection, where, question).explain('executionStats');
+  const explanation: unknown = await findRows(asking, collection, where, question).explain('executionStats');
   return {
     keys: sum(everywhere(explanation, 'totalKeysExamined')),
     documents: sum(everywhere(explanation, 'totalDocsExamined')),

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { FreshViews } from '../../runtime/rebuild.js';
 import { type Connection, connect } from './connection.js';
-import { aboutIn, type About, claim, dropCollections, readAbout } from './layout.js';
+import { labelIn, type DatabaseLabel, labelDatabase, dropCollections, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { storeOf } from './mongo-read-store.js';
 import { type Build, buildOf, isOfViews } from './names.js';
@@ -10,9 +10,9 @@ import { type Build, buildOf, isOfViews } from './names.js';
 const dropOthers = (db: Connection['db'], kept: readonly Build[]): Promise<void> =>
   dropCollections(db, (name) => isOfViews(name) && !kept.includes(buildOf(name)));
 
-const activate = async ({ db }: Connection, before: About, build: Build, logId: string): Promise<void> => {
+const activate = async ({ db }: Connection, before: DatabaseLabel, build: Build, logId: string): Promise<void> => {
   const { format, build: current, logId: of } = before;
-  const { matchedCount } = await aboutIn(db).updateOne(
+  const { matchedCount } = await labelIn(db).updateOne(
     { _id: 'views', format, build: current, logId: of },
     { $set: { build, logId } },
   );
@@ -31,7 +31,7 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
   const { db, guarded } = connection;
   try {
     const before = await guarded(
-      async () => (await readAbout(db, location.shown)) ?? claim({ db, shown: location.shown }, logId),
+      async () => (await readLabel(db, location.shown)) ?? labelDatabase({ db, label: location.shown }, logId),
     );
     const build = before.build + 1;
     const inUse = [before.build - 1, before.build];

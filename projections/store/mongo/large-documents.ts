@@ -1,17 +1,17 @@
 import type { Binary, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesOf, type Lengths, type Row, type Written } from './documents.js';
-import { type Build, ofBuild } from './names.js';
+import { type Build, CHUNKS, ofBuild } from './names.js';
 
 /** A chunk of a document that exceeds the server's document size. */
-type Part<Bytes> = { readonly _id: string; readonly bytes: Bytes };
+type Chunk<Bytes> = { readonly _id: string; readonly bytes: Bytes };
 
 /** Chunk size: half of the server's limit for a document, which leaves space for other fields. */
-const PART_BYTES = 8 * 1024 * 1024;
-const MAX_LOOKS = 5;
+const CHUNK_BYTES = 8 * 1024 * 1024;
+const MAX_ATTEMPTS = 5;
 
-const partsOf = <Bytes>(db: Db, build: Build): MongoCollection<Part<Bytes>> =>
-  db.collection<Part<Bytes>>(ofBuild('parts', build));
+const chunksOf = <Bytes>(db: Db, build: Build): MongoCollection<Chunk<Bytes>> =>
+  db.collection<Chunk<Bytes>>(ofBuild(CHUNKS, build));
 
 const sumOf = ({ element, answer = 0, state = 0 }: Lengths): number => element + answer + state;
 
@@ -25,7 +25,7 @@ type Version = Pick<Row, '_id' | 'position' | 'rewrites' | 'large'>;
 const idsOf = (name: string, { _id, position, rewrites, large }: Version): readonly string[] => {
   if (large === undefined) return [];
   const version = `${name}/${_id}@${position}${rewrites === undefined ? '' : `.${rewrites}`}`;
-  return Array.from({ length: Math.ceil(sumOf(large) / PART_BYTES) }, (_, at) => `${version}#${at}`);
+  return Array.from({ length: Math.ceil(sumOf(large) / CHUNK_BYTES) }, (_, at) => `${version}#${at}`);
 };
 
 const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
@@ -35,48 +35,48 @@ const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
 });
 
 /** Splits a row that is too large into the stored row and its chunks; a small row has no chunks. */
-export const divided = (name: string, row: Written): { row: Written; parts: readonly Part<Uint8Array>[] } => {
+export const split = (name: string, row: Written): { row: Written; chunks: readonly Chunk<Uint8Array>[] } => {
   const large = lengthsOf(row);
-  if (sumOf(large) <= PART_BYTES) return { row, parts: [] };
+  if (sumOf(large) <= CHUNK_BYTES) return { row, chunks: [] };
   const { element, answer, state, ...rest } = row;
   const bytes = Buffer.concat([element, ...(answer ? [answer] : []), ...(state ? [state] : [])]);
   const stored: Written = { ...rest, element: new Uint8Array(), large };
-  const parts = idsOf(name, stored).map((id, at) => ({
+  const chunks = idsOf(name, stored).map((id, at) => ({
     _id: id,
-    bytes: bytes.subarray(at * PART_BYTES, (at + 1) * PART_BYTES),
+    bytes: bytes.subarray(at * CHUNK_BYTES, (at + 1) * CHUNK_BYTES),
   }));
-  return { row: stored, parts };
+  return { row: stored, chunks };
 };
 
 /** A transaction on one build of the views. */
-type Place = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
+type BuildSession = { readonly db: Db; readonly build: Build; readonly session: ClientSession };
 
 /**
  * Writes chunks before the transaction that refers to them, because within it they could exceed the server's limit.
  * They are not read before the transaction commits, and a retry writes the same bytes, since a document depends only on
  * the log.
  */
-export const putParts = async (
-  { db, build }: Pick<Place, 'db' | 'build'>,
-  parts: readonly Part<Uint8Array>[],
+export const putChunks = async (
+  { db, build }: Pick<BuildSession, 'db' | 'build'>,
+  chunks: readonly Chunk<Uint8Array>[],
 ): Promise<void> => {
-  for (const { _id, bytes } of parts)
-    await partsOf<Uint8Array>(db, build).replaceOne({ _id }, { bytes }, { upsert: true });
+  for (const { _id, bytes } of chunks)
+    await chunksOf<Uint8Array>(db, build).replaceOne({ _id }, { bytes }, { upsert: true });
 };
 
 /** Deletes the chunks of rows that are replaced. */
-export const removeParts = async (
-  { db, build, session }: Place,
+export const removeChunks = async (
+  { db, build, session }: BuildSession,
   name: string,
   replaced: readonly Version[],
 ): Promise<void> => {
   const ids = replaced.flatMap((row) => idsOf(name, row));
-  if (ids.length > 0) await partsOf(db, build).deleteMany({ _id: { $in: ids } }, { session });
+  if (ids.length > 0) await chunksOf(db, build).deleteMany({ _id: { $in: ids } }, { session });
 };
 
 type Bytes = Pick<Written, 'element' | 'answer' | 'state'>;
 
-const cut = (bytes: Uint8Array, { element, answer, state }: Lengths): Bytes => {
+const sliceFields = (bytes: Uint8Array, { element, answer, state }: Lengths): Bytes => {
   const afterAnswer = element + (answer ?? 0);
   return {
     element: bytes.subarray(0, element),
@@ -102,15 +102,15 @@ export type Loadable = Version & Pick<Row, 'element' | 'answer' | 'state'>;
  */
 export const loaded = async (db: Db, build: Build, name: string, found: Loadable): Promise<Bytes> => {
   let row: Loadable = found;
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  for (let looks = 0; looks < MAX_ATTEMPTS; looks += 1) {
     if (row.large === undefined) return own(row);
     const ids = idsOf(name, row);
-    const parts = await partsOf<Binary>(db, build)
+    const chunks = await chunksOf<Binary>(db, build)
       .find({ _id: { $in: [...ids] } })
       .toArray();
-    const byId = new Map(parts.map(({ _id, bytes }) => [_id, bytesOf(bytes)]));
+    const byId = new Map(chunks.map(({ _id, bytes }) => [_id, bytesOf(bytes)]));
     const pieces = ids.flatMap((id) => byId.get(id) ?? []);
-    if (pieces.length === ids.length) return cut(new Uint8Array(Buffer.concat(pieces)), row.large);
+    if (pieces.length === ids.length) return sliceFields(new Uint8Array(Buffer.concat(pieces)), row.large);
     row = (await db.collection<Row>(name).findOne({ _id: row._id })) ?? row;
   }
   throw new StoreUnavailable(`a large document of ${name} is replaced again and again`);

@@ -1,10 +1,19 @@
 import { type Collection as MongoCollection, type Db, MongoServerError } from 'mongodb';
 import { ReadStoreUnusable } from '../../../services/kernel/fault.js';
 import type { Collection } from '../../runtime/read-store.js';
-import { type Build, collectionName, indexName, ofBuild, pathOf, searchIndexName, searchPath } from './names.js';
+import {
+  type Build,
+  CHUNKS,
+  collectionName,
+  indexName,
+  ofBuild,
+  pathOf,
+  searchIndexName,
+  searchPath,
+} from './names.js';
 
 /** The description of the views that a database holds. */
-export type About = {
+export type DatabaseLabel = {
   readonly _id: 'views';
   /** Format of the stored data. */
   readonly format: number;
@@ -15,7 +24,7 @@ export type About = {
 };
 
 /** A database, and its name in messages. */
-export type Place = { readonly db: Db; readonly shown: string };
+export type LabelledDatabase = { readonly db: Db; readonly label: string };
 
 type Shape = { readonly _id: string; readonly fields: Collection['fields'] };
 
@@ -27,9 +36,9 @@ const INDEX_OPTIONS_CONFLICT = 85;
 const INDEX_KEYS_CONFLICT = 86;
 
 /** The collection that holds the description. */
-export const aboutIn = (db: Db): MongoCollection<About> => db.collection<About>(ABOUT);
+export const labelIn = (db: Db): MongoCollection<DatabaseLabel> => db.collection<DatabaseLabel>(ABOUT);
 
-const readable = (about: About, shown: string): About => {
+const readable = (about: DatabaseLabel, shown: string): DatabaseLabel => {
   if (about.format > FORMAT)
     throw new ReadStoreUnusable(
       `a newer release has written the views in ${shown} (format ${about.format}, this one knows ${FORMAT}): start that one`,
@@ -42,8 +51,8 @@ const readable = (about: About, shown: string): About => {
  *
  * @throws {ReadStoreUnusable} when a newer release has written them.
  */
-export const readAbout = async (db: Db, shown: string): Promise<About | undefined> => {
-  const about = await aboutIn(db).findOne({ _id: 'views' });
+export const readLabel = async (db: Db, shown: string): Promise<DatabaseLabel | undefined> => {
+  const about = await labelIn(db).findOne({ _id: 'views' });
   return about ? readable(about, shown) : undefined;
 };
 
@@ -52,7 +61,7 @@ export const readAbout = async (db: Db, shown: string): Promise<About | undefine
  *
  * @throws {ReadStoreUnusable} when they are of another log.
  */
-export const assertOf = ({ logId: found }: About, logId: string, shown: string): void => {
+export const assertOf = ({ logId: found }: DatabaseLabel, logId: string, shown: string): void => {
   if (found === logId) return;
   throw new ReadStoreUnusable(
     `the read store ${shown} has the views of another log (${found}; this one is ${logId}): name another database, or put this log's views in their place with flightlog views rebuild`,
@@ -64,10 +73,14 @@ export const assertOf = ({ logId: found }: About, logId: string, shown: string):
  *
  * @throws {ReadStoreUnusable} when it has the views of another log, or a newer release has written it.
  */
-export const claim = async ({ db, shown }: Place, logId: string, build: Build = 0): Promise<About> => {
-  await aboutIn(db).updateOne({ _id: 'views' }, { $setOnInsert: { format: FORMAT, logId, build } }, { upsert: true });
-  const about = (await readAbout(db, shown)) ?? { _id: 'views', format: FORMAT, logId, build };
-  assertOf(about, logId, shown);
+export const labelDatabase = async (
+  { db, label }: LabelledDatabase,
+  logId: string,
+  build: Build = 0,
+): Promise<DatabaseLabel> => {
+  await labelIn(db).updateOne({ _id: 'views' }, { $setOnInsert: { format: FORMAT, logId, build } }, { upsert: true });
+  const about = (await readLabel(db, label)) ?? { _id: 'views', format: FORMAT, logId, build };
+  assertOf(about, logId, label);
   return about;
 };
 
@@ -96,11 +109,11 @@ const textOf = (fields: Collection['fields']): string => JSON.stringify(Object.e
  * @throws {ReadStoreUnusable} when one exists with other fields than declared.
  */
 export const makeCollections = async (
-  { db, shown }: Place,
+  { db, label }: LabelledDatabase,
   collections: readonly Collection[],
   build: Build,
 ): Promise<void> => {
-  for (const name of ['checkpoints', 'parked', 'parts']) await makeCollection(db, ofBuild(name, build));
+  for (const name of ['checkpoints', 'parked', CHUNKS]) await makeCollection(db, ofBuild(name, build));
   const shapes = db.collection<Shape>(ABOUT);
   for (const collection of collections) {
     const name = collectionName(collection, build);
@@ -108,7 +121,7 @@ export const makeCollections = async (
     await makeCollection(db, name);
     await shapes.updateOne({ _id: name }, { $setOnInsert: { fields } }, { upsert: true });
     const stored = await shapes.findOne({ _id: name });
-    if (textOf(stored?.fields ?? {}) !== textOf(fields)) throw notAsDeclared(collection, shown);
+    if (textOf(stored?.fields ?? {}) !== textOf(fields)) throw notAsDeclared(collection, label);
   }
 };
 
@@ -118,7 +131,7 @@ export const makeCollections = async (
  * @throws {ReadStoreUnusable} when one exists with other fields.
  */
 export const makeIndexes = async (
-  { db, shown }: Place,
+  { db, label }: LabelledDatabase,
   collections: readonly Collection[],
   build: Build,
 ): Promise<void> => {
@@ -136,7 +149,7 @@ export const makeIndexes = async (
     try {
       await db.collection(collectionName(collection, build)).createIndexes([...specifications, ...searches]);
     } catch (error) {
-      if (isCode(error, INDEX_OPTIONS_CONFLICT, INDEX_KEYS_CONFLICT)) throw notAsDeclared(collection, shown, error);
+      if (isCode(error, INDEX_OPTIONS_CONFLICT, INDEX_KEYS_CONFLICT)) throw notAsDeclared(collection, label, error);
       throw error;
     }
   }

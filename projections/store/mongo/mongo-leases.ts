@@ -17,7 +17,7 @@ const DUPLICATE_KEY = 11_000;
 /** Leases that expired longer ago than this are deleted. */
 const FORGOTTEN_MS = 60_000;
 
-const begins = (prefix: string): RegExp => new RegExp(`^${prefix.replaceAll(/[^\w ]/gu, '\\$&')}`);
+const startsWith = (prefix: string): RegExp => new RegExp(`^${prefix.replaceAll(/[^\w ]/gu, '\\$&')}`);
 
 /** The server's clock, in milliseconds since 1970. */
 const serverTime = async ({ db }: Connection): Promise<number> => {
@@ -78,7 +78,7 @@ export const mongoLeases = async (location: MongoLocation): Promise<MongoLeases>
     held: (prefix) =>
       guarded(async () => {
         const now = new Date(await serverTime(connection));
-        const rows = await leases.find({ _id: begins(prefix), until: { $gt: now } }).toArray();
+        const rows = await leases.find({ _id: startsWith(prefix), until: { $gt: now } }).toArray();
         return new Map(rows.map(({ _id, owner }) => [_id, owner]));
       }),
     release: (names, owner) =>

@@ -8,10 +8,10 @@ import { documentOf, type Row } from './documents.js';
 import { faultOf } from './driver-faults.js';
 import { explained, type Explained } from './explanations.js';
 import { loaded } from './large-documents.js';
-import { assertOf, claim, dropCollections, makeCollections, makeIndexes, readAbout } from './layout.js';
+import { assertOf, labelDatabase, dropCollections, makeCollections, makeIndexes, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';
 import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
-import { type Asking, page, type Question } from './pages.js';
+import { type PageReader, page, type PageQuery } from './pages.js';
 import { settled } from './transactions.js';
 import { values } from './values.js';
 import { writersIn } from './writers.js';
@@ -57,8 +57,8 @@ const sumOf = (explanations: readonly Explained[], what: 'keys' | 'documents'): 
   explanations.reduce((sum, each) => sum + each[what], 0);
 
 const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Queries => {
-  const asking = (): Asking => ({ db, build, until: performance.now() + limitMs });
-  const answer = async (from: Asking, collection: Collection, query: Query, method: Method): Promise<number> =>
+  const asking = (): PageReader => ({ db, build, until: performance.now() + limitMs });
+  const answer = async (from: PageReader, collection: Collection, query: Query, method: Method): Promise<number> =>
     method === 'find'
       ? (await page(from, collection, query)).elements.length
       : (await values(from, collection, query)).values.length;
@@ -69,7 +69,7 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
     method: Method = 'find',
   ): Promise<{ explanations: readonly Explained[]; returned: number }> => {
     const explanations: Explained[] = [];
-    const onQuestion = async (question: Question): Promise<void> => {
+    const onQuestion = async (question: PageQuery): Promise<void> => {
       explanations.push(await explained(asking(), collection, query.where, question));
     };
     return { explanations, returned: await answer({ ...asking(), onQuestion }, collection, query, method) };
@@ -122,17 +122,17 @@ export const storeOf = (
 ): MongoReadStore => {
   const { client, db, guarded } = connection;
   const { location, onUnknown = ignored, beforeCommit } = options;
-  const place = { db, shown: location.shown };
+  const labelled = { db, label: location.shown };
   const prepared = new Map<string, Collection>();
   const writers = writersIn(db);
   let isClosed = false;
 
   const prepare = async (collections: readonly Collection[]): Promise<void> => {
     if (options.logId === undefined) return;
-    if (options.isGrowing !== true) await claim(place, options.logId, build); // the description may have been dropped meanwhile
+    if (options.isGrowing !== true) await labelDatabase(labelled, options.logId, build); // the description may have been dropped meanwhile
     for (const collection of collections) prepared.set(collectionName(collection, build), collection);
-    await makeCollections(place, collections, build);
-    if (options.isGrowing !== true) await makeIndexes(place, collections, build);
+    await makeCollections(labelled, collections, build);
+    if (options.isGrowing !== true) await makeIndexes(labelled, collections, build);
   };
 
   const write = (batch: WriteBatch): Promise<void> => {
@@ -167,7 +167,7 @@ export const storeOf = (
     ...lookups(connection, build),
     ...queries(connection, build, options.queryLimitMs ?? 2_000),
     prepare: (collections) => guarded(() => prepare(collections)),
-    finish: () => guarded(() => makeIndexes(place, [...prepared.values()], build)),
+    finish: () => guarded(() => makeIndexes(labelled, [...prepared.values()], build)),
     write: (batch) => guarded(() => write(batch)),
     clear: () => guarded(clear),
     close: async () => {
@@ -191,7 +191,7 @@ export const mongoReadStore = async (options: MongoReadStoreOptions): Promise<Mo
   try {
     const { db, guarded } = connection;
     const about = await guarded(async () =>
-      logId === undefined ? readAbout(db, location.shown) : claim({ db, shown: location.shown }, logId),
+      logId === undefined ? readLabel(db, location.shown) : labelDatabase({ db, label: location.shown }, logId),
     );
     if (about && readOf !== undefined) assertOf(about, readOf, location.shown);
     return storeOf(connection, about?.build ?? 0, options);

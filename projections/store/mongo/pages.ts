@@ -3,23 +3,23 @@ import { PageTooLarge } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../runtime/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
-import { leavesOutEmpty, tightened } from '../tightened-query.js';
+import { excludesEmpty, tightened } from '../tightened-query.js';
 import { filled, filterOf, isKeyOf, joined, lookups, searchFilter } from './conditions.js';
 import { type Cell, valueOf } from './documents.js';
 import { loaded, type Loadable } from './large-documents.js';
 import { type Build, collectionName, indexName, pathOf, searchIndexName } from './names.js';
 
 /** The build that is queried, and the deadline in milliseconds of `performance.now()`. */
-export type Asking = {
+export type PageReader = {
   readonly db: Db;
   readonly build: Build;
   readonly until: number;
   /** Called before each query to the server. */
-  readonly onQuestion?: (question: Question) => Promise<void>;
+  readonly onQuestion?: (question: PageQuery) => Promise<void>;
 };
 
 /** One query to the server; a page may need several. */
-export type Question = {
+export type PageQuery = {
   readonly filter: Document;
   readonly sort: Readonly<Record<string, 1 | -1>>;
   readonly projection: Document;
@@ -43,11 +43,11 @@ const MAX_LIMIT = 2 ** 31 - 2;
 const remainingMs = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));
 
 /** Prepares one query; the caller reads the cursor or has it explained. */
-export const asked = <Row extends Document>(
-  { db, build, until }: Asking,
+export const findRows = <Row extends Document>(
+  { db, build, until }: PageReader,
   collection: Collection,
   where: Query['where'],
-  { filter, sort, projection, limit, skip, hint }: Question,
+  { filter, sort, projection, limit, skip, hint }: PageQuery,
 ): FindCursor<Row> | AggregationCursor<Row> => {
   const rows = db.collection(collectionName(collection, build));
   const options = {
@@ -78,7 +78,7 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
     return [
       same,
       { [path]: { [beyond]: after.value } },
-      ...(isUp || leavesOutEmpty(query) ? [] : [{ [path]: { $eq: null } }]),
+      ...(isUp || excludesEmpty(query) ? [] : [{ [path]: { $eq: null } }]),
     ];
   return isUp ? [same, { [path]: filled(fields[orderBy.field]) }] : [same];
 };
@@ -87,16 +87,16 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
 export const isImpossible = ({ where }: Query): boolean =>
   where.some((each) => each.is === 'in' && each.values.length === 0);
 
-const questionsOf = (collection: Collection, query: Query): readonly Omit<Question, 'limit'>[] => {
+const questionsOf = (collection: Collection, query: Query): readonly Omit<PageQuery, 'limit'>[] => {
   const path = pathOf(query.orderBy.field);
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
   const { index, search } = planOf(collection, query);
-  const fields = query.where.filter(({ is }) => !search || is !== 'has parts');
+  const fields = query.where.filter(({ is }) => !search || is !== 'contains all');
   const own = [filterOf(collection.fields, fields), ...(search ? [searchFilter(collection.searched, search)] : [])];
   const searches = collection.searched ?? [];
   const hint = search ? searchIndexName(searches.indexOf(search.searched)) : index && indexName(index);
-  return partsAfter(collection, query).map((part) => ({
-    filter: joined([...own, part]),
+  return partsAfter(collection, query).map((condition) => ({
+    filter: joined([...own, condition]),
     sort: { [path]: direction, _id: direction },
     projection: { _id: 1, [path]: 1, element: 1, large: 1, position: 1, rewrites: 1 },
     skip: query.offset ?? 0,
@@ -104,12 +104,12 @@ const questionsOf = (collection: Collection, query: Query): readonly Omit<Questi
   }));
 };
 
-async function* rowsOf(asking: Asking, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
+async function* rowsOf(asking: PageReader, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
   let missing = query.limit;
   for (const question of questionsOf(collection, query)) {
     const limited = { ...question, limit: missing };
     await asking.onQuestion?.(limited);
-    for await (const row of asked<PageRow>(asking, collection, query.where, limited)) {
+    for await (const row of findRows<PageRow>(asking, collection, query.where, limited)) {
       missing -= 1;
       yield row;
     }
@@ -132,7 +132,7 @@ const sized = (bytes: number, element: Uint8Array): number => {
  *
  * @throws {PageTooLarge} when the page exceeds the limit of a response.
  */
-export const page = async (asking: Asking, collection: Collection, given: Query): Promise<Found> => {
+export const page = async (asking: PageReader, collection: Collection, given: Query): Promise<Found> => {
   if (isImpossible(given)) return { elements: [] };
   const query = tightened(storedQuery(given));
   const limit = Math.min(query.limit, MAX_LIMIT);

@@ -1,5 +1,5 @@
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
-import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.js';
+import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/like-pattern.js';
 
 /** Longest regular expression that the server accepts, rounded down, in bytes. */
 const MAX_BYTES = 32_000;
@@ -24,9 +24,9 @@ export const containing = (text: string): string => bounded(escaped(text));
  */
 export const like = (pattern: string): string => {
   const segments = [''];
-  for (const part of patternParts(pattern) ?? []) {
-    if (part === ANY_TEXT) segments.push('');
-    else segments.push(`${segments.pop() ?? ''}${part === ANY_CHARACTER ? ANY : escaped(part)}`);
+  for (const token of patternTokens(pattern) ?? []) {
+    if (token === ANY_TEXT) segments.push('');
+    else segments.push(`${segments.pop() ?? ''}${token === ANY_CHARACTER ? ANY : escaped(token)}`);
   }
   const [first = '', ...rest] = segments;
   const last = rest.pop();

@@ -5,7 +5,7 @@ import { valuesPlanOf } from '../query-plan.js';
 import { originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
 import { filled, filterOf, joined } from './conditions.js';
-import { type Asking, asked, isImpossible, type Question } from './pages.js';
+import { type PageReader, findRows, isImpossible, type PageQuery } from './pages.js';
 import { indexName, pathOf } from './names.js';
 
 type ValueRow = { readonly f: Readonly<Record<string, FieldValue>> };
@@ -16,7 +16,7 @@ const valuesAfter = ({ fields }: Collection, { orderBy, after }: Query): Documen
   return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: after.value } };
 };
 
-const nextQuestion = (collection: Collection, index: readonly string[] | undefined, query: Query): Question => {
+const nextQuestion = (collection: Collection, index: readonly string[] | undefined, query: Query): PageQuery => {
   const path = pathOf(query.orderBy.field);
   return {
     filter: joined([filterOf(collection.fields, query.where), valuesAfter(collection, query)]),
@@ -32,7 +32,7 @@ const nextQuestion = (collection: Collection, index: readonly string[] | undefin
  * Finds the distinct values of a field one at a time, so that a value with ten thousand documents costs as much as a
  * value with one.
  */
-export const values = async (asking: Asking, collection: Collection, given: Query): Promise<FoundValues> => {
+export const values = async (asking: PageReader, collection: Collection, given: Query): Promise<FoundValues> => {
   if (isImpossible(given)) return { values: [], hasMore: false };
   const { rest: query, isExcepted } = exceptions(storedQuery(given));
   const { index } = valuesPlanOf(collection, query);
@@ -43,7 +43,7 @@ export const values = async (asking: Asking, collection: Collection, given: Quer
     const next = tightened({ ...query, ...(after && { after }) });
     const question = nextQuestion(collection, index, next);
     await asking.onQuestion?.(question);
-    const [row] = await asked<ValueRow>(asking, collection, query.where, question).toArray();
+    const [row] = await findRows<ValueRow>(asking, collection, query.where, question).toArray();
     if (!row) return { values: found.slice(skip).map(originalValue), hasMore: false };
     const value = row.f[query.orderBy.field] ?? null;
     if (!isExcepted(value)) found.push(value);

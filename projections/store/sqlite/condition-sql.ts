@@ -1,4 +1,4 @@
-import { ANY_CHARACTER, ANY_TEXT, patternParts } from '../../query/like-pattern.js';
+import { ANY_CHARACTER, ANY_TEXT, patternTokens } from '../../query/like-pattern.js';
 import type { Condition, FieldValue } from '../../runtime/read-store.js';
 import { columnOf, tableOf } from './tables.js';
 
@@ -9,7 +9,7 @@ const SIGNS = /[*?[]/u;
 
 /** Converts a pattern to a GLOB pattern; GLOB is case-sensitive. */
 const globOf = (pattern: string): string =>
-  (patternParts(pattern) ?? [])
+  (patternTokens(pattern) ?? [])
     .map((part) => {
       if (part === ANY_TEXT) return '*';
       if (part === ANY_CHARACTER) return '?';
@@ -54,9 +54,9 @@ const matched = (column: string, is: 'like' | 'not like', pattern: string): Sql 
   values: [globOf(pattern)],
 });
 
-const containing = (column: string, parts: readonly string[]): Sql => ({
-  text: parts.map(() => `instr(${column}, ?) > 0`).join(' AND '),
-  values: parts,
+const containing = (column: string, texts: readonly string[]): Sql => ({
+  text: texts.map(() => `instr(${column}, ?) > 0`).join(' AND '),
+  values: texts,
 });
 
 /**
@@ -69,7 +69,7 @@ export const conditionSql = (condition: Condition, column = columnOf(condition.f
   if ('where' in condition) return hasPair(outer, condition);
   if ('pattern' in condition) return matched(column, condition.is, condition.pattern);
   if ('values' in condition) return among(column, condition.is, condition.values);
-  if ('parts' in condition) return containing(column, condition.parts);
+  if ('texts' in condition) return containing(column, condition.texts);
   if (condition.is === 'contains') return containing(column, [condition.value]);
   return compared(column, condition.is, condition.value);
 };

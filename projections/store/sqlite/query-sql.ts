@@ -3,7 +3,7 @@ import { conditionSql, type Sql } from './condition-sql.js';
 import { COUNT_DOCUMENT, COUNT_KEY } from './examined-rows.js';
 import type { Plan } from '../query-plan.js';
 import { columnOf, indexOf, tableOf } from './tables.js';
-import { leavesOutEmpty } from '../tightened-query.js';
+import { excludesEmpty } from '../tightened-query.js';
 
 /** A query's plan, and whether the rows that it examines are counted. */
 export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
@@ -22,7 +22,7 @@ const directionOf = ({ orderBy }: Pick<Query, 'orderBy'>): string =>
  * Ranges of the order that follow the cursor, in order. Empty values are the smallest, and a comparison never matches
  * them, so they are a range of their own.
  */
-export const partsAfter = (query: Query): readonly Sql[] => {
+export const conditionsAfter = (query: Query): readonly Sql[] => {
   const { orderBy, after } = query;
   if (!after) return [{ text: 'TRUE', values: [] }];
   const column = columnOf(orderBy.field);
@@ -30,7 +30,7 @@ export const partsAfter = (query: Query): readonly Sql[] => {
   const beyond = isUp ? '>' : '<';
   if (after.value !== null) {
     const filled = { text: `(${column}, key) ${beyond} (?, ?)`, values: [after.value, after.key] };
-    return isUp || leavesOutEmpty(query) ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
+    return isUp || excludesEmpty(query) ? [filled] : [filled, { text: `${column} IS NULL`, values: [] }];
   }
   const empty = { text: `${column} IS NULL AND key ${beyond} ?`, values: [after.key] };
   return isUp ? [empty, { text: `${column} IS NOT NULL`, values: [] }] : [empty];
@@ -83,7 +83,7 @@ export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
   const column = columnOf(query.orderBy.field);
   const direction = directionOf(query);
   const isServed = (each: Condition): boolean => isIn(run.plan.index, each) && each.is === '=';
-  const [part = { text: 'TRUE', values: [] }] = partsAfter(query);
+  const [part = { text: 'TRUE', values: [] }] = conditionsAfter(query);
   const { text, values } = fromWhere({ ...run, isCounted: false }, query.where.filter(isServed), part, false);
   return {
     text: `SELECT ${column} AS sort ${text} ORDER BY sort ${direction}, key ${direction} LIMIT 1 OFFSET ?`,

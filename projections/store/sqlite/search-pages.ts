@@ -1,8 +1,8 @@
 import type { Condition, FieldValue, Query } from '../../runtime/read-store.js';
-import type { Search } from '../../query/text-parts.js';
+import type { Search } from '../../query/trigrams.js';
 import type { Sql } from './condition-sql.js';
-import { pageSql, partsAfter, type Run, sortAtSql } from './query-sql.js';
-import { matchOf, numbersOf, type SearchTable, searchTableOf } from './search-tables.js';
+import { pageSql, conditionsAfter, type Run, sortAtSql } from './query-sql.js';
+import { matchOf, searchHashes, type SearchTable, searchTableOf } from './search-tables.js';
 
 /** The functions of a connection that a search uses. */
 export type SearchReader = {
@@ -16,8 +16,8 @@ export type SearchReader = {
 type Bound = { readonly is: string; readonly value: FieldValue };
 
 /** When a page is not full, further sort values are read in batches that grow from the first limit to the second. */
-const MORE_PLACES = 16;
-const MAX_PLACES = 1_024;
+const MORE_SORT_VALUES = 16;
+const MAX_SORT_VALUES = 1_024;
 
 /**
  * Entries that are read from the start of the page on, to estimate which part, or the search or the index, is the
@@ -47,9 +47,9 @@ const bounded = (column: string, bounds: readonly Bound[]): Sql => ({
   values: bounds.map(({ value }) => value),
 });
 
-type Places = (bounds: readonly Bound[], limit: number) => readonly FieldValue[];
+type SortValues = (bounds: readonly Bound[], limit: number) => readonly FieldValue[];
 
-const placesByNumber = (reader: SearchReader, { name }: SearchTable, search: Search, query: Query): Places => {
+const sortValuesByNumber = (reader: SearchReader, { name }: SearchTable, search: Search, query: Query): SortValues => {
   const match = matchOf(search);
   return (bounds, limit) => {
     const { text, values } = bounded('rowid', bounds);
@@ -59,7 +59,7 @@ const placesByNumber = (reader: SearchReader, { name }: SearchTable, search: Sea
       values: [match, ...values.map((value) => (typeof value === 'number' ? BigInt(value) : value)), limit],
     }) as [number][];
     reader.count(found.length);
-    return found.map(([place]) => place);
+    return found.map(([value]) => value);
   };
 };
 
@@ -69,7 +69,7 @@ const isNearer = (a: FieldValue | undefined, b: FieldValue | undefined, query: Q
   return isUp(query) ? a < b : a > b;
 };
 
-/** The parts of a search, ordered by how rare they are after the page's start: rarest first. */
+/** The trigrams of a search, ordered by how rare they are after the page's start: rarest first. */
 const rarestFirst = (
   numbers: readonly number[],
   farOf: (number: number) => FieldValue,
@@ -80,22 +80,22 @@ const rarestFirst = (
     .sort((a, b) => Number(isNearer(a.far, b.far, query)) - Number(isNearer(b.far, a.far, query)))
     .map(({ number }) => number);
 
-const placesByText = (
+const sortValuesByText = (
   reader: SearchReader,
   { name, isCounted }: SearchTable & { readonly isCounted: boolean },
   search: Search,
   query: Query,
-): Places => {
-  const { parts, long } = numbersOf(search);
+): SortValues => {
+  const { hashes, long } = searchHashes(search);
   const direction = directionOf(query);
   const from = bounded('sort', boundsOf(query));
-  const farOf = (part: number): FieldValue => {
+  const farOf = (hash: number): FieldValue => {
     const text = `SELECT sort FROM ${name} WHERE part = ?${from.text} ORDER BY sort ${direction} LIMIT ?`;
-    const found = reader.all({ text, values: [part, ...from.values, AHEAD] }) as [string][];
+    const found = reader.all({ text, values: [hash, ...from.values, AHEAD] }) as [string][];
     reader.count(found.length);
     return found.length < AHEAD ? null : (found.at(-1)?.[0] ?? null);
   };
-  const [rarest = 0, next = rarest] = parts.length > 1 ? rarestFirst(parts, farOf, query) : parts;
+  const [rarest = 0, next = rarest] = hashes.length > 1 ? rarestFirst(hashes, farOf, query) : hashes;
   const counted = (alias: string): string => (isCounted ? ` AND count_key(${alias}.sort)` : '');
   const other = `(SELECT sort FROM ${name} AS other WHERE other.part = ? AND other.sort = own.sort${counted('other')})`;
   return (bounds, limit) => {
@@ -105,56 +105,61 @@ const placesByText = (
       text: `${own} AND EXISTS ${other} UNION ${own} ORDER BY sort ${direction} LIMIT ?`,
       values: [rarest, ...values, next, long, ...values, limit],
     }) as [string][];
-    return found.map(([place]) => place);
+    return found.map(([value]) => value);
   };
 };
 
-const placesOf = (reader: SearchReader, { collection, isCounted }: Run, search: Search, query: Query): Places => {
+const sortValuesOf = (
+  reader: SearchReader,
+  { collection, isCounted }: Run,
+  search: Search,
+  query: Query,
+): SortValues => {
   const table = { ...searchTableOf(collection, search.searched), isCounted };
-  return (table.isNumbered ? placesByNumber : placesByText)(reader, table, search, query);
+  return (table.isNumbered ? sortValuesByNumber : sortValuesByText)(reader, table, search, query);
 };
 
 /**
  * The matching sort values in order, read in batches: few pages need more than the first batch, which includes the
  * cursor's own value.
  */
-function* eachPlace(places: Places, query: Query): Generator<FieldValue> {
+function* eachSortValue(sortValues: SortValues, query: Query): Generator<FieldValue> {
   let bounds = boundsOf(query);
-  let limit = Math.min(query.limit + (query.after ? 1 : 0), MAX_PLACES);
-  let more = MORE_PLACES;
+  let limit = Math.min(query.limit + (query.after ? 1 : 0), MAX_SORT_VALUES);
+  let more = MORE_SORT_VALUES;
   for (;;) {
-    const some = places(bounds, limit);
+    const some = sortValues(bounds, limit);
     yield* some;
     const last = some.at(-1);
     if (some.length < limit || last === undefined) return;
     const beyond = { is: isUp(query) ? '>' : '<', value: last };
     bounds = [...bounds.filter(({ is }) => is.startsWith('>') !== isUp(query)), beyond];
     limit = more;
-    more = Math.min(2 * more, MAX_PLACES);
+    more = Math.min(2 * more, MAX_SORT_VALUES);
   }
 }
 
 /** SQL for the documents with one sort value; conditions that the search already answers are left out. */
-const atPlace = (run: Run, query: Query, value: FieldValue): Sql => {
+const rowsAtSql = (run: Run, query: Query, value: FieldValue): Sql => {
   const { field } = query.orderBy;
   const at: Condition = { field, is: '=', value };
   const isServed = (each: Condition): boolean =>
-    each.is === 'has parts' || (each.field === field && COMPARISONS.has(each.is));
+    each.is === 'contains all' || (each.field === field && COMPARISONS.has(each.is));
   const alternatives = run.plan.alternatives.map((where) => [...where.filter((each) => !isServed(each)), at]);
   const { after, ...rest } = query;
-  const [part = { text: 'TRUE', values: [] }] = partsAfter(after?.value === value ? query : rest);
+  const [condition = { text: 'TRUE', values: [] }] = conditionsAfter(after?.value === value ? query : rest);
   const found = { ...run, plan: { ...run.plan, alternatives, walks: false } };
-  return pageSql(found, { ...query, offset: 0, limit: query.limit + (query.offset ?? 0) }, part);
+  return pageSql(found, { ...query, offset: 0, limit: query.limit + (query.offset ?? 0) }, condition);
 };
 
 /**
  * True when the query's index, which more conditions bind than the search's scope, has no more entries from the start
  * of the page than the search would find.
  */
-const isIndexShorter = (reader: SearchReader, run: Run, query: Query, places: Places): boolean => {
+const isIndexShorter = (reader: SearchReader, run: Run, query: Query, sortValues: SortValues): boolean => {
   const { index = [], alternatives, search } = run.plan;
   if (alternatives.length !== 1 || index.length - 1 <= (search?.searched.scope.length ?? 0)) return false;
-  const found = places(boundsOf(query), AHEAD);
+  const found = sortValues(boundsOf(query), AHEAD);
   if (found.length < AHEAD) return false;
   const [last] = reader.all(sortAtSql(run, query, AHEAD - 1)) as [FieldValue][];
   reader.count(AHEAD);
@@ -168,13 +173,13 @@ const isIndexShorter = (reader: SearchReader, run: Run, query: Query, places: Pl
 export const searchedRows = <Row>(reader: SearchReader, run: Run, query: Query): Iterable<Row> | undefined => {
   const { search } = run.plan;
   if (!search || query.after?.value === null) return undefined;
-  const places = placesOf(reader, run, search, query);
-  if (isIndexShorter(reader, run, query, places)) return undefined;
+  const sortValues = sortValuesOf(reader, run, search, query);
+  if (isIndexShorter(reader, run, query, sortValues)) return undefined;
   return (function* () {
     let [skipped, missing] = [query.offset ?? 0, query.limit];
-    for (const place of eachPlace(places, query)) {
+    for (const value of eachSortValue(sortValues, query)) {
       reader.assertInTime();
-      const rows = reader.all(atPlace(run, query, place)) as Row[];
+      const rows = reader.all(rowsAtSql(run, query, value)) as Row[];
       const shown = rows.slice(skipped, skipped + missing);
       skipped = Math.max(0, skipped - rows.length);
       missing -= shown.length;

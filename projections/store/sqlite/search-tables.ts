@@ -1,15 +1,15 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
 import type { Collection, FieldValue, Searched, StoredDocument } from '../../runtime/read-store.js';
 import {
-  askedParts,
+  queryTrigrams,
   isLong,
-  keptParts,
-  LONG,
-  numberOf,
-  partNumbers,
-  scopeIn,
+  indexedTrigrams,
+  LONG_TEXT,
+  hashOf,
+  trigramHashes,
+  scopeValuesIn,
   type Search,
-} from '../../query/text-parts.js';
+} from '../../query/trigrams.js';
 import { storedField } from '../stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
@@ -27,8 +27,8 @@ export type SearchTable = {
 };
 
 // Private-use characters, which names hardly ever contain; a name that does is only an unneeded candidate.
-const SCOPE_SIGNS = 0xe000;
-const LONG_SIGN = '\uf000'.repeat(3);
+const SCOPE_CHARACTERS = 0xe000;
+const LONG_MARKER = '\uf000'.repeat(3);
 const BETWEEN = '\u0001';
 
 /** Number of documents whose parts are sorted together when a table is filled. */
@@ -45,38 +45,41 @@ export const searchTableOf = (collection: Collection, searched: Searched): Searc
   return { name, searched, isNumbered: collection.fields[sort] === 'integer' };
 };
 
-/** Three characters that encode a scope: a part like any other, which every document of the scope has. */
-const scopePart = (scope: readonly FieldValue[]): string => {
-  const number = numberOf(JSON.stringify(scope));
-  return String.fromCharCode(...[0, 12, 24].map((bits) => SCOPE_SIGNS + (Math.floor(number / 2 ** bits) % 4_096)));
+/** Three characters that encode a scope: a trigram like any other, which every document of the scope has. */
+const scopeText = (scope: readonly FieldValue[]): string => {
+  const number = hashOf(JSON.stringify(scope));
+  return String.fromCharCode(...[0, 12, 24].map((bits) => SCOPE_CHARACTERS + (Math.floor(number / 2 ** bits) % 4_096)));
 };
 
-const quoted = (part: string): string => `"${part.replaceAll('"', '""')}"`;
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
 /**
  * The MATCH expression for a table ordered by numbers: it finds the rows that contain all texts, or that are too long
- * to be indexed. Where several documents can share a sort value, only parts of three characters can be matched: when
- * two rows are written separately, a part that both contain is recorded at its position in the later row.
+ * to be indexed. Where several documents can share a sort value, only trigrams can be matched: when
+ * two rows are written separately, a trigram that both contain is recorded at its position in the later row.
  */
-export const matchOf = ({ scope, parts, searched }: Search): string => {
-  const texts = (searched.isUnique ? parts : askedParts(parts)).map(quoted).join(' AND ');
-  return `${quoted(scopePart(scope))} AND ((${texts}) OR ${quoted(LONG_SIGN)})`;
+export const matchOf = ({ scope, texts, searched }: Search): string => {
+  const matched = (searched.isUnique ? texts : queryTrigrams(texts)).map(quoted).join(' AND ');
+  return `${quoted(scopeText(scope))} AND ((${matched}) OR ${quoted(LONG_MARKER)})`;
 };
 
-/** Hashes of the parts of a search, and of the marker of long texts. */
-export const numbersOf = ({ scope, parts }: Search): { readonly parts: readonly number[]; readonly long: number } => ({
-  parts: partNumbers(scope, askedParts(parts)),
-  long: partNumbers(scope, [LONG])[0] ?? 0,
+/** Hashes of the trigrams of a search, and of the marker of long texts. */
+export const searchHashes = ({
+  scope,
+  texts,
+}: Search): { readonly hashes: readonly number[]; readonly long: number } => ({
+  hashes: trigramHashes(scope, queryTrigrams(texts)),
+  long: trigramHashes(scope, [LONG_TEXT])[0] ?? 0,
 });
 
-const wellFormed = (text: string): string => Buffer.from(text).toString();
+const wellFormedText = (text: string): string => Buffer.from(text).toString();
 
 /** Adds documents to a table; their fields are given in stored form. */
 type Adding = (documents: readonly Fields[]) => void;
 
 // One row for all documents of a batch with the same sort value: FTS5 writes out its buffer at every row ID that does
 // not ascend.
-const addNumbered = (db: Database, { name, searched }: SearchTable): Adding => {
+const addNumberSorted = (db: Database, { name, searched }: SearchTable): Adding => {
   const insert = db.prepare(`INSERT INTO ${name} (rowid, scope, text) VALUES (?, ?, ?)`);
   return (documents) => {
     const rows = new Map<number, { scopes: Set<string>; texts: string[] }>();
@@ -85,21 +88,21 @@ const addNumbered = (db: Database, { name, searched }: SearchTable): Adding => {
       const row = rows.get(sort) ?? { scopes: new Set(), texts: [] };
       rows.set(sort, row);
       const text = String(fields[searched.field]);
-      row.scopes.add(scopePart(scopeIn(searched, fields)));
-      row.texts.push(isLong(text) ? LONG_SIGN : text);
+      row.scopes.add(scopeText(scopeValuesIn(searched, fields)));
+      row.texts.push(isLong(text) ? LONG_MARKER : text);
     }
     for (const [sort, { scopes, texts }] of [...rows].sort(([a], [b]) => a - b))
       insert.run(BigInt(sort), [...scopes].join(''), texts.join(BETWEEN));
   };
 };
 
-const addLettered = (db: Database, { name, searched }: SearchTable): Adding => {
+const addTextSorted = (db: Database, { name, searched }: SearchTable): Adding => {
   const pair = `json_extract(value, '$[0]'), json_extract(value, '$[1]')`;
   const insert = db.prepare(`INSERT OR IGNORE INTO ${name} SELECT ${pair} FROM json_each(?)`);
   return (documents) => {
     const entries = documents.flatMap((fields) => {
-      const numbers = partNumbers(scopeIn(searched, fields), keptParts(String(fields[searched.field])));
-      const sort = wellFormed(String(fields[searched.sort]));
+      const numbers = trigramHashes(scopeValuesIn(searched, fields), indexedTrigrams(String(fields[searched.field])));
+      const sort = wellFormedText(String(fields[searched.sort]));
       return numbers.map((number) => [number, sort] as const);
     });
     insert.run(JSON.stringify(entries.sort(([a], [b]) => a - b)));
@@ -107,7 +110,7 @@ const addLettered = (db: Database, { name, searched }: SearchTable): Adding => {
 };
 
 const adding = (db: Database, table: SearchTable): Adding => {
-  const add = table.isNumbered ? addNumbered(db, table) : addLettered(db, table);
+  const add = table.isNumbered ? addNumberSorted(db, table) : addTextSorted(db, table);
   const isFilled = (value: FieldValue | undefined): boolean => value !== null && value !== undefined;
   return (documents) => {
     const { field, sort } = table.searched;
@@ -162,7 +165,7 @@ export const searchKeeper = (db: Database): ((added: readonly Added[]) => void) 
 const numbered = ({ isUnique }: Searched): string =>
   `fts5(scope, text, content='', columnsize=0, detail=${isUnique ? 'full' : 'none'}, tokenize='trigram case_sensitive 1')`;
 
-const LETTERED = '(part INTEGER NOT NULL, sort TEXT NOT NULL, PRIMARY KEY (part, sort)) WITHOUT ROWID';
+const TEXT_SORTED = '(part INTEGER NOT NULL, sort TEXT NOT NULL, PRIMARY KEY (part, sort)) WITHOUT ROWID';
 
 const isThere = (db: Database, { name }: SearchTable): boolean =>
   db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name.slice(1, -1)) !== undefined;
@@ -190,7 +193,7 @@ export const makeSearchTables = (db: Database, collections: readonly Collection[
       db.exec(
         table.isNumbered
           ? `CREATE VIRTUAL TABLE ${table.name} USING ${numbered(table.searched)}`
-          : `CREATE TABLE ${table.name} ${LETTERED}`,
+          : `CREATE TABLE ${table.name} ${TEXT_SORTED}`,
       );
       fill(db, collection, table);
     }

@@ -4,7 +4,7 @@ import type { Sql } from './condition-sql.js';
 import { distinctValues, type FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
 import { planOf } from '../query-plan.js';
-import { pageSql, partsAfter, type Run } from './query-sql.js';
+import { pageSql, conditionsAfter, type Run } from './query-sql.js';
 import { searchedRows } from './search-pages.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
@@ -48,7 +48,7 @@ const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is
 
 function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: Run, query: Query): Generator<PageRow> {
   let missing = query.limit;
-  for (const part of partsAfter(query)) {
+  for (const part of conditionsAfter(query)) {
     if (missing === 0) return;
     for (const row of rowsOf(pageSql(run, { ...query, limit: missing }, part))) {
       missing -= 1;

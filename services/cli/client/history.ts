@@ -53,7 +53,7 @@ const lineOf = (each: ShownTransition): string =>
 /**
  * Prints the transitions of an execution, one line each.
  *
- * @throws {CannotGoOn} when the server refuses, with its reason.
+ * @throws {OperatorError} when the server refuses, with its reason.
  */
 export const history = async (name: string, flags: HistoryFlags): Promise<void> => {
   const { node, phase, type, changesOnly, newestFirst, limit: asked = Infinity, json } = flags;

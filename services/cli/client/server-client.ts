@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CannotGoOn } from '../../config/operator-errors.js';
+import { OperatorError } from '../../config/operator-errors.js';
 
 /** The flags of commands that ask a server over REST. */
 export type ServerFlags = {
@@ -31,7 +31,7 @@ const headersOf = ({ tokenFile }: ServerFlags): Record<string, string> =>
 export const executionPathOf = (name: string, { project, domain }: ServerFlags): string => {
   const parts = name.split('/');
   if (parts.length !== 1 && parts.length !== 3)
-    throw new CannotGoOn(`${name} is not a name of an execution; write NAME or PROJECT/DOMAIN/NAME`);
+    throw new OperatorError(`${name} is not a name of an execution; write NAME or PROJECT/DOMAIN/NAME`);
   return (parts.length === 1 ? [project, domain, name] : parts).map(encodeURIComponent).join('/');
 };
 
@@ -48,7 +48,7 @@ const refusalIn = async (response: Response): Promise<string> => {
  * Sends a GET request to the server.
  *
  * @returns the response, whose status is OK.
- * @throws {CannotGoOn} when the server cannot be reached or refuses the request, with its reason.
+ * @throws {OperatorError} when the server cannot be reached or refuses the request, with its reason.
  */
 export const get = async (
   flags: ServerFlags,
@@ -58,8 +58,8 @@ export const get = async (
 ): Promise<Response> => {
   const url = `${flags.server.replace(/\/$/u, '')}${path}${queryText(query)}`;
   const response = await fetch(url, { headers: { ...headersOf(flags), ...headers } }).catch((cause: unknown) => {
-    throw new CannotGoOn(`no server answers at ${flags.server}; --server names another`, { cause });
+    throw new OperatorError(`no server answers at ${flags.server}; --server names another`, { cause });
   });
-  if (!response.ok) throw new CannotGoOn(await refusalIn(response));
+  if (!response.ok) throw new OperatorError(await refusalIn(response));
   return response;
 };

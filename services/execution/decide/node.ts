@@ -2,8 +2,8 @@ import type { ReportPhase } from '../commands.js';
 import {
   acceptedReport,
   foreignProducer,
-  givesWay,
-  priorOf,
+  yieldsTo,
+  earlierReport,
   refused,
   repeatedPhase,
   repeatedReport,
@@ -46,7 +46,7 @@ const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
 const decideKnown = (node: NodeState, command: ReportPhase): Verdict => {
   const { envelope, isChildKnown } = command;
   const { phase } = envelope;
-  const isReplaced = givesWay(node, envelope);
+  const isReplaced = yieldsTo(node, envelope);
   if (!isReplaced && !node.isInferred && node.phase === phase) return repeatedPhase(command);
   if (!isReplaced && isTerminal('node', node.phase))
     return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
@@ -55,7 +55,7 @@ const decideKnown = (node: NodeState, command: ReportPhase): Verdict => {
 
 export const decideNode = (state: ExecutionState, command: ReportPhase): Verdict => {
   const node = state.nodes.get(command.envelope.nodeId);
-  const prior = priorOf(state, node, command);
+  const prior = earlierReport(state, node, command);
   if (prior === 'repeated') return repeatedReport(command);
   if (prior !== 'new') return prior;
   const foreign = foreignProducer(state, command);

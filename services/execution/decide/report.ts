@@ -66,23 +66,27 @@ export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase
 /**
  * `repeated` when an event was recorded before; `unsure` with the revisions to read when the state alone cannot tell.
  */
-export type Prior = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
+export type EarlierReport = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
 
 /**
  * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,
  * version and time; comparing their recorded contents decides. Revisions that an earlier attempt has compared are not
  * read again: on a shared log the stream may grow between two attempts.
  */
-export const priorOf = (state: ExecutionState, known: Reported | undefined, command: ReportPhase): Prior => {
-  const { envelope, recollection } = command;
+export const earlierReport = (
+  state: ExecutionState,
+  known: Reported | undefined,
+  command: ReportPhase,
+): EarlierReport => {
+  const { envelope, comparison } = command;
   if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
-  if (recollection?.isRepetition === true) return 'repeated';
-  const at = alikeReports(state, { last: known.last, from: recollection?.asOf ?? 0 }, envelope);
+  if (comparison?.isRepetition === true) return 'repeated';
+  const at = alikeReports(state, { last: known.last, from: comparison?.asOf ?? 0 }, envelope);
   return at.length === 0 ? 'new' : { kind: 'unsure', at };
 };
 
 /** True for an engine's report of the end of an entity whose ABORTED was only inferred: the report replaces it. */
-export const givesWay = (known: Reported, { entity, phase }: Envelope): boolean =>
+export const yieldsTo = (known: Reported, { entity, phase }: Envelope): boolean =>
   known.isInferred && isTerminal(entity, phase);
 
 const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: TaskState): void => {

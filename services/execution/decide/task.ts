@@ -2,8 +2,8 @@ import type { ReportPhase } from '../commands.js';
 import {
   acceptedReport,
   foreignProducer,
-  givesWay,
-  priorOf,
+  yieldsTo,
+  earlierReport,
   refused,
   repeatedPhase,
   repeatedReport,
@@ -17,15 +17,15 @@ const priorOfTask = (
   state: ExecutionState,
   task: TaskState | undefined,
   command: ReportPhase,
-): ReturnType<typeof priorOf> => {
+): ReturnType<typeof earlierReport> => {
   const { phase, phaseVersion } = command.envelope;
-  return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : priorOf(state, task, command);
+  return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : earlierReport(state, task, command);
 };
 
 const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
   const { envelope } = command;
   const { phase, phaseVersion } = envelope;
-  if (givesWay(task, envelope)) return acceptedReport(command);
+  if (yieldsTo(task, envelope)) return acceptedReport(command);
   if (!task.isInferred && task.phase === phase && phaseVersion <= task.version) return repeatedPhase(command);
   if (isTerminal('task', task.phase))
     return refused({ kind: 'already-terminal', entity: 'task', current: task.phase, to: phase });

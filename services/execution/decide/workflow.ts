@@ -6,7 +6,7 @@ import {
   acceptedReport,
   foreignProducer,
   openEntities,
-  priorOf,
+  earlierReport,
   refused,
   repeatedPhase,
   repeatedReport,
@@ -84,7 +84,7 @@ const decideStep = (state: ExecutionState, command: ReportPhase): Verdict => {
 export const decideWorkflow = (state: ExecutionState, reported: ReportPhase): Verdict => {
   const command = asRecorded(state, reported);
   const { phase } = command.envelope;
-  const prior = priorOf(state, state, command);
+  const prior = earlierReport(state, state, command);
   if (prior === 'repeated') return repeatedReport(command);
   if (prior !== 'new') return prior;
   if (phase !== state.phase) return decideStep(state, command);

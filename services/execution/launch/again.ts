@@ -22,7 +22,7 @@ import { phaseName, WORKFLOW } from '../phases.js';
 import { executionIdOf } from '../execution-id.js';
 import { type Launched, refusable } from './answer.js';
 import { type Actor, launch, type Launch, type LaunchServices } from './launch.js';
-import { beginningOf } from './lineage.js';
+import { originOf } from './lineage.js';
 
 export type AgainServices = LaunchServices & { readonly payloads: PayloadStore };
 
@@ -53,7 +53,7 @@ export const relaunch = (
 ): Promise<Launched> => {
   const id = executionIdOf(request.id);
   return refusable(id, async () => {
-    const original = await beginningOf(services, id);
+    const original = await originOf(services, id);
     const again = await requestAgain(services, id, original, {
       name: request.name,
       change: (spec, metadata) => {
@@ -96,7 +96,7 @@ export const recover = (services: AgainServices, request: ExecutionRecoverReques
   const id = executionIdOf(request.id);
   return refusable(id, async () => {
     await assertRecoverable(services, id);
-    const original = await beginningOf(services, id);
+    const original = await originOf(services, id);
     const again = await requestAgain(services, id, original, {
       name: request.name,
       change: (_, metadata) => {

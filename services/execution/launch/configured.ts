@@ -10,7 +10,7 @@ import { resolveConfig } from '../config.js';
 import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import type { Platform } from '../platform.js';
-import type { Attributes, Projects, StreamPlace } from '../ports.js';
+import type { Attributes, Projects, StreamRevision } from '../ports.js';
 import type { Target } from './target.js';
 
 export type ConfigServices = {
@@ -31,7 +31,7 @@ export type ConfigContext = {
 export type Configured = {
   readonly config: WorkflowExecutionConfig;
   readonly engine: EngineSettings;
-  readonly read: readonly StreamPlace[];
+  readonly read: readonly StreamRevision[];
 };
 
 /**

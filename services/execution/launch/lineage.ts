@@ -32,7 +32,7 @@ const eventAt = async (
  *
  * @throws {RpcError} NOT_FOUND when there is no such execution.
  */
-export const beginningOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
+export const originOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
   // One event at a time: it is the first of the stream, or follows only `ExecutionVoided` events.
   for (let from = 0n; ; from += 1n) {
     const event = await eventAt(log, executionStream(id), from);
@@ -73,7 +73,7 @@ export const inheritanceOf = async (
 ): Promise<Inherited> => {
   const parent = metadata?.parentNodeExecution;
   if (parent === undefined) return { principal: undefined, nesting: undefined, clusterLabel: undefined };
-  const { spec } = await beginningOf(services, await assertNode(services, parent));
+  const { spec } = await originOf(services, await assertNode(services, parent));
   return {
     principal: spec?.metadata?.principal,
     nesting: Math.min((spec?.metadata?.nesting ?? 0) + 1, MAX_NESTING),

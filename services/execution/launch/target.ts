@@ -6,7 +6,7 @@ import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface
 import { singleTaskWorkflow } from '../../compiler/single-task.js';
 import { absent, assertComplete, versionOf } from '../../kernel/identifier.js';
 import { missing, RpcError } from '../../kernel/rpc.js';
-import type { Definitions, Projects, SingleTasks, StreamPlace } from '../ports.js';
+import type { Definitions, Projects, SingleTasks, StreamRevision } from '../ports.js';
 
 export type TargetServices = {
   readonly projects: Projects;
@@ -18,7 +18,7 @@ export type TargetServices = {
 export type Target = {
   readonly expectedInputs: ParameterMap;
   readonly workflowId: Identifier;
-  readonly read: readonly StreamPlace[];
+  readonly read: readonly StreamRevision[];
   /** Makes the workflow readable for engines; called after the request has been checked. */
   readonly prepare: () => Promise<void>;
 } & (

@@ -4,7 +4,7 @@ export type UploadKey = {
   readonly org: string;
   readonly project: string;
   readonly domain: string;
-  /** Folders and file name below the project and domain; each segment satisfies {@link isPathPart}. */
+  /** Folders and file name below the project and domain; each segment satisfies {@link isPathSegment}. */
   readonly path: string;
 };
 
@@ -92,13 +92,13 @@ const utf8 = new TextEncoder();
  * True when a text can be one segment of a path in every store: 1 to 255 bytes, not `.` or `..`, no slash, no control
  * character, no lone surrogate.
  */
-export const isPathPart = (text: string): boolean =>
+export const isPathSegment = (text: string): boolean =>
   text !== '' && !UNSAFE.test(text) && utf8.encode(text).length <= MAX_PART_BYTES;
 
 /** True when a text can be the path of an upload. */
 export const isUploadPath = (path: string): boolean => {
   const parts = path.split('/');
-  return parts.length <= MAX_PARTS && parts.every(isPathPart) && utf8.encode(path).length <= MAX_PATH_BYTES;
+  return parts.length <= MAX_PARTS && parts.every(isPathSegment) && utf8.encode(path).length <= MAX_PATH_BYTES;
 };
 
 /**
@@ -108,7 +108,7 @@ export const isUploadPath = (path: string): boolean => {
 export const uploadPath = ({ org, project, domain, path }: UploadKey): string =>
   [...(org === '' ? ['uploads'] : ['orgs', org]), project, domain, path].join('/');
 
-const keyOfParts = ([org = '', project = '', domain = '', ...path]: readonly string[]): UploadKey => ({
+const keyOfSegments = ([org = '', project = '', domain = '', ...path]: readonly string[]): UploadKey => ({
   org,
   project,
   domain,
@@ -119,7 +119,7 @@ const keyOfParts = ([org = '', project = '', domain = '', ...path]: readonly str
 export const uploadAt = (place: string): UploadKey | undefined => {
   const [area, ...rest] = place.split('/');
   if (area !== 'uploads' && area !== 'orgs') return undefined;
-  const key = keyOfParts(area === 'orgs' ? rest : ['', ...rest]);
+  const key = keyOfSegments(area === 'orgs' ? rest : ['', ...rest]);
   const named = [...(area === 'orgs' ? [key.org] : []), key.project, key.domain];
-  return named.every(isPathPart) && isUploadPath(key.path) ? key : undefined;
+  return named.every(isPathSegment) && isUploadPath(key.path) ? key : undefined;
 };

@@ -1,4 +1,4 @@
-import type { Greeting } from './what-answers.js';
+import type { Greeting } from './probe.js';
 
 const FRAME_TYPE = 3;
 const SETTINGS = 4;

@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
-import type { Place } from './what-answers.js';
+import type { Address } from './probe.js';
 
-const PATIENCE_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 2_000;
 const PATH = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 const SERVER_ERROR = 500;
 
@@ -9,7 +9,7 @@ const SERVER_ERROR = 500;
  * Tests whether an HTTP/2 server answers a gRPC call with something that is not gRPC. False when it does not answer or
  * answers with a status of 500 or above, like a proxy whose backend is down: it may speak gRPC later.
  */
-export const isNoGrpc = ({ host, port, tls }: Place): Promise<boolean> =>
+export const lacksGrpc = ({ host, port, tls }: Address): Promise<boolean> =>
   new Promise((resolve) => {
     const session = connect(`${tls ? 'https' : 'http'}://${host}:${port}`, {
       ...(tls && { rejectUnauthorized: tls.isTrusting !== true }),
@@ -20,7 +20,7 @@ export const isNoGrpc = ({ host, port, tls }: Place): Promise<boolean> =>
       session.destroy();
       resolve(isOther);
     };
-    const timer = setTimeout(() => found(false), PATIENCE_MS);
+    const timer = setTimeout(() => found(false), ANSWER_TIMEOUT_MS);
     session.on('error', () => found(false));
     const asked = session.request({
       ':method': 'POST',

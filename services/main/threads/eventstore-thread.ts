@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
-import { asStored, type Present } from '../../streams/eventstore/recorded.js';
+import { storedForm, type Present } from '../../streams/eventstore/recorded.js';
 import type { EventstoreTls } from '../../streams/eventstore/connections.js';
 import { serveEventstore } from '../../streams/eventstore/server.js';
 import { noRules } from '../../streams/eventstore/stream-rules.js';
@@ -38,7 +38,7 @@ const json = readable(payloads);
 
 /** Presents our own events as JSON; events that clients of the protocol have written stay as they are. */
 const asJson: Present = async (event) => {
-  if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return asStored(event);
+  if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return storedForm(event);
   return { data: await json(event), isJson: true };
 };
 
@@ -52,7 +52,7 @@ const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
 const server = await serveEventstore({
   host,
   port,
-  reading: { log, rules: noRules, present: given.format === 'json' ? asJson : asStored, now: Date.now },
+  reading: { log, rules: noRules, present: given.format === 'json' ? asJson : storedForm, now: Date.now },
   writing: {
     store: { ...log, append: relayedAppends(given.appends) },
     access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,

@@ -6,11 +6,11 @@ import { ExportRefused } from '../../reactors/export-to-kafka/failure.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
-import { foundAtBrokers } from '../probes/found-places.js';
+import { probeBrokers } from '../probes/probe-stores.js';
 import type { LogSource } from '../log-source.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
-import { messagesApart } from './messages-apart.js';
+import { threadedMessages } from './threaded-messages.js';
 import type { PayloadSource } from '../payloads.js';
 
 /** The worker data of the thread that exports the log to Kafka. */
@@ -19,7 +19,7 @@ export type ExportThreadData = PayloadSource & {
   readonly connection: Connection;
   readonly topics: TopicSettings;
   readonly format: ExportFormat;
-  readonly parts: number;
+  readonly partitions: number;
 };
 
 /**
@@ -36,7 +36,7 @@ export type ExportThreadMessage =
 const STANDBY_MS = 10_000;
 const REPORT_MS = 1_000;
 
-const { directory, location, source, connection, topics, format, parts } = workerData as ExportThreadData;
+const { directory, location, source, connection, topics, format, partitions } = workerData as ExportThreadData;
 const say = (message: ExportThreadMessage): void => parentPort?.postMessage(message);
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -45,15 +45,15 @@ const egress = exportToKafka({
   connection,
   log,
   topics,
-  parts,
-  messages: messagesApart({ directory, location, source, format }),
+  partitions,
+  messages: threadedMessages({ directory, location, source, format }),
   categories: [...codecs.keys()],
   worker: `${hostname()}/${process.pid}/${randomUUID()}`,
   standbyMs: STANDBY_MS,
   onFailure: (error, times) => say({ failure: textOf(error), times }),
   onTakenOver: (takenOver) => say({ takenOver }),
   explain: async (failure) => {
-    const found = await foundAtBrokers(connection);
+    const found = await probeBrokers(connection);
     const cause = { cause: failure };
     if (found?.isFinal !== true) return found && new Error(found.text, cause);
     return new ExportRefused(`Kafka at ${connection.brokers.join(',')} cannot be used: ${found.text}`, cause);

@@ -75,7 +75,7 @@ export const threadCaller = <Question, Answer>(options: {
   };
 };
 
-const said = (error: unknown): { readonly code: StatusCode | undefined; readonly message: string } => {
+const failureText = (error: unknown): { readonly code: StatusCode | undefined; readonly message: string } => {
   if (error instanceof RpcError) return { code: error.code, message: error.message };
   if (error instanceof Fault) return { code: undefined, message: error.message };
   throw error;
@@ -94,7 +94,7 @@ const answerTo = async <Question>(
   try {
     return { id, answer: await work(question) };
   } catch (error) {
-    return { id, failure: said(error) };
+    return { id, failure: failureText(error) };
   }
 };
 

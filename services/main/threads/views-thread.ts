@@ -56,7 +56,7 @@ const projections = await runProjections({
   payloads,
   ...(isShared && { partitions: [] }),
   now: Date.now,
-  breathe: () => setTimeout(BREATH_MS),
+  pauseAfterLarge: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
   onWait: (waits) => say({ waits }),

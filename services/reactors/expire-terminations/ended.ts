@@ -9,7 +9,7 @@ const LAST_EVENTS = 8;
  * True when the last events of an execution's stream show that it has ended. False may be wrong: then the command is
  * decided on the execution's full state.
  */
-export const isSeenToHaveEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
+export const hasEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
   for await (const page of log.readStream(stream, { direction: 'backwards', limit: LAST_EVENTS }))
     if (page.some(recordsEnd)) return true;
   return false;

@@ -7,7 +7,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import { isSeenToHaveEnded } from './ended.js';
+import { hasEnded } from './ended.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 
 export type ExpiryOptions = {
@@ -48,7 +48,7 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
 const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
   const { log, handle, afterMs } = options;
   const settle = async ({ stream, id, cause }: Item): Promise<undefined> => {
-    if (await isSeenToHaveEnded(log, stream)) return undefined;
+    if (await hasEnded(log, stream)) return undefined;
     const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause };
     await handle(stream, { type, id, afterMs }, context);
     return undefined;

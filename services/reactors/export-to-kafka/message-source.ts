@@ -3,15 +3,15 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
 import type { Presenting } from './encoding.js';
 import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
-import { partOf } from './part-of.js';
+import { partitionOf } from './partition-of.js';
 
 /** Selects messages of the log. Can be sent to any thread. */
 export type Wanted = {
   /** Messages of events after this position. */
   readonly after: bigint;
-  readonly part: number;
+  readonly partition: number;
   /** Number of partitions that the export divides the log into. */
-  readonly parts: number;
+  readonly partitions: number;
   /** Maximum message size of each category's topic, in bytes; events of other categories are skipped. */
   readonly maxBytes: ReadonlyMap<string, number>;
 };
@@ -28,8 +28,8 @@ export interface MessageSource {
   follow(wanted: Wanted, onMessages: OnMessages): Subscription;
 }
 
-const isWanted = ({ part, parts, maxBytes }: Wanted, { stream }: RecordedEvent): boolean =>
-  maxBytes.has(categoryOf(stream)) && (parts === 1 || partOf(stream, parts) === part);
+const isWanted = ({ partition, partitions, maxBytes }: Wanted, { stream }: RecordedEvent): boolean =>
+  maxBytes.has(categoryOf(stream)) && (partitions === 1 || partitionOf(stream, partitions) === partition);
 
 export type SourceOptions = {
   readonly log: EventLog;

@@ -9,20 +9,28 @@ export type ExportPosition = {
   /** All events of the partition up to here are published. */
   readonly position: bigint;
   /** Number of partitions that the log was divided into. */
-  readonly parts: number;
+  readonly partitions: number;
   readonly worker: string;
 };
 
 /** The Kafka record of a position; the last record of a key is the valid one. */
-export const positionRecord = (part: number, { logId, position, parts, worker }: ExportPosition): Message => ({
-  key: String(part),
-  value: JSON.stringify({ logId, position: position.toString(), parts, worker }),
+export const positionRecord = (
+  partition: number,
+  { logId, position, partitions, worker }: ExportPosition,
+): Message => ({
+  key: String(partition),
+  value: JSON.stringify({ logId, position: position.toString(), parts: partitions, worker } satisfies Stored),
 });
 
 /** Format of a record; records without a format have the first one. */
 const FORMAT = 1;
 
-type Stored = Omit<ExportPosition, 'position'> & { readonly position: string; readonly format?: number };
+/** A position as it is stored: `parts` is the number of partitions. */
+type Stored = Omit<ExportPosition, 'position' | 'partitions'> & {
+  readonly position: string;
+  readonly parts: number;
+  readonly format?: number;
+};
 
 const storedIn = (value: Buffer, topic: string): Stored => {
   try {
@@ -36,12 +44,12 @@ const storedIn = (value: Buffer, topic: string): Stored => {
 };
 
 const parsed = (value: Buffer, topic: string): ExportPosition => {
-  const { position, format = FORMAT, ...others } = storedIn(value, topic);
+  const { position, parts, format = FORMAT, ...others } = storedIn(value, topic);
   if (format > FORMAT)
     throw new ExportRefused(
       `a newer release has written topic ${topic} (format ${format}; this release knows ${FORMAT}): start that one, or publish to other topics (kafka.topic_prefix)`,
     );
-  return { ...others, position: BigInt(position) };
+  return { ...others, partitions: parts, position: BigInt(position) };
 };
 
 /**
@@ -63,7 +71,7 @@ export const readPositions = async (kafka: Kafka, prefix: string): Promise<Reado
     { groupPrefix: `${prefix}.export` },
   );
   // Parsed after all are read: the client would retry an error thrown while reading again and again.
-  return new Map([...last].map(([part, value]) => [Number(part), parsed(value, topic)]));
+  return new Map([...last].map(([partition, value]) => [Number(partition), parsed(value, topic)]));
 };
 
 /**
@@ -73,16 +81,16 @@ export const readPositions = async (kafka: Kafka, prefix: string): Promise<Reado
  */
 export const assertOwn = (
   positions: ReadonlyMap<number, ExportPosition>,
-  { logId, parts, prefix }: { readonly logId: string; readonly parts: number; readonly prefix: string },
+  { logId, partitions, prefix }: { readonly logId: string; readonly partitions: number; readonly prefix: string },
 ): void => {
   for (const found of positions.values()) {
     if (found.logId !== logId)
       throw new ExportRefused(
         `the topics ${prefix}.* have the events of another log, ${found.logId}, and this one is ${logId}: publish to other topics (kafka.topic_prefix)`,
       );
-    if (found.parts !== parts)
+    if (found.partitions !== partitions)
       throw new ExportRefused(
-        `the topics ${prefix}.* were published in ${found.parts} part(s), and kafka.export_partitions is ${parts}: set it back, or publish to other topics (kafka.topic_prefix)`,
+        `the topics ${prefix}.* were published in ${found.partitions} partition(s), and kafka.export_partitions is ${partitions}: set it back, or publish to other topics (kafka.topic_prefix)`,
       );
   }
 };

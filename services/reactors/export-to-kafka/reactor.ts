@@ -1,7 +1,7 @@
 import { kafkaClient, type ClientTrace, type Connection } from './client.js';
-import { exportPart, type PartOptions } from './part.js';
+import { exportPartition, type PartitionOptions } from './partition.js';
 
-export type ExportOptions = Omit<PartOptions, 'kafka' | 'brokers'> & {
+export type ExportOptions = Omit<PartitionOptions, 'kafka' | 'brokers'> & {
   readonly connection: Connection;
   /** Called with the log lines of the Kafka client. */
   readonly trace: ClientTrace;
@@ -22,17 +22,17 @@ export interface ExportToKafka {
  */
 export const exportToKafka = ({ connection, trace, ...options }: ExportOptions): ExportToKafka => {
   const kafka = kafkaClient(connection, trace);
-  const parts = Array.from({ length: options.parts }, (_, part) =>
-    exportPart(part, { ...options, kafka, brokers: connection.brokers }),
+  const partitions = Array.from({ length: options.partitions }, (_, partition) =>
+    exportPartition(partition, { ...options, kafka, brokers: connection.brokers }),
   );
   return {
-    ended: Promise.all(parts.map(({ ended }) => ended)),
+    ended: Promise.all(partitions.map(({ ended }) => ended)),
     lagMs: () => {
-      const since = parts.map((part) => part.behindSinceMs()).filter((each) => each !== undefined);
+      const since = partitions.map((partition) => partition.behindSinceMs()).filter((each) => each !== undefined);
       return since.length === 0 ? 0 : Math.max(0, Date.now() - Math.min(...since));
     },
     close: async () => {
-      await Promise.all(parts.map((part) => part.close()));
+      await Promise.all(partitions.map((partition) => partition.close()));
     },
   };
 };

@@ -29,14 +29,14 @@ export type Reconciled = {
 
 const MAX_EXAMPLES = 10;
 
-type Place = { readonly stream: string; readonly revision: number };
+type StreamRevision = { readonly stream: string; readonly revision: number };
 
-const fromJson = (value: Buffer): Place => {
+const fromJson = (value: Buffer): StreamRevision => {
   const { stream, sequence } = JSON.parse(value.toString()) as { readonly stream: string; readonly sequence: string };
   return { stream, revision: Number(sequence) };
 };
 
-const fromProtobuf = (value: Buffer): Place => {
+const fromProtobuf = (value: Buffer): StreamRevision => {
   const { attributes } = fromBinary(CloudEventSchema, value);
   const text = (name: string): string => {
     const attribute = attributes[name]?.attr;
@@ -45,7 +45,7 @@ const fromProtobuf = (value: Buffer): Place => {
   return { stream: text('stream'), revision: Number(text('sequence')) };
 };
 
-const placeOf = ({ headers, value }: KafkaMessage): Place | undefined => {
+const revisionOf = ({ headers, value }: KafkaMessage): StreamRevision | undefined => {
   if (value === null) return undefined;
   const isProtobuf = String(headers?.['content-type']).startsWith('application/cloudevents+protobuf');
   return isProtobuf ? fromProtobuf(value) : fromJson(value);
@@ -54,7 +54,7 @@ const placeOf = ({ headers, value }: KafkaMessage): Place | undefined => {
 /** Revisions by stream, in the order in which they were found. */
 type Found = ReadonlyMap<string, number[]>;
 
-const append = (map: Map<string, number[]>, { stream, revision }: Place): void => {
+const append = (map: Map<string, number[]>, { stream, revision }: StreamRevision): void => {
   const revisions = map.get(stream);
   if (revisions) revisions.push(revision);
   else map.set(stream, [revision]);
@@ -63,7 +63,7 @@ const append = (map: Map<string, number[]>, { stream, revision }: Place): void =
 const inTopics = async ({ kafka, topics, groupPrefix, onProgress }: ReconcileOptions): Promise<Found> => {
   const found = new Map<string, number[]>();
   const onMessage = (message: KafkaMessage): void => {
-    const place = placeOf(message);
+    const place = revisionOf(message);
     if (place) append(found, place);
   };
   await readTopics(kafka, topics, onMessage, {

@@ -20,7 +20,7 @@ export type SessionOptions = {
   /** The categories of streams that are published; events of other categories are skipped. */
   readonly categories: readonly string[];
   /** Number of partitions that the log is divided into. */
-  readonly parts: number;
+  readonly partitions: number;
   /** The name of this process, unique among those that export. */
   readonly worker: string;
 };
@@ -48,12 +48,12 @@ const IDLE_MS = 5_000;
  * @throws {ExportRefused} when the positions are of another log, or of another number of partitions.
  */
 export const lastPosition = async (
-  part: number,
-  { kafka, log, topics, parts }: SessionOptions,
+  partition: number,
+  { kafka, log, topics, partitions }: SessionOptions,
 ): Promise<ExportPosition | undefined> => {
   const positions = await readPositions(kafka, topics.prefix);
-  assertOwn(positions, { logId: log.logId, parts, prefix: topics.prefix });
-  return positions.get(part);
+  assertOwn(positions, { logId: log.logId, partitions, prefix: topics.prefix });
+  return positions.get(partition);
 };
 
 /**
@@ -86,19 +86,19 @@ const assertUnused = async ({ kafka, topics, categories }: SessionOptions): Prom
 };
 
 const openOwnWriter = (
-  part: number,
+  partition: number,
   { kafka, log, topics: { prefix } }: SessionOptions,
   limits: TopicLimits,
 ): Promise<Writer> =>
   openWriter(kafka, {
-    transactionalId: `${prefix}.export.${log.logId}.${part}`,
+    transactionalId: `${prefix}.export.${log.logId}.${partition}`,
     topicOf: (category) => topicOf(prefix, category),
     positions: positionsTopic(prefix),
     maxRequestBytes: Math.min(MAX_BATCH_BYTES, ...limits.values()),
   });
 
-type Held = {
-  readonly part: number;
+type OwnedPartition = {
+  readonly partition: number;
   readonly from: bigint;
   /** The head of the log when the session began. */
   readonly head: bigint;
@@ -107,10 +107,12 @@ type Held = {
   readonly options: SessionOptions;
 };
 
-const recordOf = ({ part, options: { log, parts, worker } }: Pick<Held, 'part' | 'options'>, position: bigint) =>
-  positionRecord(part, { logId: log.logId, position, parts, worker });
+const recordOf = (
+  { partition, options: { log, partitions, worker } }: Pick<OwnedPartition, 'partition' | 'options'>,
+  position: bigint,
+) => positionRecord(partition, { logId: log.logId, position, partitions, worker });
 
-const pumpOf = (held: Held): Pump =>
+const pumpOf = (held: OwnedPartition): Pump =>
   openPump({
     from: held.from,
     maxBytes: MAX_TRANSACTION_BYTES,
@@ -118,12 +120,12 @@ const pumpOf = (held: Held): Pump =>
     idleMs: IDLE_MS,
   });
 
-const wantedOf = ({ part, from, limits, options: { topics, categories, parts } }: Held): Wanted => {
+const wantedOf = ({ partition, from, limits, options: { topics, categories, partitions } }: OwnedPartition): Wanted => {
   const limitOf = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
-  return { after: from, part, parts, maxBytes: new Map(categories.map((each) => [each, limitOf(each)])) };
+  return { after: from, partition, partitions, maxBytes: new Map(categories.map((each) => [each, limitOf(each)])) };
 };
 
-const sessionOf = (held: Held): Session => {
+const sessionOf = (held: OwnedPartition): Session => {
   const pump = pumpOf(held);
   return {
     oldestMs: () => pump.oldestMs(),
@@ -146,9 +148,9 @@ const sessionOf = (held: Held): Session => {
   };
 };
 
-const begin = async (held: Omit<Held, 'from' | 'head'>): Promise<Session> => {
-  const { part, options, writer } = held;
-  const last = await lastPosition(part, options);
+const begin = async (held: Omit<OwnedPartition, 'from' | 'head'>): Promise<Session> => {
+  const { partition, options, writer } = held;
+  const last = await lastPosition(partition, options);
   if (!last) await assertUnused(options);
   const from = last?.position ?? 0n;
   const head = await headBeyond(from, options);
@@ -161,11 +163,11 @@ const begin = async (held: Omit<Held, 'from' | 'head'>): Promise<Session> => {
  *
  * @throws {ExportRefused} when the topics have other settings, or the events of another log.
  */
-export const openSession = async (part: number, options: SessionOptions): Promise<Session> => {
+export const openSession = async (partition: number, options: SessionOptions): Promise<Session> => {
   const limits = await openTopics(options.kafka, options.topics, options.categories);
-  const writer = await openOwnWriter(part, options, limits);
+  const writer = await openOwnWriter(partition, options, limits);
   try {
-    return await begin({ part, writer, limits, options });
+    return await begin({ partition, writer, limits, options });
   } catch (error) {
     await writer.close().catch(() => undefined);
     throw error;

@@ -7,7 +7,7 @@ export type OnMessage = (message: KafkaMessage, topic: string) => void;
 
 type Ends = Map<string, bigint>;
 
-const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+const partitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 /** The current end offset of each partition that has messages. */
 const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> => {
@@ -18,7 +18,7 @@ const endsOf = async (kafka: Kafka, topics: readonly string[]): Promise<Ends> =>
     for (const topic of topics) {
       const offsets = await admin.fetchTopicOffsets(topic);
       const filled = offsets.filter(({ high, low }) => BigInt(high) > BigInt(low));
-      for (const { partition, high } of filled) ends.set(placeOf(topic, partition), BigInt(high));
+      for (const { partition, high } of filled) ends.set(partitionKey(topic, partition), BigInt(high));
     }
     return ends;
   } finally {
@@ -51,17 +51,17 @@ const readUntil = (
     const left = new Map(ends);
     const sum = (): bigint => [...left.values()].reduce((total, each) => total + each, 0n);
     const read = (topic: string, partition: number, lastOffset: string): void => {
-      const end = ends.get(placeOf(topic, partition));
+      const end = ends.get(partitionKey(topic, partition));
       if (end === undefined) return;
       const rest = end - (BigInt(lastOffset) + 1n);
-      if (rest > 0n) left.set(placeOf(topic, partition), rest);
-      else left.delete(placeOf(topic, partition));
+      if (rest > 0n) left.set(partitionKey(topic, partition), rest);
+      else left.delete(partitionKey(topic, partition));
       onRead(sum());
       if (left.size === 0) resolve();
     };
     const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
       const { batch } = payload;
-      const end = ends.get(placeOf(batch.topic, batch.partition)) ?? 0n;
+      const end = ends.get(partitionKey(batch.topic, batch.partition)) ?? 0n;
       for (const message of batch.messages) if (BigInt(message.offset) < end) onMessage(message, batch.topic);
       await payload.heartbeat();
     };

@@ -8,7 +8,7 @@ import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
-import { FENCED_AFTER_MS, type Held, type Slots } from './take.js';
+import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
 
 export type ReleaseSlotsOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -22,7 +22,7 @@ export type ReleaseSlotsOptions = {
 
 /** A slot that is taken, and what is known of its execution. */
 type WatchedSlot = {
-  readonly held: Held;
+  readonly held: SlotHolder;
   /** The stream of the launch plan's slots. */
   readonly stream: StreamName;
   readonly key: string;

@@ -10,7 +10,7 @@ import { contentHash } from '../payloads/content-hash.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
-import { atATime, COPIES_AT_A_TIME } from './at-a-time.js';
+import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
 import {
   type BackedUpFile,
   chunkPath,
@@ -22,7 +22,7 @@ import {
   segmentPath,
   writeManifest,
 } from './manifest.js';
-import { type BackupPlace, filesIn } from './place.js';
+import { type BackupTarget, filesIn } from './backup-target.js';
 import { packSegment } from './segment.js';
 
 /** Sources and target of a backup. */
@@ -31,13 +31,13 @@ export type BackUp = {
   readonly payloads: PayloadStore;
   /** The data directory whose `files/` and `link.key` are backed up. */
   readonly directory: string;
-  readonly place: BackupPlace;
+  readonly target: BackupTarget;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (position: bigint, head: bigint) => void;
 };
 
-/** Contents of a backup, and what was copied for it; the rest was in the backup place already. */
+/** Contents of a backup, and what was copied for it; the rest was in the backup target already. */
 export type BackedUp = {
   readonly position: number;
   readonly events: number;
@@ -52,15 +52,15 @@ export type BackedUp = {
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
-/** Writes objects that are not in the place yet, and counts the bytes written. */
-const writerOf = async (place: BackupPlace) => {
-  const sizes = new Map(await place.sizes());
+/** Writes objects that are not in the target yet, and counts the bytes written. */
+const writerOf = async (target: BackupTarget) => {
+  const sizes = new Map(await target.sizes());
   let bytes = 0;
   return {
     has: (path: string, sizeBytes: number): boolean => sizes.get(path) === sizeBytes,
     write: async (path: string, content: Uint8Array): Promise<void> => {
       if (sizes.get(path) === content.length) return;
-      await place.write(path, content);
+      await target.write(path, content);
       sizes.set(path, content.length);
       bytes += content.length;
       failPoint('backup-object');
@@ -81,15 +81,15 @@ const kept = (before: Manifest | undefined, writer: Writer): Pick<Manifest, 'las
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
 
 /**
- * Checks that the place has a backup of this log: a log with another history is refused even if it has the same
+ * Checks that the target has a backup of this log: a log with another history is refused even if it has the same
  * identity.
  *
  * @throws {DataDirectoryUnusable} when the backup is of another log.
  */
-const assertContinued = async (log: EventLog, place: BackupPlace, before: Manifest | undefined): Promise<void> => {
+const assertContinued = async (log: EventLog, target: BackupTarget, before: Manifest | undefined): Promise<void> => {
   if (before === undefined) return;
   const refuse = (why: string): never => {
-    throw new DataDirectoryUnusable(`backup ${place.shown} is of another log: ${why}; choose an empty place`);
+    throw new DataDirectoryUnusable(`backup ${target.shown} is of another log: ${why}; choose an empty one`);
   };
   if (before.logId !== log.logId) refuse(`of ${before.logId}, and this one is ${log.logId}`);
   const { last } = before;
@@ -106,7 +106,7 @@ const assertContinued = async (log: EventLog, place: BackupPlace, before: Manife
 type Named = { readonly event: RecordedEvent; readonly ref: PayloadRef };
 
 const copyPayload = async (
-  { payloads, place }: BackUp,
+  { payloads, target }: BackUp,
   writer: Writer,
   path: string,
   { event, ref }: Named,
@@ -115,7 +115,7 @@ const copyPayload = async (
   const bytes = await payloads.get(ref);
   if (bytes === undefined)
     throw new CorruptPayload(
-      `payload ${ref.scope}/${ref.sha256}, which event ${event.revision} of ${event.stream} names, is missing: backup ${place.shown} is left as it was`,
+      `payload ${ref.scope}/${ref.sha256}, which event ${event.revision} of ${event.stream} names, is missing: backup ${target.shown} is left as it was`,
     );
   await writer.write(path, bytes);
   return true;
@@ -124,7 +124,7 @@ const copyPayload = async (
 /**
  * Copies the payloads that events refer to.
  *
- * @returns how many were not in the place yet.
+ * @returns how many were not in the target yet.
  */
 const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly RecordedEvent[]): Promise<number> => {
   const named = events.flatMap((event) =>
@@ -134,7 +134,7 @@ const copyPayloads = async (backingUp: BackUp, writer: Writer, events: readonly 
     ]),
   );
   let copied = 0;
-  await atATime(COPIES_AT_A_TIME, [...new Map(named)], async ([path, of]) => {
+  await limitConcurrency(MAX_CONCURRENT_COPIES, [...new Map(named)], async ([path, of]) => {
     if (await copyPayload(backingUp, writer, payloadObject(path), of)) copied += 1;
   });
   return copied;
@@ -198,18 +198,18 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
 /**
  * Backs up a log, the payloads that it refers to, and the files of the data directory, while servers use them. The log
  * is read first, up to its head at the start, then the files beside it: a file is durable before the event that refers
- * to it. Objects that are already in the place are not copied again. The manifest is replaced last, so the previous
+ * to it. Objects that are already in the target are not copied again. The manifest is replaced last, so the previous
  * backup stays valid when this one is interrupted.
  *
- * @throws {DataDirectoryUnusable} when the place has a backup of another log.
+ * @throws {DataDirectoryUnusable} when the target has a backup of another log.
  * @throws {CorruptPayload} when a payload is missing or damaged.
  * @throws {UnknownEvent} when this release does not know the type of an event, and so cannot know its payloads.
  */
 export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
-  const { log, place, onProgress } = backingUp;
-  const before = await readManifest(place);
-  await assertContinued(log, place, before);
-  const writer = await writerOf(place);
+  const { log, target, onProgress } = backingUp;
+  const before = await readManifest(target);
+  await assertContinued(log, target, before);
+  const writer = await writerOf(target);
   const start = kept(before, writer);
   const segments: Segment[] = [...start.segments];
   let { last } = start;
@@ -228,7 +228,7 @@ export const backUp = async (backingUp: BackUp): Promise<BackedUp> => {
   }
   const { files, copied: copiedFiles } = await copyFiles(backingUp, writer, before);
   const takenAt = new Date().toISOString();
-  await writeManifest(place, {
+  await writeManifest(target, {
     logId: log.logId,
     takenAt,
     ...(last && { last }),

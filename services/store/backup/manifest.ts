@@ -1,6 +1,6 @@
 import { CorruptPayload, StoreUnavailable } from '../../kernel/fault.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
-import type { BackupPlace } from './place.js';
+import type { BackupTarget } from './backup-target.js';
 
 /** Consecutive events of the log, in one object. */
 export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
@@ -20,7 +20,7 @@ export type Manifest = {
   /** Last event of the backup; absent when the log was empty. The position is a decimal number, the id hexadecimal. */
   readonly last?: { readonly position: string; readonly id: string };
   readonly segments: readonly Segment[];
-  /** Number of payloads in the place; if there are fewer later, some have vanished. */
+  /** Number of payloads in the target; if there are fewer later, some have vanished. */
   readonly payloads: number;
   readonly files: readonly BackedUpFile[];
 };
@@ -52,25 +52,25 @@ const parsed = (bytes: Uint8Array): Written | undefined => {
 };
 
 /**
- * Reads the manifest of the backup in a place.
+ * Reads the manifest of the backup in a target.
  *
  * @returns `undefined` when there is none.
  * @throws {CorruptPayload} when it is damaged.
  * @throws {StoreUnavailable} when a newer release has written it.
  */
-export const readManifest = async (place: BackupPlace): Promise<Manifest | undefined> => {
-  const bytes = await place.read(PATH);
+export const readManifest = async (target: BackupTarget): Promise<Manifest | undefined> => {
+  const bytes = await target.read(PATH);
   if (bytes === undefined) return undefined;
   const { format, sha256, backup } = parsed(bytes) ?? {};
   if (typeof format === 'number' && format > FORMAT)
-    throw new StoreUnavailable(`backup ${place.shown}: a newer release has written it (format ${format})`);
+    throw new StoreUnavailable(`backup ${target.shown}: a newer release has written it (format ${format})`);
   if (backup === undefined || sha256 !== sha256Hex(JSON.stringify(backup)))
-    throw new CorruptPayload(`backup ${place.shown} is damaged: ${PATH} is not what was written`);
+    throw new CorruptPayload(`backup ${target.shown} is damaged: ${PATH} is not what was written`);
   return backup as Manifest;
 };
 
-/** Replaces the manifest; every object that it refers to must be in the place already. */
-export const writeManifest = (place: BackupPlace, backup: Manifest): Promise<void> => {
+/** Replaces the manifest; every object that it refers to must be in the target already. */
+export const writeManifest = (target: BackupTarget, backup: Manifest): Promise<void> => {
   const sha256 = sha256Hex(JSON.stringify(backup));
-  return place.write(PATH, Buffer.from(JSON.stringify({ format: FORMAT, sha256, backup })));
+  return target.write(PATH, Buffer.from(JSON.stringify({ format: FORMAT, sha256, backup })));
 };

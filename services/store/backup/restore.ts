@@ -12,15 +12,15 @@ import { durableFiles } from '../durable-files.js';
 import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
-import { atATime, COPIES_AT_A_TIME } from './at-a-time.js';
+import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
-import type { BackupPlace } from './place.js';
+import type { BackupTarget } from './backup-target.js';
 import { unpackSegment } from './segment.js';
 
 /** Source and target of a restore. */
 export type Restore = {
-  readonly place: BackupPlace;
+  readonly target: BackupTarget;
   /** Target directory: must be empty or missing. */
   readonly directory: string;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
@@ -38,7 +38,7 @@ export type Restored = {
   readonly files: number;
 };
 
-/** Everything is assembled in this folder, and moved to its final place when it is complete. */
+/** Everything is assembled in this folder, and moved to its final path when it is complete. */
 const UNFINISHED = 'restoring';
 
 const prepared = async (directory: string): Promise<string> => {
@@ -59,11 +59,11 @@ const prepared = async (directory: string): Promise<string> => {
  *
  * @throws {CorruptPayload} when it is missing, or its content does not match its hash.
  */
-const genuine = async (place: BackupPlace, path: string, sha256: string): Promise<Uint8Array> => {
-  const bytes = await place.read(path);
-  if (bytes === undefined) throw new CorruptPayload(`backup ${place.shown} is incomplete: ${path} is missing`);
+const genuine = async (target: BackupTarget, path: string, sha256: string): Promise<Uint8Array> => {
+  const bytes = await target.read(path);
+  if (bytes === undefined) throw new CorruptPayload(`backup ${target.shown} is incomplete: ${path} is missing`);
   if ((await contentHash(bytes)) !== sha256)
-    throw new CorruptPayload(`backup ${place.shown} is damaged: ${path} is not what its name says`);
+    throw new CorruptPayload(`backup ${target.shown} is damaged: ${path} is not what its name says`);
   return bytes;
 };
 
@@ -80,8 +80,8 @@ const restorePayloads = async (
   const named = appends.flatMap(eventsOf).flatMap((event) => payloadsNamedBy(event, restoring));
   const wanted = new Map(named.map((ref) => [payloadPath(ref.scope, ref.sha256), ref]));
   const missing = [...wanted].filter(([path]) => !done.has(path));
-  await atATime(COPIES_AT_A_TIME, missing, async ([path, { scope, sha256 }]) => {
-    await payloads.put(scope, await genuine(restoring.place, payloadObject(path), sha256));
+  await limitConcurrency(MAX_CONCURRENT_COPIES, missing, async ([path, { scope, sha256 }]) => {
+    await payloads.put(scope, await genuine(restoring.target, payloadObject(path), sha256));
     done.add(path);
   });
 };
@@ -91,7 +91,7 @@ const restoreLog = async (restoring: Restore, { segments }: Manifest, store: Eve
   const done = new Set<string>();
   let count = 0;
   for (const segment of segments) {
-    const appends = await unpackSegment(await genuine(restoring.place, segmentPath(segment), segment.sha256));
+    const appends = await unpackSegment(await genuine(restoring.target, segmentPath(segment), segment.sha256));
     await restorePayloads(restoring, payloads, appends, done);
     await Promise.all(
       appends.map(({ stream, expected, events }) => store.append(stream as StreamName, expected, events)),
@@ -100,14 +100,14 @@ const restoreLog = async (restoring: Restore, { segments }: Manifest, store: Eve
     restoring.onProgress(count, total);
   }
   if ((await store.head()) !== BigInt(total))
-    throw new CorruptPayload(`backup ${restoring.place.shown} has ${total} events by its manifest, and others in it`);
+    throw new CorruptPayload(`backup ${restoring.target.shown} has ${total} events by its manifest, and others in it`);
   return { events: total, payloads: done.size };
 };
 
-const restoreFile = async ({ place }: Restore, to: string, { path, chunks }: BackedUpFile): Promise<void> => {
+const restoreFile = async ({ target }: Restore, to: string, { path, chunks }: BackedUpFile): Promise<void> => {
   const file = join(to, path);
   const content = async function* (): AsyncGenerator<Uint8Array> {
-    for (const sha256 of chunks) yield genuine(place, chunkPath(sha256), sha256);
+    for (const sha256 of chunks) yield genuine(target, chunkPath(sha256), sha256);
   };
   await durableFiles(to).create(file, content());
   if (path === 'link.key') await chmod(file, 0o600);
@@ -134,9 +134,9 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
  */
 export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
-  const { place, directory } = restoring;
-  const manifest = await readManifest(place);
-  if (manifest === undefined) throw new DataDirectoryUnusable(`there is no backup in ${place.shown}`);
+  const { target, directory } = restoring;
+  const manifest = await readManifest(target);
+  if (manifest === undefined) throw new DataDirectoryUnusable(`there is no backup in ${target.shown}`);
   const unfinished = await prepared(directory);
   const store = await sqliteEventStore({ directory: unfinished });
   const payloads = filePayloadStore({ directory: unfinished });

@@ -105,7 +105,7 @@ export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorTy
 const NO_PLACE = /Unexpected ReadAllResult|Exception was thrown by handler|invalid position/iu;
 
 /** True when a read of the log may have failed because no event has its start position. */
-export const isNoPlace = (error: unknown): boolean =>
+export const isNoEventPosition = (error: unknown): boolean =>
   NO_PLACE.test(textOf(error instanceof Fault ? error.cause : error));
 
 /** True when the server dropped a live subscription with 32 unread events; it must be reopened at its last position. */

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { isSlowConsumer } from './eventstore-fault.js';
-import { startOf } from './places.js';
+import { startOf } from './nearest-positions.js';
 import { headOf } from './read-backwards.js';
 import type { Connection } from './nodes/connection.js';
 import { nodeOf } from './read-pages.js';
-import { silenceLook, watchSilence } from './silence.js';
-import { type Brought, takeEvents, type TakenEvents } from './taken-events.js';
+import { silenceCheck, watchSilence } from './silence.js';
+import { type SubscriptionItem, subscriptionBuffer, type SubscriptionBuffer } from './subscription-buffer.js';
 
 /** Is called with each batch of new events, in log order. */
 export type Listener = (events: readonly RecordedEvent[]) => void;
@@ -26,7 +26,7 @@ export interface LiveFeed {
 const PAUSE_MS = { first: 50, most: 2_000 } as const;
 
 /** The pause after a delivery, in milliseconds: events under load form batches, and after a lull there is no delay. */
-const BREATH_MS = 5;
+const BATCH_PAUSE_MS = 5;
 
 /** Callbacks about the state of the subscription. */
 export type FeedEvents = {
@@ -40,7 +40,7 @@ const silent = (): StoreUnavailable =>
   new StoreUnavailable('the log has gone on, and the subscription has brought nothing of it');
 
 /** Removes events that were delivered before: a node that lags behind sends again what another node has sent. */
-const eventsAfter = (position: bigint, brought: readonly Brought[]): readonly RecordedEvent[] =>
+const eventsAfter = (position: bigint, brought: readonly SubscriptionItem[]): readonly RecordedEvent[] =>
   brought.filter((each) => each !== 'caught-up').filter((event) => event.position > position);
 
 /**
@@ -53,33 +53,33 @@ const eventsAfter = (position: bigint, brought: readonly Brought[]): readonly Re
 export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEvents): LiveFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
-  let taken: TakenEvents | undefined;
+  let buffer: SubscriptionBuffer | undefined;
   let isClosed = false;
   let ended = Promise.resolve();
 
-  const handOn = async (from: TakenEvents, hear: () => void): Promise<never> => {
+  const deliver = async (from: SubscriptionBuffer, countReceived: () => void): Promise<never> => {
     for (;;) {
       const events = eventsAfter(position ?? 0n, await from.next());
-      hear();
+      countReceived();
       const last = events.at(-1);
       if (last === undefined) continue;
       position = last.position;
       for (const listener of listeners) listener(events);
-      await pause(BREATH_MS);
+      await pause(BATCH_PAUSE_MS);
     }
   };
 
   const take = async (from: bigint): Promise<void> => {
     let signs = 0;
     const hear = (): void => void (signs += 1);
-    const fresh = (taken = takeEvents(
+    const fresh = (buffer = subscriptionBuffer(
       (await nodeOf(connection)).subscribeToAll({ fromPosition: startOf(from) }),
       'fail',
     ));
-    const heard = () => ({ signs, position: position ?? from });
-    const look = silenceLook(heard, () => headOf(connection));
+    const received = () => ({ signs, position: position ?? from });
+    const look = silenceCheck(received, () => headOf(connection));
     const watch = watchSilence(look, () => fresh.fail(silent()));
-    await handOn(fresh, hear).finally(watch.stop);
+    await deliver(fresh, hear).finally(watch.stop);
   };
 
   const run = async (): Promise<void> => {
@@ -90,7 +90,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
       const why: unknown = await take(position ?? 0n).catch((error: unknown) => error);
       if (isSlowConsumer(why)) onDrop();
       else if (goesOn()) onTrouble(why);
-      await taken?.close();
+      await buffer?.close();
       if (position !== before && isSlowConsumer(why)) continue;
       pauseMs = position === before ? Math.min(PAUSE_MS.most, pauseMs * 2) : PAUSE_MS.first;
       if (goesOn()) await pause(pauseMs);
@@ -108,7 +108,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
     },
     close: async () => {
       isClosed = true;
-      await taken?.close();
+      await buffer?.close();
       await ended;
     },
   };

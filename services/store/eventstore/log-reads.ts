@@ -4,11 +4,11 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { endsBefore } from '../../kernel/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
-import { isNoPlace, readFault } from './eventstore-fault.js';
-import { placesAround, startOf } from './places.js';
-import { isWanted, LEADER, nodeOf, pagesOf, patiently } from './read-pages.js';
+import { isNoEventPosition, readFault } from './eventstore-fault.js';
+import { nearestPositions, startOf } from './nearest-positions.js';
+import { isWanted, LEADER, nodeOf, pagesOf, retryUnavailable } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
-import { takeEvents } from './taken-events.js';
+import { subscriptionBuffer } from './subscription-buffer.js';
 
 /** Limits pages to a number of events in all; the position of a cut page is that of its last remaining event. */
 async function* limited(pages: AsyncIterable<LogPage>, limit: number): AsyncGenerator<LogPage> {
@@ -30,7 +30,7 @@ export const readStream = (
   connection: Connection,
   stream: StreamName,
   options?: ReadStreamOptions,
-): AsyncGenerator<readonly RecordedEvent[]> => patiently(() => streamPages(connection, stream, options));
+): AsyncGenerator<readonly RecordedEvent[]> => retryUnavailable(() => streamPages(connection, stream, options));
 
 async function* streamPages(
   connection: Connection,
@@ -49,14 +49,14 @@ async function* streamPages(
 }
 
 /** The requested read, and the position that the server reads from: the same, or that of the event before it. */
-type Asked = Omit<ReadLogOptions, 'limit'> & { readonly place: bigint };
+type ReadFrom = Omit<ReadLogOptions, 'limit'> & { readonly start: bigint };
 
-const isAsked = ({ after, isInclusive, filter }: Asked, event: RecordedEvent): boolean =>
+const isAsked = ({ after, isInclusive, filter }: ReadFrom, event: RecordedEvent): boolean =>
   (event.position > after || (isInclusive === true && event.position === after)) && isWanted(filter, event);
 
 /** Reads every event, up to a position or to the end of what the node has. */
-async function* readWhole(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
-  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.place), ...LEADER });
+async function* readWhole(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
+  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.start), ...LEADER });
   for await (const page of pagesOf(read)) {
     const inside = page.filter(({ position }) => position <= upTo);
     const isOver = inside.length < page.length;
@@ -76,10 +76,10 @@ const prefixesOf = (filter: EventFilter | undefined): string[] =>
 const SEARCH_WINDOW = 500;
 
 /** Reads the event at the start position of an inclusive read, because subscriptions start after their position. */
-const firstOf = async (connection: Connection, asked: Asked): Promise<readonly RecordedEvent[]> => {
-  if (asked.isInclusive !== true || asked.place !== asked.after) return [];
+const firstOf = async (connection: Connection, asked: ReadFrom): Promise<readonly RecordedEvent[]> => {
+  if (asked.isInclusive !== true || asked.start !== asked.after) return [];
   const found: RecordedEvent[] = [];
-  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.place), maxCount: 1, ...LEADER });
+  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.start), maxCount: 1, ...LEADER });
   for await (const page of pagesOf(read)) found.push(...page.filter((event) => isAsked(asked, event)));
   return found;
 };
@@ -88,15 +88,15 @@ const firstOf = async (connection: Connection, asked: Asked): Promise<readonly R
  * Reads the events that match a filter. The client library supports filters only in subscriptions, so this is a
  * subscription that ends when it has caught up. It is on the leader, which has every event that any node has shown.
  */
-async function* readFiltered(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
+async function* readFiltered(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
   const first = await firstOf(connection, asked);
   if (first.length > 0) yield { events: first, position: asked.after };
   const checkpointReached = (_: unknown, { commit }: Position): void => {
-    if (commit >= upTo) taken.mark();
+    if (commit >= upTo) buffer.mark();
   };
-  const taken = takeEvents(
+  const buffer = subscriptionBuffer(
     (await nodeOf(connection)).subscribeToAll({
-      fromPosition: startOf(asked.place),
+      fromPosition: startOf(asked.start),
       filter: streamNameFilter({
         prefixes: prefixesOf(asked.filter),
         maxSearchWindow: SEARCH_WINDOW,
@@ -107,9 +107,9 @@ async function* readFiltered(connection: Connection, asked: Asked, upTo: bigint)
   );
   try {
     for (;;) {
-      const brought = await taken.next();
-      const events = brought.filter((each) => each !== 'caught-up');
-      const isOver = brought.includes('caught-up') || events.some(({ position }) => position >= upTo);
+      const items = await buffer.next();
+      const events = items.filter((each) => each !== 'caught-up');
+      const isOver = items.includes('caught-up') || events.some(({ position }) => position >= upTo);
       const inside = events.filter((event) => event.position <= upTo && isAsked(asked, event));
       const position = isOver ? upTo : events.at(-1)?.position;
       if (position !== undefined) yield { events: inside, position };
@@ -118,7 +118,7 @@ async function* readFiltered(connection: Connection, asked: Asked, upTo: bigint)
   } catch (error) {
     throw readFault(error);
   } finally {
-    await taken.close();
+    await buffer.close();
   }
 }
 
@@ -126,7 +126,7 @@ const isBefore = ({ after, isInclusive }: Omit<ReadLogOptions, 'limit'>, upTo: b
   after < upTo || (after === upTo && isInclusive === true);
 
 /** Reads the log in the way that fits the filter; a filter that matches nothing needs no read. */
-async function* pagesFrom(connection: Connection, asked: Asked, upTo: bigint): AsyncGenerator<LogPage> {
+async function* pagesFrom(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
   if (asked.filter === undefined) yield* readWhole(connection, asked, upTo);
   else if (isEmpty(asked.filter)) yield { events: [], position: upTo };
   else yield* readFiltered(connection, asked, upTo);
@@ -140,12 +140,12 @@ async function* pagesAfter(
 ): AsyncGenerator<LogPage> {
   const { after } = options;
   try {
-    yield* pagesFrom(connection, { ...options, place: after }, upTo);
+    yield* pagesFrom(connection, { ...options, start: after }, upTo);
   } catch (error) {
-    if (!isNoPlace(error)) throw error;
-    const { atOrBefore: place } = await placesAround(connection, after);
-    if (place === after) throw error;
-    yield* pagesFrom(connection, { ...options, place }, upTo);
+    if (!isNoEventPosition(error)) throw error;
+    const { atOrBefore: start } = await nearestPositions(connection, after);
+    if (start === after) throw error;
+    yield* pagesFrom(connection, { ...options, start }, upTo);
   }
 }
 
@@ -162,7 +162,7 @@ export async function* readLogUpTo(
   if (limit <= 0 || !isBefore(options, upTo)) return;
   let position = options.after;
   let left = limit;
-  for await (const page of patiently(() => limited(pagesAfter(connection, options, upTo), limit))) {
+  for await (const page of retryUnavailable(() => limited(pagesAfter(connection, options, upTo), limit))) {
     left -= page.events.length;
     ({ position } = page);
     yield page;

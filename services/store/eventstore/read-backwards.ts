@@ -2,9 +2,9 @@ import { BACKWARDS, END } from '@eventstore/db-client';
 import type { ReadLogBackwardsOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { positionOf } from './eventstore-events.js';
-import { isNoPlace } from './eventstore-fault.js';
-import { placesAround } from './places.js';
-import { isWanted, LEADER, nodeOf, PAGE_EVENTS, pagesOf, patiently } from './read-pages.js';
+import { isNoEventPosition } from './eventstore-fault.js';
+import { nearestPositions } from './nearest-positions.js';
+import { isWanted, LEADER, nodeOf, PAGE_EVENTS, pagesOf, retryUnavailable } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
 /** The largest position in the protocol. */
@@ -31,8 +31,8 @@ const eventsBeforeAny = async (...[connection, before, maxCount]: Parameters<typ
   try {
     return await eventsBefore(connection, before, maxCount);
   } catch (error) {
-    if (before === undefined || !isNoPlace(error)) throw error;
-    return eventsBefore(connection, (await placesAround(connection, before)).atOrAfter, maxCount);
+    if (before === undefined || !isNoEventPosition(error)) throw error;
+    return eventsBefore(connection, (await nearestPositions(connection, before)).atOrAfter, maxCount);
   }
 };
 
@@ -63,6 +63,6 @@ async function* lastEvent(connection: Connection): AsyncGenerator<RecordedEvent>
  * as well, because readers advance their positions over them and are compared with this.
  */
 export const headOf = async (connection: Connection): Promise<bigint> => {
-  for await (const { position } of patiently(() => lastEvent(connection))) return position;
+  for await (const { position } of retryUnavailable(() => lastEvent(connection))) return position;
   return 0n;
 };

@@ -11,12 +11,12 @@ import type { Connection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 
 /** The server's own events begin so, such as `$streamDeleted`, also in streams of ours. */
-const OF_SERVER = '$';
+const SERVER_TYPE_PREFIX = '$';
 
 /** True for the events that a reader with this filter is to see; never for those of the server itself. */
 export const isWanted = (filter: EventFilter | undefined, { stream, type }: RecordedEvent): boolean =>
   !isForeign(stream) &&
-  !type.startsWith(OF_SERVER) &&
+  !type.startsWith(SERVER_TYPE_PREFIX) &&
   (filter?.categories?.includes(categoryOf(stream)) ?? true) &&
   (filter?.types?.includes(type) ?? true);
 
@@ -33,7 +33,7 @@ export type Read = StreamingRead<ResolvedEvent>;
  * Abandons a read before its end. The stream is still drained: on close, the client waits for all its streams, and one
  * that is not read never ends.
  */
-export const leave = (read: Read): void => {
+export const abandonRead = (read: Read): void => {
   read.on('error', () => undefined);
   read.resume();
   read.cancel().catch(() => undefined); // the read may have failed to open
@@ -67,17 +67,17 @@ export async function* pagesOf(read: Read): AsyncGenerator<RecordedEvent[]> {
     if (isNotFound(error)) return;
     throw readFault(error);
   } finally {
-    if (!read.readableEnded) leave(read);
+    if (!read.readableEnded) abandonRead(read);
   }
   if (page.length > 0) yield page;
 }
 
 /** The pauses between attempts of a read, in milliseconds. */
-const PATIENCE_MS = [20, 100, 500] as const;
+const RETRY_PAUSES_MS = [20, 100, 500] as const;
 
 /** Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above. */
-export async function* patiently<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
-  for (const pauseMs of [...PATIENCE_MS, undefined]) {
+export async function* retryUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
+  for (const pauseMs of [...RETRY_PAUSES_MS, undefined]) {
     let hasBegun = false;
     try {
       for await (const page of read()) {

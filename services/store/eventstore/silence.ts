@@ -1,5 +1,5 @@
 /** The progress of a subscription. */
-export type Heard = {
+export type Received = {
   /** Changes whenever anything is received. */
   readonly signs: number;
   /** The position of the last event received. */
@@ -10,7 +10,7 @@ export type Heard = {
  * The interval of checks, in milliseconds. It takes two to find silence: the first reads the head of the log, and the
  * second sees that the events up to it have not been received.
  */
-const LOOK_EVERY_MS = 5_000;
+const CHECK_INTERVAL_MS = 5_000;
 
 /**
  * Makes a check that is true when a subscription has fallen silent although the log grows: nothing was received since
@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 5_000;
  *
  * @param head reads the head of the log; called only when nothing was received since the last check.
  */
-export const silenceLook = (heard: () => Heard, head: () => Promise<bigint>): (() => Promise<boolean>) => {
+export const silenceCheck = (heard: () => Received, head: () => Promise<bigint>): (() => Promise<boolean>) => {
   let before = { signs: -1, head: 0n };
   return async () => {
     const { signs, position } = heard();
@@ -51,7 +51,7 @@ export const watchSilence = (look: () => Promise<boolean>, onSilence: () => void
   };
   const timer = setInterval(() => {
     if (!isLooking) void lookNow();
-  }, LOOK_EVERY_MS);
+  }, CHECK_INTERVAL_MS);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 };

@@ -18,7 +18,7 @@ export type Sources = {
 type OnPage = (page: LogPage, isLive: boolean) => Promise<void> | void;
 
 /** The maximum of events that are buffered for a handler; a slower one gets them from the log instead. */
-const MOST_WAITING = 10_000;
+const MAX_BUFFERED = 10_000;
 
 const RETRY_MS = 500;
 
@@ -28,7 +28,7 @@ const eventBuffer = (sources: Sources, after: bigint) => {
   let isOverfull = false;
   let wake = (): void => undefined;
   const { from, stop } = sources.feed.listen(after, (come) => {
-    if (events.length + come.length > MOST_WAITING) {
+    if (events.length + come.length > MAX_BUFFERED) {
       isOverfull = true;
       events = [];
     }

@@ -9,7 +9,7 @@ export type Append = {
 };
 
 /** Revision and position of the last event of an append that was recorded. */
-export type Placed = { readonly revision: number; readonly position: number };
+export type Placement = { readonly revision: number; readonly position: number };
 
 /** Numbers for the expected revisions that are not numbers; a real one is never negative. */
 const NO_STREAM = -1;

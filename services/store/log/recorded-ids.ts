@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../kernel/event.js';
-import type { Append, Placed } from './append-batch.js';
+import type { Append, Placement } from './append-batch.js';
 import { type Database } from './schema.js';
 import type { StreamHead } from './stream-heads.js';
 
@@ -14,14 +14,14 @@ type IdRow = [id: Uint8Array, position: number];
  * @returns its revision and position; `undefined` when there was none; `null` when only some of the ids are recorded
  * there, or in another order, which is a conflict.
  */
-export type PlaceOfIds = (append: Append, stream: StreamHead) => Placed | null | undefined;
+export type FindRecordedIds = (append: Append, stream: StreamHead) => Placement | null | undefined;
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 const keyOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
 
 /** Searches ids through the writer's connection, so that events inserted by its open transaction are found too. */
-export const placesOfIds = (db: Database): PlaceOfIds => {
+export const recordedIds = (db: Database): FindRecordedIds => {
   const idsFrom = db.prepare(
     'SELECT id, position FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
     { returnArrays: true },
@@ -29,23 +29,23 @@ export const placesOfIds = (db: Database): PlaceOfIds => {
   const idsAt = (stream: StreamHead, from: number, limit: number): IdRow[] =>
     idsFrom.all(stream.id, from, limit) as IdRow[];
 
-  const standsAt = (events: readonly NewEvent[], stream: StreamHead, from: number): Placed | null => {
+  const placementAt = (events: readonly NewEvent[], stream: StreamHead, from: number): Placement | null => {
     const rows = idsAt(stream, from, events.length);
     const last = rows.at(-1);
     const isSame = rows.length === events.length && rows.every(([id], i) => sameBytes(id, events[i]?.id ?? id));
     return last && isSame ? { revision: from + rows.length - 1, position: last[1] } : null;
   };
 
-  const standsAnywhere = (events: readonly NewEvent[], stream: StreamHead): Placed | null | undefined => {
+  const placementAnywhere = (events: readonly NewEvent[], stream: StreamHead): Placement | null | undefined => {
     const wanted = new Set(events.map((event) => keyOf(event.id)));
     const start = Math.max(0, stream.revision + 1 - KNOWN_IDS);
     const found = idsAt(stream, start, KNOWN_IDS).findIndex(([id]) => wanted.has(keyOf(id)));
-    return found < 0 ? undefined : standsAt(events, stream, start + found);
+    return found < 0 ? undefined : placementAt(events, stream, start + found);
   };
 
   return ({ expected, events }, stream) => {
-    if (expected === 'any') return standsAnywhere(events, stream);
+    if (expected === 'any') return placementAnywhere(events, stream);
     const from = expected === 'no-stream' ? 0 : Number(expected) + 1;
-    return stream.revision < from ? undefined : standsAt(events, stream, from);
+    return stream.revision < from ? undefined : placementAt(events, stream, from);
   };
 };

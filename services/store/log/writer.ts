@@ -1,10 +1,10 @@
 import type { NewEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
-import type { Append, Placed } from './append-batch.js';
+import type { Append, Placement } from './append-batch.js';
 import { failPoint } from '../fail-point.js';
 import { kindsOf, type Kind, type Kinds } from './kinds.js';
 import { type Database } from './schema.js';
-import { placesOfIds } from './recorded-ids.js';
+import { recordedIds } from './recorded-ids.js';
 import { CommitFailed, isDiskFull } from './sqlite-fault.js';
 import { streamHeads, type StreamHead, type StreamHeads } from './stream-heads.js';
 
@@ -24,7 +24,7 @@ export type LogWriter = {
    * @throws {CommitFailed} when the COMMIT failed: the appends may be found after the next start.
    * @throws the binding's error when the transaction failed earlier, or the disk was full: nothing is recorded.
    */
-  commit(appends: readonly Append[]): (Placed | Conflict)[];
+  commit(appends: readonly Append[]): (Placement | Conflict)[];
 };
 
 type Memory = { readonly kinds: Kinds; readonly heads: StreamHeads; position: number; rare: number };
@@ -86,7 +86,7 @@ const settled = <Result>(transaction: () => Result): Result => {
 export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
   const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const placeOf = placesOfIds(db);
+  const findRecorded = recordedIds(db);
   let committed = { position: head, rare: head };
   const commit = commitOf(db);
   let now: Memory | undefined;
@@ -109,9 +109,9 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
     insertEvent.run(to.position, stream.id, stream.revision, kind, isHot ? null : kind, id, metadata, data);
   };
 
-  const place = (to: Memory, append: Append): Placed | Conflict => {
+  const placeAppend = (to: Memory, append: Append): Placement | Conflict => {
     const known = to.heads.find(append.stream);
-    const earlier = known && placeOf(append, known);
+    const earlier = known && findRecorded(append, known);
     if (earlier) return earlier;
     const revision = known?.revision ?? -1;
     if (earlier === null || !isExpected(append, revision)) return conflictOf(append, revision);
@@ -121,11 +121,11 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
     return { revision: stream.revision, position: to.position };
   };
 
-  const transact = (appends: readonly Append[]): (Placed | Conflict)[] => {
+  const transact = (appends: readonly Append[]): (Placement | Conflict)[] => {
     try {
       const to = (now ??= memory(db));
       db.exec('BEGIN IMMEDIATE');
-      const placed = appends.map((append) => place(to, append));
+      const placed = appends.map((append) => placeAppend(to, append));
       failPoint('before-commit');
       const startedAt = performance.now();
       commit();

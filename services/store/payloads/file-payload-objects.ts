@@ -2,7 +2,7 @@ import { link, opendir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
-import { asideName, objectNamed } from './aside-name.js';
+import { quarantineName, objectNamed } from './quarantine-name.js';
 import { failPoint } from '../fail-point.js';
 
 /** Number of files whose times are read concurrently. */
@@ -63,7 +63,7 @@ const objectAt = async (root: string, name: string): Promise<PayloadObject | und
   const named = objectNamed(name);
   const found = named && (await stat(join(root, name)).catch(() => undefined));
   if (!named || !found) return undefined;
-  const isAside = named.asideAtMs !== undefined;
+  const isAside = named.quarantinedAtMs !== undefined;
   return { path: named.path, ...(isAside && { aside: name }), sizeBytes: found.size, touchedAtMs: found.mtimeMs };
 };
 
@@ -85,7 +85,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
 
   const drop: PayloadObjects['drop'] = async (object, cutoffMs) => {
     const { path } = object;
-    const aside = object.aside ?? asideName(path, Date.now());
+    const aside = object.aside ?? quarantineName(path, Date.now());
     const taken = join(root, aside);
     if (object.aside === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
     failPoint('payload-aside');

@@ -2,7 +2,7 @@ import { readdir, readFile, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
-import { asidePrefix } from './aside-name.js';
+import { quarantinePrefix } from './quarantine-name.js';
 import { contentHash, genuine } from './content-hash.js';
 import { durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
@@ -45,7 +45,7 @@ const renewed = async (path: string, sizeBytes: number): Promise<boolean> => {
 
 const readAside = async (path: string): Promise<Uint8Array | undefined> => {
   const names = (await orMissing(readdir(dirname(path)))) ?? [];
-  const aside = names.find((name) => name.startsWith(asidePrefix(basename(path))));
+  const aside = names.find((name) => name.startsWith(quarantinePrefix(basename(path))));
   return aside === undefined ? undefined : orMissing(readFile(join(dirname(path), aside)));
 };
 

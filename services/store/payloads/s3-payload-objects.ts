@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
-import { asideName, objectNamed } from './aside-name.js';
+import { quarantineName, objectNamed } from './quarantine-name.js';
 import { failPoint } from '../fail-point.js';
 import { fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { PAYLOADS } from './s3-payload-store.js';
@@ -18,9 +18,14 @@ const objectOf = (base: string, { Key = '', Size = 0, LastModified }: Listed): P
   const name = Key.slice(base.length);
   const named = objectNamed(name);
   // An object without a time is treated as new.
-  const touchedAtMs = named?.asideAtMs ?? LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  const touchedAtMs = named?.quarantinedAtMs ?? LastModified?.getTime() ?? Number.MAX_SAFE_INTEGER;
   if (!named) return undefined;
-  return { path: named.path, ...(named.asideAtMs !== undefined && { aside: name }), sizeBytes: Size, touchedAtMs };
+  return {
+    path: named.path,
+    ...(named.quarantinedAtMs !== undefined && { aside: name }),
+    sizeBytes: Size,
+    touchedAtMs,
+  };
 };
 
 /** Value of the copy-source header. */
@@ -63,7 +68,7 @@ export const s3PayloadObjects = (
       await remove(aside);
       return 'removed';
     }
-    if ((await wasPutSince(path, cutoffMs)) || !(await copy(path, asideName(path, now())))) return 'kept';
+    if ((await wasPutSince(path, cutoffMs)) || !(await copy(path, quarantineName(path, now())))) return 'kept';
     failPoint('payload-aside');
     await remove(path);
     return 'set-aside';

@@ -1,6 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
-import { asidePrefix } from './aside-name.js';
+import { quarantinePrefix } from './quarantine-name.js';
 import { contentHash, genuine } from './content-hash.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath } from './object-name.js';
@@ -31,7 +31,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
 
   /** Reads an object that the cleanup has quarantined or is restoring. */
   const readAside = async (key: string): Promise<Uint8Array | undefined> => {
-    const list = new ListObjectsV2Command({ Bucket, Prefix: asidePrefix(key), MaxKeys: 1 });
+    const list = new ListObjectsV2Command({ Bucket, Prefix: quarantinePrefix(key), MaxKeys: 1 });
     const aside = (await fromS3(`payload ${key} cannot be looked for`, () => client.send(list)))?.Contents?.[0]?.Key;
     return aside === undefined ? undefined : ((await read(aside)) ?? read(key));
   };

@@ -14,7 +14,7 @@ export type LinkSettings = {
 };
 
 /** Verified claims of a link, with the key of its file. */
-export type BelievedLink = LinkClaims & { readonly key: UploadKey };
+export type VerifiedLink = LinkClaims & { readonly key: UploadKey };
 
 /** Links to files of this server. */
 export interface FileLinks {
@@ -23,7 +23,7 @@ export interface FileLinks {
    * @returns `undefined` for a link that was not made by this server, was modified, has expired, or is for another
    * operation.
    */
-  read(link: URL, does: LinkClaims['does']): Promise<BelievedLink | undefined>;
+  read(link: URL, does: LinkClaims['does']): Promise<VerifiedLink | undefined>;
 }
 
 const pathOf = (place: string): string => `${LINKS}${place.split('/').map(encodeURIComponent).join('/')}`;

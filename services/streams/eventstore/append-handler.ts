@@ -23,7 +23,7 @@ import { type Answering, batchAppends } from './batch-append.js';
 import { decoded, encodedAs } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { WrongVersion } from './failure.js';
-import { placeOf } from './recorded.js';
+import { positionFields } from './recorded.js';
 import { type Shutdown, unlessSignalled } from './shutdown.js';
 import { empty } from './uuid.js';
 
@@ -44,7 +44,7 @@ const success = ({ revision, position }: Written): Buffer =>
       value: {
         currentRevisionOption:
           revision === undefined ? { case: 'noStream', value: empty } : { case: 'currentRevision', value: revision },
-        positionOption: { case: 'position', value: placeOf(position) },
+        positionOption: { case: 'position', value: positionFields(position) },
       },
     },
   });

@@ -19,7 +19,7 @@ import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
 import type { Written } from './append.js';
 import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
-import { placeOf } from './recorded.js';
+import { positionFields } from './recorded.js';
 import { empty } from './uuid.js';
 
 /** The parts of a batch append request that its answer repeats. */
@@ -80,7 +80,7 @@ const successOf = ({ revision, position }: Written) => ({
     revision === undefined
       ? ({ case: 'noStream', value: empty } as const)
       : ({ case: 'currentRevision', value: revision } as const),
-  positionOption: { case: 'position', value: placeOf(position) } as const,
+  positionOption: { case: 'position', value: positionFields(position) } as const,
 });
 
 const answerTo = (

@@ -10,7 +10,7 @@ export type EventstoreTls = {
 };
 
 /** The address to listen on. */
-export type Place = {
+export type ListenAddress = {
   readonly host: string;
   /** With 0, the operating system chooses a free port. */
   readonly port: number;
@@ -19,7 +19,7 @@ export type Place = {
 };
 
 /** Handlers of connections by protocol. The bytes by which the protocol was detected are still unread. */
-export type Speakers = Readonly<Record<'http2' | 'http1', (socket: Socket) => void>>;
+export type ProtocolHandlers = Readonly<Record<'http2' | 'http1', (socket: Socket) => void>>;
 
 /** The open connections of the port. */
 export interface EventstoreConnections {
@@ -36,7 +36,7 @@ const CONNECTION_MS = 10_000;
 // HTTP/2 clients begin with these bytes, HTTP/1.1 requests never: https://www.rfc-editor.org/rfc/rfc9113#section-3.4
 const HTTP2_BEGINS = Buffer.from('PRI');
 
-const tellApart = (socket: Socket, { http2, http1 }: Speakers): void => {
+const dispatchProtocol = (socket: Socket, { http2, http1 }: ProtocolHandlers): void => {
   const late = setTimeout(() => socket.destroy(), CONNECTION_MS);
   socket.once('close', () => clearTimeout(late));
   const look = (): void => {
@@ -67,7 +67,7 @@ const serverFor = (tls: EventstoreTls | undefined, accept: (socket: Socket) => v
   return createTlsServer(options, accept).on('tlsClientError', (_error, socket) => socket.destroy());
 };
 
-const listen = (server: Server, { host, port }: Place): Promise<number> =>
+const listen = (server: Server, { host, port }: ListenAddress): Promise<number> =>
   new Promise((resolve, reject) => {
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
     const fail = (error: Error): void =>
@@ -85,11 +85,14 @@ const listen = (server: Server, { host, port }: Place): Promise<number> =>
  *
  * @throws {Error} when the address cannot be listened on.
  */
-export const acceptConnections = async (place: Place, speakers: Speakers): Promise<EventstoreConnections> => {
+export const acceptConnections = async (
+  place: ListenAddress,
+  speakers: ProtocolHandlers,
+): Promise<EventstoreConnections> => {
   const sockets = new Set<Socket>();
   const server = serverFor(place.tls, (socket) => {
     socket.on('error', () => undefined); // an error closes the socket, and 'close' is handled
-    tellApart(socket, speakers);
+    dispatchProtocol(socket, speakers);
   });
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 
 /** The properties of an event besides its data, as the protocol has them. */
-export type Beside = {
+export type EventProperties = {
   /** The metadata of the writer, in any format. */
   readonly custom: Uint8Array;
   readonly isJson: boolean;
@@ -39,7 +39,7 @@ const isOurs = (text: string): boolean => {
  * Builds the log metadata of an event that was written by the protocol. Metadata of a control plane is kept byte for
  * byte; all other is wrapped, because log metadata is JSON with a time.
  */
-export const metadataFor = ({ custom, isJson, recordedAtMs }: Beside): string => {
+export const metadataFor = ({ custom, isJson, recordedAtMs }: EventProperties): string => {
   const text = isJson ? undefined : textOf(custom);
   if (text !== undefined && isOurs(text)) return text;
   const wrapped: Wrapped = { recordedAtMs, $custom: Buffer.from(custom).toString('base64'), $isJson: isJson };
@@ -47,7 +47,7 @@ export const metadataFor = ({ custom, isJson, recordedAtMs }: Beside): string =>
 };
 
 /** Reverses {@link metadataFor}. */
-export const besideOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): Beside => {
+export const propertiesOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): EventProperties => {
   const value = parsed(metadata) ?? {};
   const { recordedAtMs, $custom, $isJson } = value;
   return {

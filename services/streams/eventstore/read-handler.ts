@@ -7,7 +7,7 @@ import { decoded } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { readOnce, type Reading } from './read.js';
 import { readPlan } from './read-request.js';
-import { asStored, encoded } from './recorded.js';
+import { storedForm, encoded } from './recorded.js';
 import { type Shutdown, unlessSignalled } from './shutdown.js';
 import { follow, type Send } from './subscribe.js';
 
@@ -17,21 +17,21 @@ type ReadCall = ServerWritableStream<Buffer, Buffer>;
 class ReaderGone extends Error {}
 
 /** Waits for an event. `once` of `node:events` would also reject on the 'error' event that ends the call. */
-const heard = (call: ReadCall, event: 'cancelled' | 'drain'): Promise<void> =>
+const once = (call: ReadCall, event: 'cancelled' | 'drain'): Promise<void> =>
   new Promise((resolve) => call.once(event, () => resolve()));
 
 /** Makes the `send` of a call. It waits while the client does not read, so that unread answers do not pile up. */
 const sendTo = (call: ReadCall): Send => {
-  const gone = heard(call, 'cancelled');
+  const gone = once(call, 'cancelled');
   return async (content) => {
     if (call.cancelled) throw new ReaderGone();
-    if (!call.write(encoded(content))) await Promise.race([heard(call, 'drain'), gone]);
+    if (!call.write(encoded(content))) await Promise.race([once(call, 'drain'), gone]);
   };
 };
 
 const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
   try {
-    await unlessSignalled(Promise.race([subscription.ended, heard(call, 'cancelled')]), begun);
+    await unlessSignalled(Promise.race([subscription.ended, once(call, 'cancelled')]), begun);
   } finally {
     await subscription.close();
   }
@@ -39,7 +39,7 @@ const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: 
 
 /** Other flightlog processes, recognized by their connection name, always get events as they were stored. */
 const readingFor = (reading: Reading, { metadata }: ReadCall): Reading =>
-  metadata.get('connection-name')[0] === OWN_CONNECTION ? { ...reading, present: asStored } : reading;
+  metadata.get('connection-name')[0] === OWN_CONNECTION ? { ...reading, present: storedForm } : reading;
 
 const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Promise<void> => {
   const plan = readPlan(decoded(ReadReqSchema, call.request));

@@ -29,15 +29,15 @@ export type ReadPlan = {
 /** The number that clients send for "the end" in fields that only hold a number. */
 const END = 2n ** 64n - 1n;
 
-const placed = (place: bigint): From => (place === END ? 'end' : place);
+const startOf = (place: bigint): From => (place === END ? 'end' : place);
 
 const fromOf = ({ streamOption }: ReadReq_Options): From => {
   if (streamOption.case === 'stream') {
     const { revisionOption: option } = streamOption.value;
-    return option.case === 'revision' ? placed(option.value) : (option.case ?? 'start');
+    return option.case === 'revision' ? startOf(option.value) : (option.case ?? 'start');
   }
   const option = streamOption.value?.allOption;
-  return option?.case === 'position' ? placed(option.value.commitPosition) : (option?.case ?? 'start');
+  return option?.case === 'position' ? startOf(option.value.commitPosition) : (option?.case ?? 'start');
 };
 
 const countOf = ({ countOption }: ReadReq_Options): number | undefined => {

@@ -2,12 +2,12 @@ import type { EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
-import { besideOf } from './event-metadata.js';
+import { propertiesOf } from './event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
 import { eventContent, type Present, type ReadContent } from './recorded.js';
 import { identifierOf } from './stream-identifier.js';
 import type { RuleBook, StreamRules } from './stream-rules.js';
-import { takingTurns } from './turns.js';
+import { turnTaker } from './turns.js';
 
 /** The services that reads use. */
 export type Reading = {
@@ -33,7 +33,7 @@ export const firstShown = ({ truncateBefore, maxCount }: StreamRules, last: bigi
 };
 
 const isYoung = ({ maxAgeMs }: StreamRules, event: RecordedEvent, nowMs: number): boolean =>
-  maxAgeMs === undefined || besideOf(event).recordedAtMs > nowMs - maxAgeMs;
+  maxAgeMs === undefined || propertiesOf(event).recordedAtMs > nowMs - maxAgeMs;
 
 const revisionOf = (from: From, last: bigint): bigint => {
   if (from === 'start') return 0n;
@@ -120,7 +120,7 @@ async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGene
   const pages = logPages(log, plan);
   let left = plan.count;
   if (pages === undefined || left <= 0) return;
-  const turn = takingTurns();
+  const turn = turnTaker();
   for await (const page of pages) {
     for (const event of page) {
       await turn();

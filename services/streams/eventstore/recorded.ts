@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { encodedAs } from './codec.js';
-import { besideOf } from './event-metadata.js';
+import { propertiesOf } from './event-metadata.js';
 import { type UuidForm, uuidOf } from './uuid.js';
 
 /** The data of an event as clients get it, and whether it is JSON. */
@@ -12,7 +12,7 @@ export type Presented = { readonly data: Uint8Array; readonly isJson: boolean };
 export type Present = (event: RecordedEvent) => Presented | Promise<Presented>;
 
 /** Presents events as they were stored. */
-export const asStored: Present = (event) => ({ data: event.data, isJson: besideOf(event).isJson });
+export const storedForm: Present = (event) => ({ data: event.data, isJson: propertiesOf(event).isJson });
 
 const TICKS_IN_MS = 10_000n;
 
@@ -23,7 +23,7 @@ export type ReadContent = NonNullable<MessageInitShape<typeof ReadRespSchema>['c
 export const encoded = (content: ReadContent): Buffer => encodedAs(ReadRespSchema, { content });
 
 /** Converts a log position to the two positions of the protocol, which are equal here. */
-export const placeOf = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
+export const positionFields = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
   commitPosition: position,
   preparePosition: position,
 });
@@ -31,12 +31,12 @@ export const placeOf = (position: bigint): { commitPosition: bigint; preparePosi
 /** Converts an event to an answer of a read. */
 export const eventContent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadContent> => {
   const { data, isJson } = await present(event);
-  const { custom, recordedAtMs } = besideOf(event);
+  const { custom, recordedAtMs } = propertiesOf(event);
   const recorded = {
     id: uuidOf(event.id, form),
     streamIdentifier: { streamName: Buffer.from(event.stream) },
     streamRevision: event.revision,
-    ...placeOf(event.position),
+    ...positionFields(event.position),
     metadata: {
       type: event.type,
       created: String(BigInt(Math.trunc(recordedAtMs)) * TICKS_IN_MS),

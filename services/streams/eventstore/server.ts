@@ -20,7 +20,7 @@ import { plainHttp } from './http1.js';
 import { clusterOfOne, type ServedNode } from './node.js';
 import type { Reading } from './read.js';
 import { readHandler } from './read-handler.js';
-import { placeOf } from './recorded.js';
+import { positionFields } from './recorded.js';
 import { supportedMethods } from './server-features.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';
 
@@ -62,7 +62,7 @@ const unary =
       (thrown: unknown) => respond(failedCall(logger, rpc, thrown)),
     );
 
-const positionOption = ({ position }: Written) => ({ case: 'position', value: placeOf(position) }) as const;
+const positionOption = ({ position }: Written) => ({ case: 'position', value: positionFields(position) }) as const;
 
 const registerStreams = (server: Server, { reading, writing, logger }: EventstoreHosting, shutdown: Shutdown): void => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;

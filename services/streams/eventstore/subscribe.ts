@@ -4,8 +4,8 @@ import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
 import { firstShown, lastRevision, type Reading } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
-import { eventContent, placeOf, type ReadContent } from './recorded.js';
-import { takingTurns } from './turns.js';
+import { eventContent, positionFields, type ReadContent } from './recorded.js';
+import { turnTaker } from './turns.js';
 
 /** Sends an answer, and resolves when the client can take the next one. */
 export type Send = (content: ReadContent) => Promise<void>;
@@ -14,11 +14,11 @@ const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
 
 /** Makes a function that sends matching events, and a checkpoint whenever enough events were examined. */
 const sender = ({ present }: Reading, { form, filter }: ReadPlan, send: Send) => {
-  const turn = takingTurns();
+  const turn = turnTaker();
   let considered = 0;
   const checkpoint = async (position: bigint): Promise<void> => {
     considered = 0;
-    await send({ case: 'checkpoint', value: placeOf(position) });
+    await send({ case: 'checkpoint', value: positionFields(position) });
   };
   return async (event: RecordedEvent): Promise<void> => {
     await turn();

@@ -7,10 +7,10 @@ const TURN_MS = 10;
  * Yields the thread to other calls when a reader has used its time. Examining an event may be expensive, for example
  * with a regular expression. Returns `undefined` when the reader may go on at once.
  */
-export type Turns = () => Promise<void> | undefined;
+export type YieldTurn = () => Promise<void> | undefined;
 
 /** Makes the turns of one reader. */
-export const takingTurns = (): Turns => {
+export const turnTaker = (): YieldTurn => {
   let since = performance.now();
   return () => {
     if (performance.now() - since < TURN_MS) return undefined;

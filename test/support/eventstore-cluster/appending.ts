@@ -9,7 +9,7 @@ import type { Proposed } from './log-file.js';
 import type { Node } from './node.js';
 import { invalidArgument, tooLarge } from './refusals.js';
 import { type Append, type Expected, MAX_APPEND_BYTES, type Outcome } from './streams.js';
-import { decoded, empty, encoded, place } from './wire.js';
+import { decoded, empty, encoded, positionFields } from './wire.js';
 
 const revisionOption = (revision: bigint | undefined) =>
   revision === undefined
@@ -33,7 +33,7 @@ const appendAnswer = ({ stream, expected }: Append, outcome: Outcome): Buffer =>
         case: 'success',
         value: {
           currentRevisionOption: revisionOption(outcome.revision),
-          positionOption: { case: 'position', value: place(outcome.position) },
+          positionOption: { case: 'position', value: positionFields(outcome.position) },
         },
       },
     });

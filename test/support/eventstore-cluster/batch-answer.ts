@@ -11,7 +11,7 @@ import {
   WrongExpectedVersionSchema,
 } from '../../../proto/gen/event_store/client/values_pb.js';
 import { type Expected, MAX_APPEND_BYTES, type Outcome } from './streams.js';
-import { empty, encoded, place, streamIdentifier } from './wire.js';
+import { empty, encoded, positionFields, streamIdentifier } from './wire.js';
 
 /** The part of an append of a batch stream that its answer repeats. */
 export type Named = {
@@ -97,7 +97,7 @@ const resultOf = (
           outcome.revision === undefined
             ? { case: 'noStream', value: empty }
             : { case: 'currentRevision', value: outcome.revision },
-        positionOption: { case: 'position', value: place(outcome.position) },
+        positionOption: { case: 'position', value: positionFields(outcome.position) },
       },
     };
   const { code, message, details } = outcome.kind === 'failed' ? outcome : failureOf(named, outcome);

@@ -1,7 +1,7 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { ReadReq_Options as Options } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { Node } from './node.js';
-import { notAPlace, unhandled } from './refusals.js';
+import { notAPosition, unhandled } from './refusals.js';
 import type { IdForm } from './wire.js';
 
 export type ReadCall = ServerWritableStream<Buffer, Buffer>;
@@ -38,10 +38,10 @@ export const streamOf = ({ streamOption }: Options): string | undefined =>
     : undefined;
 
 /** @throws when no event has the position. 0 and the end are allowed too, and forwards any position beyond the end. */
-export const assertPlace = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
+export const assertEventPosition = ({ log, replica }: Node, position: bigint, isBackwards = false): void => {
   const end = replica.end();
   if (position === 0n || position === end || (position > end && !isBackwards)) return;
-  if (position > end || !log.isRecord(position)) throw notAPlace();
+  if (position > end || !log.isRecord(position)) throw notAPosition();
 };
 
 const departures = new WeakMap<ReadCall, Promise<boolean>>();

@@ -9,14 +9,14 @@ import type { Stored } from './log-file.js';
 import {
   badStreamRead,
   invalidArgument,
-  notAPlace,
+  notAPosition,
   notLeader,
   notReady,
   streamDeleted,
   unhandled,
 } from './refusals.js';
 import {
-  assertPlace,
+  assertEventPosition,
   formOf,
   type From,
   positionOf,
@@ -89,9 +89,9 @@ const sendPages = async (
 const readAll = async (node: Node, call: ReadCall, options: Options, count: bigint): Promise<void> => {
   const isBackwards = options.readDirection === Direction.Backwards;
   const from = positionOf(options);
-  if (typeof from === 'bigint') assertPlace(node, from, isBackwards);
+  if (typeof from === 'bigint') assertEventPosition(node, from, isBackwards);
   const filter = options.filterOption.case === 'filter' ? filterOf(options.filterOption.value) : undefined;
-  if (count === 0n) return filter ? new Promise(() => undefined) : Promise.reject(notAPlace());
+  if (count === 0n) return filter ? new Promise(() => undefined) : Promise.reject(notAPosition());
   const pages = isBackwards ? allBackwards(node, from) : allForwards(node, from);
   await sendPages(call, pages, { count, form: formOf(options), filter });
 };

@@ -20,7 +20,7 @@ export const notLeader = (port: number): ServiceError =>
 export const notReady = (): ServiceError => refusal(status.UNAVAILABLE, 'Server Is Not Ready');
 
 /** The position is not that of an event. */
-export const notAPlace = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
+export const notAPosition = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
 export const badStreamRead = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
 

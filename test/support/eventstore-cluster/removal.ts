@@ -11,7 +11,7 @@ import type { Proposed } from './log-file.js';
 import type { Node } from './node.js';
 import { invalidArgument, streamDeleted, wrongVersion } from './refusals.js';
 import { type Append, type Expected, STREAM_METADATA, TOMBSTONE, visibleOf } from './streams.js';
-import { decoded, encoded, place } from './wire.js';
+import { decoded, encoded, positionFields } from './wire.js';
 
 const own = (type: string, data: object): Proposed => ({
   id: randomBytes(16),
@@ -41,14 +41,16 @@ const removal = ({ log, replica }: Node, options: DeleteOptions | undefined, isT
 
 /** Serves Delete and Tombstone, whose messages are the same. */
 export const handleRemoval =
-  (node: Node, isForGood: boolean) =>
+  (node: Node, isTombstone: boolean) =>
   (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>): void => {
     const run = async (): Promise<Buffer> => {
-      const { options } = decoded(isForGood ? TombstoneReqSchema : DeleteReqSchema, call.request);
-      const append = removal(node, options as DeleteOptions | undefined, isForGood);
+      const { options } = decoded(isTombstone ? TombstoneReqSchema : DeleteReqSchema, call.request);
+      const append = removal(node, options as DeleteOptions | undefined, isTombstone);
       const outcome = await node.write(append, isLeaderWanted(call));
       if (outcome.kind !== 'written') throw refusalOf(append.stream, outcome);
-      return encoded(DeleteRespSchema, { positionOption: { case: 'position', value: place(outcome.position) } });
+      return encoded(DeleteRespSchema, {
+        positionOption: { case: 'position', value: positionFields(outcome.position) },
+      });
     };
     run().then(
       (bytes) => respond(null, bytes),

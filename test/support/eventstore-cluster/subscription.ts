@@ -4,7 +4,7 @@ import { type Filter, filterOf } from './filter.js';
 import type { Stored } from './log-file.js';
 import type { Node } from './node.js';
 import {
-  assertPlace,
+  assertEventPosition,
   formOf,
   type From,
   positionOf,
@@ -15,7 +15,7 @@ import {
 } from './read-options.js';
 import { invalidArgument, streamDeleted, tooSlow, unhandled } from './refusals.js';
 import { visibleOf } from './streams.js';
-import { answer, eventAnswer, type IdForm, place } from './wire.js';
+import { answer, eventAnswer, type IdForm, positionFields } from './wire.js';
 
 /** The number of live events that may wait for a reader; with more the subscription is dropped. */
 const MAX_WAITING = 32;
@@ -50,7 +50,7 @@ const answersFor = ({ isWanted, filter, form }: Plan): ((event: Stored) => reado
   const isDue = checkpoints(filter);
   return (event) => [
     ...(isWanted(event) ? [eventAnswer(event, form)] : []),
-    ...(isDue() ? [answer({ case: 'checkpoint', value: place(event.position) })] : []),
+    ...(isDue() ? [answer({ case: 'checkpoint', value: positionFields(event.position) })] : []),
   ];
 };
 
@@ -139,7 +139,7 @@ const afterOf = (node: Node, from: From): bigint => {
 const allPlan = (node: Node, options: Options): Plan => {
   const from = positionOf(options);
   try {
-    if (typeof from === 'bigint') assertPlace(node, from);
+    if (typeof from === 'bigint') assertEventPosition(node, from);
   } catch {
     throw unhandled();
   }

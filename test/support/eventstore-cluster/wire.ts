@@ -35,7 +35,7 @@ export const idMessage = (id: Buffer, form: IdForm): MessageInitShape<typeof UUI
         },
       };
 
-export const place = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
+export const positionFields = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
   commitPosition: position,
   preparePosition: position,
 });
@@ -55,7 +55,7 @@ export const eventAnswer = (event: Stored, form: IdForm): Buffer =>
         id: idMessage(event.id, form),
         streamIdentifier: streamIdentifier(event.stream),
         streamRevision: event.revision,
-        ...place(event.position),
+        ...positionFields(event.position),
         metadata: {
           type: event.type,
           created: String(BigInt(event.createdMs) * 10_000n),

@@ -20,7 +20,7 @@ import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../engine/wal
 import type { Literals } from '../../../engine/walk/literal-values.js';
 import { drawFrom } from '../../../engine/walk/draw.js';
 import { drawLiteral } from '../../../engine/walk/typed-literals.js';
-import type { Known, Run } from '../../../engine/walk/run.js';
+import type { EarlierState, Run } from '../../../engine/walk/run.js';
 import { type Launched, launch, type World } from './world.js';
 
 /** The state of one execution according to its reports. */
@@ -99,7 +99,7 @@ const knownOf = (before: Reported): Pick<Run, 'known' | 'ledger'> => {
   const ledger = createLedger();
   for (const event of before.nodes.values()) if (!isNodeEnd(event.phase)) ledger.noteNode(event);
   for (const { kind, event } of before.reports) if (kind === 'task') ledger.noteTask(event);
-  const known: Known = {
+  const known: EarlierState = {
     workflowPhase: before.phase,
     nodes: new Map([...before.nodes].map(([id, { phase }]) => [id, { phase }])),
     // Read once, as from lists, so it does not have the reports of this walk.
@@ -119,7 +119,7 @@ const fresh = (name: string): Reported => ({
   end: undefined,
 });
 
-const NOTHING: Known = { workflowPhase: Phase.QUEUED, nodes: new Map(), tasks: new Map() };
+const NOTHING: EarlierState = { workflowPhase: Phase.QUEUED, nodes: new Map(), tasks: new Map() };
 
 const DEFAULTS = {
   seed: 'seed',

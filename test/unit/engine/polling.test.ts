@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { InterfaceClient } from '../../../engine/client.js';
-import { BEGUN, createFindWork, ENDING, WAITING } from '../../../engine/find-work.js';
+import { STARTED, createFindWork, ENDING, WAITING } from '../../../engine/find-work.js';
 import { createActiveExecutions } from '../../../engine/active-executions.js';
 import { nextPause } from '../../../engine/poller.js';
 import type { Walk } from '../../../engine/walk/effects.js';
@@ -44,7 +44,7 @@ describe('an engine that finds nothing', () => {
     const findWork = createFindWork(client);
     const look = async (): Promise<number> => {
       let found = 0;
-      for await (const { closure } of findWork([...ENDING, ...WAITING, ...BEGUN])) found += closure ? 1 : 0;
+      for await (const { closure } of findWork([...ENDING, ...WAITING, ...STARTED])) found += closure ? 1 : 0;
       return found;
     };
     expect(await look()).toBe(4);

@@ -20,7 +20,7 @@ import { openSessions } from '../../../services/sessions/sessions.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { handTimers } from '../../support/hand-timers.js';
+import { manualTimers } from '../../support/manual-timers.js';
 import { creation, id, node, termination, workflow } from './reports.js';
 
 const START = 1_700_000_000_000;
@@ -83,7 +83,7 @@ const last = async (): Promise<unknown> => {
 
 describe('a terminated execution', () => {
   it('is ended once its engine has had its time', async () => {
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await run(creation);
     await run(node('RUNNING'));
@@ -98,7 +98,7 @@ describe('a terminated execution', () => {
   });
 
   it('is left alone when its engine has ended it', async () => {
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await run(creation);
     await run(termination);
@@ -112,12 +112,12 @@ describe('a terminated execution', () => {
   it('is ended after a restart too, counted from the termination, and once', async () => {
     await run(creation);
     await run(termination);
-    const first = handTimers(START + AFTER_MS - 20);
+    const first = manualTimers(START + AFTER_MS - 20);
     const stopped = open(first);
     await until(() => first.armed() === 1);
     await stopped.close();
     for (let restart = 0; restart < 2; restart += 1) {
-      const timers = handTimers(START + AFTER_MS - 10 + restart * 10);
+      const timers = manualTimers(START + AFTER_MS - 10 + restart * 10);
       const reactor = open(timers);
       if (restart === 0) await until(() => timers.armed() === 1);
       timers.advance(10);
@@ -130,7 +130,7 @@ describe('a terminated execution', () => {
   it('is ended once by two who look after it', async () => {
     await run(creation);
     await run(termination);
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactors = ['one', 'other'].map((name) =>
       expireTerminations({ ...options(timers), checkpoint: checkpoint(name) }),
     );
@@ -144,7 +144,7 @@ describe('a terminated execution', () => {
   it('is not looked at again once it is dealt with', async () => {
     await run(creation);
     await run(termination);
-    const settled = handTimers(START + AFTER_MS);
+    const settled = manualTimers(START + AFTER_MS);
     const reactor = open(settled);
     await until(async () => (await types()).length === 3);
     await reactor.close();
@@ -154,7 +154,7 @@ describe('a terminated execution', () => {
     await sessions.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'end' });
     const calls: unknown[] = [];
     const note = (to: unknown): Promise<unknown> => Promise.resolve(calls.push(to));
-    const again = open(handTimers(START + AFTER_MS), [], note);
+    const again = open(manualTimers(START + AFTER_MS), [], note);
     await until(() => calls.length > 0);
     await again.close();
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
@@ -168,7 +168,7 @@ describe('a terminated execution', () => {
     await ahead.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'ahead-end' });
     await run(creation);
     await run(termination);
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const calls: unknown[] = [];
     const reactor = open(timers, [], (to) => Promise.resolve(calls.push(to)));
     await until(() => timers.armed() === 1);
@@ -186,7 +186,7 @@ describe('a terminated execution', () => {
       const command = { ...termination, id: other };
       await sessions.handle(aggregate, executionStream(other), command, { ...context, commandId: `${other.name}-end` });
     }
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await until(() => timers.armed() > 0);
     expect(timers.armed()).toBe(1);
@@ -196,7 +196,7 @@ describe('a terminated execution', () => {
   it('says in its abort metadata that the control plane has ended it', async () => {
     await run(creation);
     await run(termination);
-    const reactor = open(handTimers(START + AFTER_MS));
+    const reactor = open(manualTimers(START + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
     expect(await last()).toMatchObject({
@@ -208,7 +208,7 @@ describe('a terminated execution', () => {
   it('is tried again when the store fails', async () => {
     await run(creation);
     await run(termination);
-    const timers = handTimers(START + AFTER_MS);
+    const timers = manualTimers(START + AFTER_MS);
     const failures: unknown[] = [];
     let calls = 0;
     const reactor = open(timers, failures, () => {
@@ -224,7 +224,7 @@ describe('a terminated execution', () => {
   it('keeps no timer once the reactor is closed', async () => {
     await run(creation);
     await run(termination);
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await until(() => timers.armed() === 1);
     await reactor.close();
@@ -235,7 +235,7 @@ describe('a terminated execution', () => {
 
 describe('an execution whose engine says by itself that it is aborting', () => {
   it('is ended in the same time', async () => {
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await run(creation);
     await run(workflow('ABORTING'));
@@ -250,7 +250,7 @@ describe('an execution whose engine says by itself that it is aborting', () => {
   });
 
   it('is left alone when it goes on to its end', async () => {
-    const timers = handTimers(START);
+    const timers = manualTimers(START);
     const reactor = open(timers);
     await run(creation);
     await run(workflow('ABORTING'));
@@ -271,7 +271,7 @@ describe('an execution that takes longer than it may', () => {
   const timedOut = async (): Promise<void> => {
     await run(creation);
     await run(workflow('RUNNING'));
-    const reactor = open(handTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    const reactor = open(manualTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
     await until(async () => (await types()).length === 3);
     await reactor.close();
   };
@@ -303,7 +303,7 @@ describe('an execution that takes longer than it may', () => {
 
   it('is TIMED_OUT when its engine never answers', async () => {
     await timedOut();
-    const reactor = open(handTimers(START + AFTER_MS));
+    const reactor = open(manualTimers(START + AFTER_MS));
     await until(async () => (await types()).length === 4);
     await reactor.close();
     expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: 8 } });
@@ -312,7 +312,7 @@ describe('an execution that takes longer than it may', () => {
   it('is left alone when it has ended, or is being aborted', async () => {
     await run(creation);
     await run(termination);
-    const reactor = open(handTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    const reactor = open(manualTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
     await until(async () => (await checkpoint().read()) >= 0n);
     await run(workflow('ABORTED', { second: 1 }));
     await reactor.close();

@@ -163,7 +163,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
       const { at } = settled;
       looks.push(at);
       const past = recorded.filter(({ revision }) => at.includes(revision));
-      known = (await aggregate.recall?.(known, past)) ?? known;
+      known = (await aggregate.compareWithRecorded?.(known, past)) ?? known;
       settled = settle(known);
     }
     if (isUnsure(settled)) throw new Error('still unsure after reading the stream');

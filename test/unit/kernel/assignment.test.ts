@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
 import { shareOf, assignPartitions } from '../../../services/kernel/assignment.js';
-import { handTimers } from '../../support/hand-timers.js';
+import { manualTimers } from '../../support/manual-timers.js';
 
 const PARTS = Array.from({ length: 8 }, (_, at) => String(at));
 
@@ -38,7 +38,7 @@ const settled = async (): Promise<void> => {
 };
 
 const fixture = () => {
-  const clock = handTimers(0);
+  const clock = manualTimers(0);
   const leases = memoryLeases(() => clock.now());
   const failures: unknown[] = [];
   const join = (worker: string) => {

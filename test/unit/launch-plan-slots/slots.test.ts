@@ -13,12 +13,12 @@ import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
 import { slotHolders } from '../../../services/main/slot-holders.js';
 import { releaseSlots } from '../../../services/reactors/release-slots/reactor.js';
-import { launchPlanSlots, type Slots } from '../../../services/reactors/release-slots/take.js';
+import { launchPlanSlots, type Slots } from '../../../services/reactors/release-slots/slots.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { handTimers } from '../../support/hand-timers.js';
+import { manualTimers } from '../../support/manual-timers.js';
 import { creationOf, workflow } from '../execution/reports.js';
 
 const plan = { project: 'p', domain: 'd', name: 'plan' };
@@ -209,7 +209,7 @@ describe('the slots of executions that have ended', () => {
 
   /** A process that releases slots, with a clock of its own. */
   const open = (failures: unknown[] = []) => {
-    const timers = handTimers(now);
+    const timers = manualTimers(now);
     const checkpoint = fileCheckpoint({ directory, name: 'release-slots', logId: store.logId });
     const onFailure = (error: unknown) => failures.push(error);
     const reactor = releaseSlots({ log: store, checkpoint, slots, streamOf: executionStream, timers, onFailure });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExecutionMetadata_ExecutionMode } from '../../../proto/gen/platformidl/admin/execution_pb.js';
-import type { Columns, Entities } from '../../../projections/query/columns.js';
+import type { Columns, EntityKind } from '../../../projections/query/columns.js';
 import { filtersOf } from '../../../projections/query/filter.js';
 import type { Collection } from '../../../projections/runtime/read-store.js';
 
@@ -27,7 +27,7 @@ const columns: Columns = {
 
 const collection = (name: string): Collection => ({ name, version: 1, fields: {}, indexes: [] });
 const plans = collection('plans');
-const entities: Entities = new Map([
+const entities: EntityKind = new Map([
   [
     'launch_plan',
     {

@@ -56,7 +56,7 @@ const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
 type More = Partial<
-  Pick<Parameters<typeof runProjections>[0], 'breathe' | 'log' | 'onUnavailable' | 'onWait' | 'partitions'>
+  Pick<Parameters<typeof runProjections>[0], 'pauseAfterLarge' | 'log' | 'onUnavailable' | 'onWait' | 'partitions'>
 > & {
   readonly models?: readonly ReadModel<unknown>[];
 };
@@ -101,11 +101,11 @@ describe('running projections', () => {
     const many = Array.from({ length: 40 }, () => ({ stream: 's' }));
     await append(...many);
     const breathing = new Promise<void>((resolve) => (goOn = resolve));
-    const breathe = (): Promise<void> => {
+    const pauseAfterLarge = (): Promise<void> => {
       breaths += 1;
       return breathing;
     };
-    const { running, reached, progress } = await run(store, undefined, { breathe });
+    const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
     expect(await reached(40n)).toBe(true);
     const last = await append(...Array.from({ length: 10 }, () => ({ stream: 's' })));
     expect(running.position()).toBe(40n);

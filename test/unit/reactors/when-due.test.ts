@@ -15,7 +15,7 @@ import { dueQueue } from '../../../services/reactors/frame/due-queue.js';
 import { whenDue } from '../../../services/reactors/frame/when-due.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
-import { handTimers } from '../../support/hand-timers.js';
+import { manualTimers } from '../../support/manual-timers.js';
 import { until } from '../../support/until.js';
 
 const START = 1_700_000_000_000;
@@ -28,7 +28,7 @@ const stream = streamName('thing', ['one']);
 
 let directory: string;
 let store: EventStore;
-let timers: ReturnType<typeof handTimers>;
+let timers: ReturnType<typeof manualTimers>;
 let reactor: Reactor;
 let checkpoint: Checkpoint;
 /** The positions that were read, and those that were tried, in order. */
@@ -41,7 +41,7 @@ let unreadable: bigint | undefined;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-due-'));
   store = await sqliteEventStore({ directory });
-  timers = handTimers(START);
+  timers = manualTimers(START);
   checkpoint = fileCheckpoint({ directory, name: 'due', logId: store.logId });
   read = [];
   tried = [];

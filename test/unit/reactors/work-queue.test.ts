@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { retryDelayMs } from '../../../services/reactors/frame/retry.js';
 import { type Worked, workQueue } from '../../../services/reactors/frame/work-queue.js';
-import { handTimers } from '../../support/hand-timers.js';
+import { manualTimers } from '../../support/manual-timers.js';
 
 const START = 1_700_000_000_000;
 
@@ -12,7 +12,7 @@ const turns = async (): Promise<void> => {
 };
 
 const open = (work: (item: string) => Promise<Worked>, giveUp?: (item: string) => Promise<void>) => {
-  const timers = handTimers(START);
+  const timers = manualTimers(START);
   const failures: unknown[] = [];
   const done: string[] = [];
   const queue = workQueue<string>({

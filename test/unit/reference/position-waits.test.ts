@@ -8,14 +8,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { followLog, type Following } from '../../../services/reference/live-folds.js';
+import { followLog, type LogFollower } from '../../../services/reference/live-folds.js';
 import { projectFold } from '../../../services/reference/project-directory.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
 describe('calls that wait for a position', () => {
   let directory: string;
   let store: EventStore;
-  let following: Following;
+  let following: LogFollower;
   /** The number of reads of the log's head, and the gate that each waits for. */
   let looks: number;
   let gate: Promise<void>;
@@ -93,7 +93,7 @@ describe('calls that wait for a position', () => {
 
   it('look at nothing where the subscription brings every position', async () => {
     const brought = followLog({ ...store, readLog: () => expect.unreachable('a look at the log') }, [projectFold()], {
-      bringsAll: true,
+      advancesOverAll: true,
     });
     const waiting = brought.reached(1n, 60_000);
     await store.append(streamName('project', [randomUUID()]), 'no-stream', [

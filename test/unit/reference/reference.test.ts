@@ -6,7 +6,7 @@ import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admi
 import { WorkflowMetadataSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { lru } from '../../../services/kernel/lru.js';
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
-import { remembering } from '../../../services/reference/remembered.js';
+import { immutableCache } from '../../../services/reference/immutable-cache.js';
 import { workflowCodec } from '../../../services/workflow/events.js';
 import { registerSingleTaskWorkflow } from '../../../services/workflow/registration/single-task.js';
 import { fixtureFolder } from '../../support/fixtures.js';
@@ -115,7 +115,7 @@ describe('a bounded memory', () => {
   });
 
   it('reads once for all who ask together, and again for what was not there', async () => {
-    const remember = remembering(1_000);
+    const remember = immutableCache(1_000);
     let reads = 0;
     const read = (value: string | undefined) => () => {
       reads += 1;

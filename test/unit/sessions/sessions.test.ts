@@ -211,7 +211,7 @@ describe('a live stream', () => {
 
   it('does not take a stream for new because a command that would begin it was dropped', async () => {
     await add();
-    const beginning = { ...purse, begins: () => true };
+    const beginning = { ...purse, createsStream: () => true };
     sessions = openSessions({ store, payloads, now: () => 1_000 });
     const gone = { ...context(), isCancelled: () => true };
     const dropped = sessions.handle(beginning, stream, { kind: 'add' }, gone);

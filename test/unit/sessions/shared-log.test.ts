@@ -84,7 +84,7 @@ describe('a live stream of a log that others write too', () => {
   });
 
   it('needs no look for a refusal that nothing can undo', async () => {
-    const lasting = { ...purse, isForGood: () => true };
+    const lasting = { ...purse, isPermanent: () => true };
     const add = () => here.handle(lasting, stream, { kind: 'add' }, context());
     for (let coins = 0; coins < 10; coins += 1) await add();
     reads = [];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { silenceLook } from '../../../services/store/eventstore/silence.js';
+import { silenceCheck } from '../../../services/store/eventstore/silence.js';
 
 const looked = () => {
   const state = { signs: 0, position: 5n, head: 5n, asked: 0 };
-  const look = silenceLook(
+  const look = silenceCheck(
     () => state,
     () => {
       state.asked += 1;
@@ -47,7 +47,7 @@ describe('who hears of the log', () => {
 
   it('asks again where the log did not say where it is', async () => {
     let isThere = false;
-    const look = silenceLook(
+    const look = silenceCheck(
       () => ({ signs: 0, position: 1n }),
       () => (isThere ? Promise.resolve(2n) : Promise.reject(new Error('away'))),
     );

@@ -26,14 +26,14 @@ export interface Connection {
 }
 
 /** The time that callers wait for a node after one was lost, in milliseconds. */
-const PATIENCE_MS = 2_000;
+const WAIT_AFTER_LOSS_MS = 2_000;
 
 /** The state of a search for a node. */
 type Search = { readonly sinceMs: number; round: Promise<NodeClient>; trouble?: unknown };
 
 /** Throws when the search has failed at least once and the caller has waited for long enough. */
-const throwAfter = (patienceMs: number, { sinceMs, trouble }: Search): void => {
-  if (trouble === undefined || performance.now() - sinceMs < patienceMs) return;
+const throwAfter = (waitMs: number, { sinceMs, trouble }: Search): void => {
+  if (trouble === undefined || performance.now() - sinceMs < waitMs) return;
   throw finalFault(trouble) ?? new NodeUnreached(trouble);
 };
 
@@ -86,7 +86,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
       (client) => {
         present = client;
         search = undefined;
-        patienceMs = PATIENCE_MS;
+        patienceMs = WAIT_AFTER_LOSS_MS;
         client.onDisconnect(() => lose(client));
         watchNode(client, settings, (leader) => lose(client, leader));
       },

@@ -38,7 +38,7 @@ const comparison = ({ entity, message }: Envelope, payloads: PayloadStore) => {
   };
 };
 
-const recallReport = async (
+const compareReport = async (
   command: ReportPhase,
   past: readonly RecordedEvent[],
   payloads: PayloadStore,
@@ -49,16 +49,16 @@ const recallReport = async (
     const report = reportIn(type, data);
     isRepetition ||= report !== undefined && (await isSame(report));
   }
-  return { ...command, recollection: { asOf: Number(past.at(-1)?.revision ?? -1n) + 1, isRepetition } };
+  return { ...command, comparison: { asOf: Number(past.at(-1)?.revision ?? -1n) + 1, isRepetition } };
 };
 
 /**
  * Completes a report command with whether one of the given past events has the same content. Other commands are
  * returned as they are.
  */
-export const recall = (
+export const compareWithRecorded = (
   command: ExecutionCommand,
   past: readonly RecordedEvent[],
   payloads: PayloadStore,
 ): Promise<ExecutionCommand> =>
-  command.type === 'ReportPhase' ? recallReport(command, past, payloads) : Promise.resolve(command);
+  command.type === 'ReportPhase' ? compareReport(command, past, payloads) : Promise.resolve(command);

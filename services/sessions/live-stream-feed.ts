@@ -2,7 +2,7 @@ import type { EventLog, Subscription } from '../kernel/ports/event-store.js';
 import type { OpenSessions } from './sessions.js';
 
 /** A subscription that gives the live streams the events of other processes. */
-export interface KeptWarm extends Subscription {
+export interface LiveStreamFeed extends Subscription {
   /** The position up to which the events have been delivered to the live streams. */
   position(): bigint;
 }
@@ -11,18 +11,18 @@ export interface KeptWarm extends Subscription {
  * Keeps the live streams current by one subscription from the present head of the log on. Streams that are not live are
  * folded when they are used.
  *
- * @param onHeard called after each page of events.
+ * @param onPage called after each page of events.
  */
-export const keepWarm = async (
+export const feedLiveStreams = async (
   log: Pick<EventLog, 'head' | 'subscribe'>,
   sessions: Pick<OpenSessions, 'observe'>,
-  onHeard: () => void = () => undefined,
-): Promise<KeptWarm> => {
+  onPage: () => void = () => undefined,
+): Promise<LiveStreamFeed> => {
   let position = await log.head();
   const subscription = log.subscribe({ after: position }, (page) => {
     for (const event of page.events) sessions.observe(event);
     ({ position } = page);
-    onHeard();
+    onPage();
   });
   return { ...subscription, position: () => position };
 };

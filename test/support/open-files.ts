@@ -19,5 +19,5 @@ const isHeld = (file: string): boolean => {
 };
 
 /** True when a suspended process holds a write lock on a file that processes share in a data directory. */
-export const areFilesHeld = (directory: string): boolean =>
+export const areFilesOpen = (directory: string): boolean =>
   ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));

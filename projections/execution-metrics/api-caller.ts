@@ -14,7 +14,7 @@ import type { Call, Route } from '../../services/kernel/rpc.js';
  *
  * @throws {RpcError} as that method does.
  */
-export type Ask = <Input extends DescMessage, Output extends DescMessage>(
+export type CallApi = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
@@ -23,7 +23,7 @@ export type Ask = <Input extends DescMessage, Output extends DescMessage>(
 const MAX_DEPTH = 200;
 
 /** Calls read methods through their routes, on behalf of a call. */
-export const askOf = (routes: readonly Route[], caller: Call): Ask => {
+export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
   const { principal, requestId, minPosition } = caller;
   const call: Call = {
     principal,

@@ -2,23 +2,23 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { leftOut } from '../../support/left-out.js';
+import { skippedTests } from '../../support/skipped-tests.js';
 
 /** The compiled tests are in `dist/test`. */
 const E2E = join(import.meta.dirname, '../../e2e');
 const fileOf = (name: string): string => join(E2E, `${name}.test.js`);
 const sourceOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
 
-const onMongodb = Object.keys(leftOut({ FLIGHTLOG_TEST_READ_STORE: 'mongodb' }));
-const apart = Object.keys(leftOut({ FLIGHTLOG_TEST_ROLES: 'apart' }));
+const onMongodb = Object.keys(skippedTests({ FLIGHTLOG_TEST_READ_STORE: 'mongodb' }));
+const apart = Object.keys(skippedTests({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 
 /** Matches the import of a helper that starts servers on the stores that the variables name. */
 const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
-const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startParts|startEventstoreCluster)\(/u;
+const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startRoleProcesses|startEventstoreCluster)\(/u;
 
 describe('what the end-to-end tests leave out on other stores', () => {
   it('is nothing by default', () => {
-    expect(leftOut({})).toEqual({});
+    expect(skippedTests({})).toEqual({});
   });
 
   it.each([...onMongodb, ...apart])('is a file that there is: %s', (name) => {

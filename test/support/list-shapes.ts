@@ -12,7 +12,7 @@ import { workflowCollection, workflowColumns } from '../../projections/workflows
 import { FIRST_AT, SCOPE } from './many-documents.js';
 
 /** The list of one list RPC: its collection and scope. */
-export type AskedList = {
+export type ListShape = {
   readonly collection: Collection;
   readonly columns: Columns;
   readonly order: string;
@@ -27,52 +27,52 @@ const equal = (fields: Readonly<Record<string, string | number>>): readonly Cond
   Object.entries(fields).map(([field, value]) => ({ field, is: '=', value }));
 
 /** The executions of the scope. */
-export const executions: AskedList = {
+export const executions: ListShape = {
   collection: executionCollection,
   columns: executionColumns,
   order: 'created_at',
   scope: { where: equal(SCOPE), unlessNamed: equal({ state: 0 }) },
 };
-const tasks: AskedList = {
+const tasks: ListShape = {
   collection: taskCollection,
   columns: taskColumns,
   order: 'recorded',
   scope: { where: equal(SCOPE) },
 };
-const tasksOfName: AskedList = { ...tasks, scope: { where: equal({ ...SCOPE, name: 'name-1' }) } };
-const plans: AskedList = { ...tasks, collection: launchPlanCollection, columns: launchPlanColumns };
-const nodes: AskedList = {
+const tasksOfName: ListShape = { ...tasks, scope: { where: equal({ ...SCOPE, name: 'name-1' }) } };
+const plans: ListShape = { ...tasks, collection: launchPlanCollection, columns: launchPlanColumns };
+const nodes: ListShape = {
   collection: nodeExecutionCollection,
   columns: nodeExecutionColumns,
   order: 'created_at',
   scope: { where: equal({ execution: 'execution-p:d:e', parent: '' }) },
   direction: 'ascending',
 };
-const attempts: AskedList = {
+const attempts: ListShape = {
   collection: taskExecutionCollection,
   columns: taskExecutionColumns,
   order: 'created_at',
   scope: { where: equal({ node: 'execution-p:d:e/n3' }) },
   direction: 'ascending',
 };
-const workflows: AskedList = { ...tasks, collection: workflowCollection, columns: workflowColumns };
-const names: AskedList = {
+const workflows: ListShape = { ...tasks, collection: workflowCollection, columns: workflowColumns };
+const names: ListShape = {
   collection: namedEntityCollection,
   columns: namedEntityColumns,
   order: 'name',
   scope: { where: equal({ resource_type: 2, ...SCOPE }), unlessFiltered: equal({ generated: 0 }) },
   direction: 'ascending',
 };
-const projects: AskedList = {
+const projects: ListShape = {
   collection: projectCollection,
   columns: projectColumns,
   order: 'identifier',
   scope: { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] },
   direction: 'ascending',
 };
-const idsOf = (list: AskedList): AskedList => ({ ...list, order: 'name', direction: 'ascending', isOfNames: true });
+const idsOf = (list: ListShape): ListShape => ({ ...list, order: 'name', direction: 'ascending', isOfNames: true });
 
-const plansOfName: AskedList = { ...plans, scope: tasksOfName.scope };
+const plansOfName: ListShape = { ...plans, scope: tasksOfName.scope };
 
 const CREATED = { key: 'created_at', direction: 0 };
 const BY_NAME = { key: 'name', direction: 1 };
@@ -107,7 +107,7 @@ const searchesFor = (isWanted: (text: string) => boolean): readonly string[] =>
 export const ABSENT: ReadonlySet<string> = new Set(searchesFor(isAbsent));
 
 /** The lists that the command line, the Python SDK and the web console request; `count` is the number of documents. */
-export const ASKED: readonly (readonly [string, AskedList, (count: number) => Partial<ListRequest>])[] = [
+export const ASKED: readonly (readonly [string, ListShape, (count: number) => Partial<ListRequest>])[] = [
   ['executions, the newest', executions, () => ({})],
   ['executions as the command line asks', executions, () => ({ sortBy: CREATED })],
   ['executions, the oldest first', executions, () => ({ sortBy: { key: 'created_at', direction: 1 } })],

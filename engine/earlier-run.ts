@@ -7,15 +7,15 @@ import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { type InterfaceClient } from './client.js';
 import { createLedger, isNodeEnd, isTaskEnd, type Ledger, taskKey } from './walk/ledger.js';
-import { type Known, type KnownNode } from './walk/run.js';
+import { type EarlierState, type EarlierNode } from './walk/run.js';
 
 const { listNodeExecutions, listTaskExecutions } = AdminService.method;
 const PAGE = 500;
 
 /** State of an execution that an earlier engine has left. */
-export type Recollection = { readonly known: Known; readonly ledger: Ledger };
+export type EarlierRun = { readonly known: EarlierState; readonly ledger: Ledger };
 
-export const nothingKnown = (workflowPhase: WorkflowExecution_Phase): Recollection => ({
+export const NO_EARLIER_RUN = (workflowPhase: WorkflowExecution_Phase): EarlierRun => ({
   known: { workflowPhase, nodes: new Map(), tasks: new Map() },
   ledger: createLedger(),
 });
@@ -23,7 +23,7 @@ export const nothingKnown = (workflowPhase: WorkflowExecution_Phase): Recollecti
 type Reading = {
   readonly client: InterfaceClient;
   readonly id: WorkflowExecutionIdentifier;
-  readonly nodes: Map<string, KnownNode>;
+  readonly nodes: Map<string, EarlierNode>;
   readonly tasks: Map<string, TaskPhase>;
   readonly ledger: Ledger;
 };
@@ -58,7 +58,7 @@ const readTasks = async (reading: Reading, nodeId: string): Promise<void> => {
 const childOf = ({ targetMetadata }: NodeExecutionClosure): WorkflowExecutionIdentifier | undefined =>
   targetMetadata.case === 'workflowNodeMetadata' ? targetMetadata.value.executionId : undefined;
 
-const knownNode = ({ phase, outputResult }: NodeExecutionClosure): KnownNode =>
+const knownNode = ({ phase, outputResult }: NodeExecutionClosure): EarlierNode =>
   outputResult.case === 'error' ? { phase, error: outputResult.value } : { phase };
 
 /**
@@ -84,11 +84,11 @@ const readUnder = async (reading: Reading, parent: string): Promise<void> => {
 };
 
 /** Reads the node and task executions of an execution, so that a walk can continue from them. */
-export const recollect = async (
+export const readEarlierRun = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,
   workflowPhase: WorkflowExecution_Phase,
-): Promise<Recollection> => {
+): Promise<EarlierRun> => {
   const ledger = createLedger();
   const reading: Reading = { client, id, nodes: new Map(), tasks: new Map(), ledger };
   await readUnder(reading, '');

@@ -1,14 +1,14 @@
 import { BACKWARDS, END, type Position, type ResolvedEvent, START } from '@eventstore/db-client';
 import { positionOf } from './eventstore-events.js';
 import { readFault } from './eventstore-fault.js';
-import { leave, nodeOf, type Read } from './read-pages.js';
+import { abandonRead, nodeOf, type Read } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
 /** Converts the position after which the log is to be read to a start position of the client library. */
 export const startOf = (position: bigint): Position | typeof START => (position === 0n ? START : positionOf(position));
 
 /** The positions of the events next to a given position, which may be between two events. */
-export type Places = {
+export type NearestPositions = {
   /** The last at or before it; 0n when there is none. */
   readonly atOrBefore: bigint;
   /** The first at or after it; absent when the log ends before it. */
@@ -21,7 +21,7 @@ export type Places = {
  *
  * @throws {StoreUnavailable} when the log cannot be read.
  */
-export const placesAround = async (connection: Connection, position: bigint): Promise<Places> => {
+export const nearestPositions = async (connection: Connection, position: bigint): Promise<NearestPositions> => {
   const read: Read = (await nodeOf(connection)).readAll({
     direction: BACKWARDS,
     fromPosition: END,
@@ -38,6 +38,6 @@ export const placesAround = async (connection: Connection, position: bigint): Pr
   } catch (error) {
     throw readFault(error);
   } finally {
-    if (!read.readableEnded) leave(read);
+    if (!read.readableEnded) abandonRead(read);
   }
 };

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /** The address of a server that should answer. */
-export type Place = {
+export type Address = {
   readonly host: string;
   readonly port: number;
   /** Absent where the connection does not use TLS. */
@@ -34,7 +34,7 @@ export type Answer = {
   readonly tls?: 'spoken' | 'not spoken' | 'not trusted';
 };
 
-const PATIENCE_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 2_000;
 const SHOWN_BYTES = 24;
 
 const NOT_TRUSTED =
@@ -72,7 +72,7 @@ const ofBytes = (bytes: Buffer, { isAnswer }: Greeting): Answer => {
   return { is: 'wrong', what: `speaks another protocol${how}` };
 };
 
-const opened = ({ host, port, tls }: Place, { alpn }: Greeting): Socket => {
+const opened = ({ host, port, tls }: Address, { alpn }: Greeting): Socket => {
   if (!tls) return connect({ host, port });
   const { authorities, isTrusting = false } = tls;
   return connectTls({
@@ -85,7 +85,7 @@ const opened = ({ host, port, tls }: Place, { alpn }: Greeting): Socket => {
 };
 
 /** Connects, sends the greeting, and judges the answer. */
-const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
+const probe = (place: Address, greeting: Greeting): Promise<Answer> =>
   new Promise((resolve) => {
     const socket = opened(place, greeting);
     const found = (answer: Answer): void => {
@@ -98,7 +98,7 @@ const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
       const what = isConnected ? 'takes connections and says nothing' : 'cannot be reached (it does not answer)';
       found({ is: 'absent', what });
     };
-    const timer = setTimeout(silent, PATIENCE_MS);
+    const timer = setTimeout(silent, ANSWER_TIMEOUT_MS);
     socket.once('connect', () => (isConnected = true));
     socket.once(place.tls ? 'secureConnect' : 'connect', () => socket.write(greeting.bytes));
     socket.once('data', (bytes) => found(ofBytes(bytes, greeting)));
@@ -107,14 +107,18 @@ const whatAnswers = (place: Place, greeting: Greeting): Promise<Answer> =>
   });
 
 /** True for a server that accepts connections but sends nothing: it may speak another protocol. */
-const isThere = ({ is, what }: Answer): boolean => is === 'absent' && !what.startsWith('cannot be reached');
+const isListening = ({ is, what }: Answer): boolean => is === 'absent' && !what.startsWith('cannot be reached');
 
-const asOther = async (place: Place, greeting: Greeting, others: readonly Greeting[]): Promise<Answer | undefined> => {
+const probeOthers = async (
+  place: Address,
+  greeting: Greeting,
+  others: readonly Greeting[],
+): Promise<Answer | undefined> => {
   const { tls, ...plain } = place;
-  const otherwise: Place = tls ? plain : { ...plain, tls: { isTrusting: true } };
+  const otherwise: Address = tls ? plain : { ...plain, tls: { isTrusting: true } };
   const [turned, ...known] = await Promise.all([
-    whatAnswers(otherwise, greeting),
-    ...others.map((other) => whatAnswers(plain, other)),
+    probe(otherwise, greeting),
+    ...others.map((other) => probe(plain, other)),
   ]);
   if (turned.is === 'right')
     return tls
@@ -132,21 +136,21 @@ export type Finding = {
 };
 
 /** The expected protocol, others that may be there instead, and the advice for each problem with TLS. */
-export type Wanted = {
+export type ExpectedProtocol = {
   readonly greeting: Greeting;
   readonly others: readonly Greeting[];
   readonly advice: Readonly<Record<NonNullable<Answer['tls']>, string>>;
 };
 
 /** Probes addresses of which one has to answer; `undefined` when one does, or when there is none. */
-export const lookAt = async (
-  places: readonly Place[],
-  { greeting, others, advice }: Wanted,
+export const probeAddresses = async (
+  places: readonly Address[],
+  { greeting, others, advice }: ExpectedProtocol,
 ): Promise<Finding | undefined> => {
   const answers = await Promise.all(
     places.map(async (place) => {
-      const answer = await whatAnswers(place, greeting);
-      return isThere(answer) ? ((await asOther(place, greeting, others)) ?? answer) : answer;
+      const answer = await probe(place, greeting);
+      return isListening(answer) ? ((await probeOthers(place, greeting, others)) ?? answer) : answer;
     }),
   );
   if (answers.length === 0 || answers.some(({ is }) => is === 'right')) return undefined;

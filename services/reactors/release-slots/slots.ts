@@ -29,7 +29,7 @@ export type SlotsOptions = {
 export type Slot = { readonly attempt: string; readonly release: () => Promise<unknown> };
 
 /** A slot that is taken: its execution, its attempt, and the time it was taken in milliseconds since 1970. */
-export type Held = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
+export type SlotHolder = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 /** The slots of launch plans. */
 export interface Slots {
@@ -53,7 +53,7 @@ export interface Slots {
    * @param commandId id of the command that releases it.
    * @returns true when it was released.
    */
-  settle(stream: StreamName, held: Held, commandId: string): Promise<boolean>;
+  settle(stream: StreamName, held: SlotHolder, commandId: string): Promise<boolean>;
 }
 
 /** Maximum time from taking a slot to creating the execution, in milliseconds. */
@@ -61,7 +61,10 @@ export const FENCED_AFTER_MS = 60_000;
 /** Maximum number of rounds: other requests may take each slot that becomes free. */
 const ROUNDS = 5;
 
-const isOver = async ({ holders, now }: SlotsOptions, { execution, attempt, sinceMs }: Held): Promise<boolean> => {
+const isOver = async (
+  { holders, now }: SlotsOptions,
+  { execution, attempt, sinceMs }: SlotHolder,
+): Promise<boolean> => {
   const standing = await holders.standing(execution, attempt);
   if (standing !== 'pending' || now() - sinceMs < FENCED_AFTER_MS) return standing === 'over';
   await holders.fence(execution, attempt);
@@ -77,13 +80,13 @@ export const launchPlanSlots = (options: SlotsOptions): Slots => {
 
   const release = async (
     stream: StreamName,
-    { execution, attempt }: Omit<Held, 'sinceMs'>,
+    { execution, attempt }: Omit<SlotHolder, 'sinceMs'>,
     commandId?: string,
   ): Promise<void> => {
     await sessions.handle(slotsAggregate, stream, { type: 'ReleaseSlot', execution, attempt }, context(commandId));
   };
 
-  const settle = async (stream: StreamName, held: Held, commandId?: string): Promise<boolean> => {
+  const settle = async (stream: StreamName, held: SlotHolder, commandId?: string): Promise<boolean> => {
     if (!(await isOver(options, held))) return false;
     await release(stream, held, commandId);
     return true;

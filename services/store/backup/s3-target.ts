@@ -1,14 +1,14 @@
 import { GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
-import type { BackupPlace } from './place.js';
+import type { BackupTarget } from './backup-target.js';
 
 /**
  * Keeps backups in a bucket, below the prefix of the location.
  *
  * @throws {StoreUnavailable} when the bucket cannot be used.
  */
-export const s3Place = async (location: S3Location): Promise<BackupPlace> => {
+export const s3Target = async (location: S3Location): Promise<BackupTarget> => {
   const { bucket: Bucket, prefix } = location;
   const client = s3Client(location, { requestMs: 60_000 });
   await assertBucket(client, location);

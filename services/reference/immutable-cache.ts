@@ -4,7 +4,7 @@ import { lru } from '../kernel/lru.js';
 export type Sized<Value> = { readonly value: Value; readonly bytes: number };
 
 /** A cache of immutable values. */
-export type Remembered = {
+export type ImmutableCache = {
   /** Returns the cached value of a key, or reads it. A key must always be used with the same type of value. */
   readonly get: <Value>(key: string, read: () => Promise<Sized<Value> | undefined>) => Promise<Value | undefined>;
   /** The size of the cached values, in bytes. */
@@ -15,7 +15,7 @@ export type Remembered = {
  * Makes a cache of immutable values. Concurrent calls for one key share one read. Missing values and failed reads are
  * not cached.
  */
-export const remembering = (maxBytes: number): Remembered => {
+export const immutableCache = (maxBytes: number): ImmutableCache => {
   const memory = lru<string, unknown>(maxBytes);
   const reading = new Map<string, Promise<unknown>>();
   const keep = (key: string, found: Sized<unknown> | undefined): unknown => {

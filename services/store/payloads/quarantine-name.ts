@@ -5,21 +5,21 @@ export type ObjectName = {
   /** Its regular path. */
   readonly path: string;
   /** Time of its quarantine, in milliseconds since 1970; absent for an object in its regular place. */
-  readonly asideAtMs?: number;
+  readonly quarantinedAtMs?: number;
 };
 
 /** Prefix of all names under which an object is quarantined. */
-export const asidePrefix = (path: string): string => `${path}.aside-`;
+export const quarantinePrefix = (path: string): string => `${path}.aside-`;
 
 /**
  * The name for an object that is quarantined now. It contains the time, so that earlier quarantined copies are not
  * overwritten.
  */
-export const asideName = (path: string, nowMs: number): string => `${asidePrefix(path)}${nowMs}`;
+export const quarantineName = (path: string, nowMs: number): string => `${quarantinePrefix(path)}${nowMs}`;
 
 /** Parses the name of an object; `undefined` when it is not one. */
 export const objectNamed = (name: string): ObjectName | undefined => {
   const { path, at } = NAMES.exec(name)?.groups ?? {};
   if (path === undefined) return undefined;
-  return { path, ...(at !== undefined && { asideAtMs: Number(at) }) };
+  return { path, ...(at !== undefined && { quarantinedAtMs: Number(at) }) };
 };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Outcome } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
-import { keepWarm, type KeptWarm } from '../../../services/sessions/keep-warm.js';
+import { feedLiveStreams, type LiveStreamFeed } from '../../../services/sessions/live-stream-feed.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
@@ -17,7 +17,7 @@ describe('live streams that are kept warm', () => {
   let store: EventStore;
   let here: OpenSessions;
   let there: OpenSessions;
-  let warm: KeptWarm;
+  let warm: LiveStreamFeed;
   /** The number of events that `here` has read from streams, and of appends that it has sent. */
   let read: number;
   let appends: number;
@@ -43,7 +43,7 @@ describe('live streams that are kept warm', () => {
     };
     here = openSessions({ store: counting, payloads, now: () => 1_000, isShared: true });
     there = openSessions({ store, payloads, now: () => 1_000, isShared: true });
-    warm = await keepWarm(store, here);
+    warm = await feedLiveStreams(store, here);
   });
 
   afterEach(async () => {

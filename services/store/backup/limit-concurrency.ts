@@ -1,12 +1,12 @@
 /** Maximum number of concurrent copies. */
-export const COPIES_AT_A_TIME = 16;
+export const MAX_CONCURRENT_COPIES = 16;
 
 /**
  * Runs `work` for each item, at most `limit` concurrently.
  *
  * @throws an error of `work`, after the work in progress has ended; after an error no further items are started.
  */
-export const atATime = async <Item>(
+export const limitConcurrency = async <Item>(
   limit: number,
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,

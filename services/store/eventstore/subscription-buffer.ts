@@ -6,19 +6,19 @@ import { toOurs } from './eventstore-events.js';
  * The maximum of buffered events. At it, a subscription that reads history is paused, and the server waits. A live one
  * would be dropped by the server for that, so it fails here instead, where the events received are not lost.
  */
-const MOST_WAITING = { pause: 1_000, fail: 10_000 } as const;
+const MAX_BUFFERED = { pause: 1_000, fail: 10_000 } as const;
 
 /** An item of a subscription: an event, or the mark that it has caught up. */
-export type Brought = RecordedEvent | 'caught-up';
+export type SubscriptionItem = RecordedEvent | 'caught-up';
 
 /** The items of a subscription, taken in batches. */
-export interface TakenEvents {
+export interface SubscriptionBuffer {
   /**
    * Takes the items received since the last call; waits until there is at least one.
    *
    * @throws the error that ended the subscription.
    */
-  next(): Promise<readonly Brought[]>;
+  next(): Promise<readonly SubscriptionItem[]>;
   /** Adds a `caught-up` mark after all events received so far. */
   mark(): void;
   /** Ends the subscription with an error, as if the server had. */
@@ -30,11 +30,11 @@ export interface TakenEvents {
  * Buffers the events of a subscription, with the marks in their right order: the client library reports that a
  * subscription has caught up before it delivers the events that precede that.
  */
-export const takeEvents = (
+export const subscriptionBuffer = (
   subscription: AllStreamSubscription,
-  whenFull: keyof typeof MOST_WAITING = 'pause',
-): TakenEvents => {
-  let waiting: Brought[] = [];
+  whenFull: keyof typeof MAX_BUFFERED = 'pause',
+): SubscriptionBuffer => {
+  let waiting: SubscriptionItem[] = [];
   let failure: Error | undefined;
   let isClosed = false;
   let wake = (): void => undefined;
@@ -43,10 +43,10 @@ export const takeEvents = (
     if (whenFull === 'pause') subscription.pause();
     else fail(new Error('Consumer too slow: what comes is not taken'));
   };
-  const put = (brought: Brought): void => {
+  const put = (brought: SubscriptionItem): void => {
     if (failure !== undefined) return;
     waiting.push(brought);
-    if (waiting.length >= MOST_WAITING[whenFull]) full();
+    if (waiting.length >= MAX_BUFFERED[whenFull]) full();
     wake();
   };
   const mark = (): void => {

@@ -1,7 +1,7 @@
 import type { Timers } from '../../services/kernel/ports/timers.js';
 
 /** A clock that is moved by hand. */
-export const handTimers = (
+export const manualTimers = (
   start: number,
 ): Timers & { readonly advance: (ms: number) => void; readonly armed: () => number } => {
   let now = start;

@@ -7,7 +7,7 @@ import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 
 /** Sources of contents that are too large for a view. */
-export type Past = {
+export type RecordedContents = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
   /** Logs to the operator what could not be read, and why. */
@@ -15,18 +15,18 @@ export type Past = {
 };
 
 /** The sources for one call, whose answer reports what could not be read. */
-export type PastOfCall = Past & Pick<Call, 'unread'>;
+export type CallContents = RecordedContents & Pick<Call, 'unread'>;
 
-const reservingMemory = (payloads: PayloadStore, makeRoom: NonNullable<Call['reserveMemory']>): PayloadStore => ({
+const reservingMemory = (payloads: PayloadStore, reserveMemory: NonNullable<Call['reserveMemory']>): PayloadStore => ({
   ...payloads,
   get: async (ref) => {
-    await makeRoom(Number(ref.sizeBytes));
+    await reserveMemory(Number(ref.sizeBytes));
     return payloads.get(ref);
   },
 });
 
 /** The sources for one call: before a payload is fetched, the call waits until the transport has memory for it. */
-export const pastFor = (past: Past, { reserveMemory, unread }: Call): PastOfCall => ({
+export const contentsFor = (past: RecordedContents, { reserveMemory, unread }: Call): CallContents => ({
   ...past,
   ...(reserveMemory && { payloads: reservingMemory(past.payloads, reserveMemory) }),
   ...(unread && { unread }),
@@ -34,7 +34,7 @@ export const pastFor = (past: Past, { reserveMemory, unread }: Call): PastOfCall
 
 /** The event at a revision of a stream; `undefined` when there is none. */
 export const eventAt = async <Event>(
-  { log }: Past,
+  { log }: RecordedContents,
   codec: EventCodec<Event>,
   stream: StreamName,
   revision: bigint,
@@ -50,7 +50,7 @@ export const eventAt = async <Event>(
  * reported to the caller and the operator: content is never invented.
  */
 export const unlessUnreadable = async <Value>(
-  { warn, unread }: PastOfCall,
+  { warn, unread }: CallContents,
   { field, of }: { readonly field: string; readonly of: string },
   read: () => Promise<Value | undefined>,
 ): Promise<Value | undefined> => {

@@ -24,7 +24,7 @@ const takeFrom = (worker: Worker, onMessages: OnMessages): Promise<never> =>
  * Reads the log and makes the messages on a thread of its own for each subscription, so that the calling thread only
  * has to send them.
  */
-export const messagesApart = (given: Omit<MessageThreadData, 'wanted'>): MessageSource => ({
+export const threadedMessages = (given: Omit<MessageThreadData, 'wanted'>): MessageSource => ({
   follow: (wanted, onMessages) => {
     const worker = new Worker(new URL('./message-thread.js', import.meta.url), {
       workerData: { ...given, wanted } satisfies MessageThreadData,

@@ -1,8 +1,8 @@
 /** End-to-end tests, by file name, with the reason why a run of them would show nothing new. */
-type LeftOut = Readonly<Record<string, string>>;
+type SkippedTests = Readonly<Record<string, string>>;
 
 /** Tests that use neither the read store nor the log that FLIGHTLOG_TEST_READ_STORE and FLIGHTLOG_TEST_LOG name. */
-const ON_STORES_OF_ITS_OWN: LeftOut = {
+const OWN_STORES: SkippedTests = {
   'command-line': 'starts commands that end before they open a store, or find theirs in a data directory',
   'command-line-serving': 'is about what commands do with a data directory that has everything in it',
   'eventstore-hostile-connections': 'starts a log server alone, which has no views',
@@ -13,7 +13,7 @@ const ON_STORES_OF_ITS_OWN: LeftOut = {
 };
 
 /** Tests that choose their processes and their log themselves; `npm run test:mongodb` runs them as they are. */
-const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
+const OWN_PROCESSES: SkippedTests = {
   'eventstore-cluster': 'starts processes of each role on a cluster of its own',
   'eventstore-faults': 'puts a control plane on a log server that it stops',
   'eventstore-stalls': 'puts two control planes on a log server behind a proxy',
@@ -29,7 +29,7 @@ const WITH_PROCESSES_OF_ITS_OWN: LeftOut = {
  * The end-to-end tests that `npm run test:mongodb` and `npm run test:roles` leave out: only those that do exactly the
  * same there as elsewhere. All of them run with `npm test`.
  */
-export const leftOut = ({ FLIGHTLOG_TEST_READ_STORE, FLIGHTLOG_TEST_ROLES }: NodeJS.ProcessEnv): LeftOut => ({
-  ...(FLIGHTLOG_TEST_READ_STORE === 'mongodb' && ON_STORES_OF_ITS_OWN),
-  ...(FLIGHTLOG_TEST_ROLES === 'apart' && WITH_PROCESSES_OF_ITS_OWN),
+export const skippedTests = ({ FLIGHTLOG_TEST_READ_STORE, FLIGHTLOG_TEST_ROLES }: NodeJS.ProcessEnv): SkippedTests => ({
+  ...(FLIGHTLOG_TEST_READ_STORE === 'mongodb' && OWN_STORES),
+  ...(FLIGHTLOG_TEST_ROLES === 'apart' && OWN_PROCESSES),
 });

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 
 /** Storage for backups. Objects other than the manifest never change, and each object is either complete or absent. */
-export interface BackupPlace {
+export interface BackupTarget {
   /** Name of the place in messages. */
   readonly shown: string;
   /** The size in bytes of every object in the place, by its path. */
@@ -46,7 +46,7 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
 };
 
 /** Keeps backups in a folder, which is created if missing. */
-export const folderPlace = (folder: string): BackupPlace => {
+export const folderTarget = (folder: string): BackupTarget => {
   const root = resolve(folder);
   const files = durableFiles(root);
   return {

@@ -4,19 +4,19 @@ import type { ExportPosition } from './positions.js';
 import { lastPosition, openSession, type Session, type SessionOptions } from './session.js';
 
 /** Settings that all partitions of an export share. */
-export type PartOptions = SessionOptions & {
+export type PartitionOptions = SessionOptions & {
   readonly brokers: readonly string[];
   /** Interval in milliseconds at which a process on standby checks whether the process that took over still works. */
   readonly standbyMs: number;
   /** Called with every failure that is retried, and the number of failures in a row. */
   readonly onFailure: (error: unknown, times: number) => void;
-  readonly onTakenOver: (part: number) => void;
+  readonly onTakenOver: (partition: number) => void;
   /** Finds a better explanation for a failure of the first session: an {@link ExportRefused} if a retry cannot help. */
   readonly explain?: (failure: unknown) => Promise<unknown>;
 };
 
 /** One running partition of an export. */
-export interface Part {
+export interface ExportPartition {
   /** Rejects with an {@link ExportRefused} when it cannot start. */
   readonly ended: Promise<void>;
   /** Time in milliseconds since 1970 since which recorded events wait to be published; `undefined` when none wait. */
@@ -27,8 +27,8 @@ export interface Part {
 const MAX_PAUSE_MS = 15_000;
 
 /** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
-const positionIfAny = (part: number, options: PartOptions): Promise<ExportPosition | undefined> =>
-  lastPosition(part, options).catch((error: unknown) => {
+const positionIfAny = (partition: number, options: PartitionOptions): Promise<ExportPosition | undefined> =>
+  lastPosition(partition, options).catch((error: unknown) => {
     if (errorTypesIn(error).includes('UNKNOWN_TOPIC_OR_PARTITION')) return undefined;
     throw error;
   });
@@ -37,12 +37,12 @@ const positionIfAny = (part: number, options: PartOptions): Promise<ExportPositi
  * Waits while another process works on this partition: until its position stops moving although the log has more
  * events.
  */
-const standBy = async (part: number, options: PartOptions, signal: AbortSignal): Promise<void> => {
+const standBy = async (partition: number, options: PartitionOptions, signal: AbortSignal): Promise<void> => {
   const { log, worker, standbyMs } = options;
   let head = await log.head();
-  for (let last = await positionIfAny(part, options); last !== undefined && last.worker !== worker;) {
+  for (let last = await positionIfAny(partition, options); last !== undefined && last.worker !== worker;) {
     await pause(standbyMs, undefined, { signal });
-    const next = await positionIfAny(part, options);
+    const next = await positionIfAny(partition, options);
     if (next?.worker === last.worker && next.position === last.position && head > next.position) return;
     last = next;
     head = await log.head();
@@ -67,8 +67,13 @@ const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | und
   return session.oldestMs() ?? (session.hasCaughtUp() ? undefined : downSinceMs);
 };
 
-const work = async (part: number, options: PartOptions, state: State, stopped: Promise<void>): Promise<void> => {
-  const session = await openSession(part, options);
+const work = async (
+  partition: number,
+  options: PartitionOptions,
+  state: State,
+  stopped: Promise<void>,
+): Promise<void> => {
+  const session = await openSession(partition, options);
   state.session = session;
   state.hasBegun = true;
   try {
@@ -80,16 +85,21 @@ const work = async (part: number, options: PartOptions, state: State, stopped: P
   }
 };
 
-const runner = (part: number, options: PartOptions, state: State, signal: AbortSignal): (() => Promise<void>) => {
+const runner = (
+  partition: number,
+  options: PartitionOptions,
+  state: State,
+  signal: AbortSignal,
+): (() => Promise<void>) => {
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   const fenced = (): void => {
-    if (!state.isStandby) options.onTakenOver(part);
+    if (!state.isStandby) options.onTakenOver(partition);
     state.isStandby = true;
   };
   const once = async (): Promise<void> => {
-    if (state.isStandby) await standBy(part, options, signal);
+    if (state.isStandby) await standBy(partition, options, signal);
     state.isStandby = false;
-    await work(part, options, state, stopped);
+    await work(partition, options, state, stopped);
   };
   const explained = async (error: unknown): Promise<unknown> => {
     const failure = failureOf(error, options.brokers);
@@ -120,10 +130,10 @@ const runner = (part: number, options: PartOptions, state: State, signal: AbortS
  * After any failure it starts over from the state of the cluster: opening a session settles the transactions in flight,
  * and the last position in the topic says where to continue.
  */
-export const exportPart = (part: number, options: PartOptions): Part => {
+export const exportPartition = (partition: number, options: PartitionOptions): ExportPartition => {
   const stopping = new AbortController();
   const state: State = { session: undefined, downSinceMs: Date.now(), hasBegun: false, isStandby: false };
-  const ended = runner(part, options, state, stopping.signal)();
+  const ended = runner(partition, options, state, stopping.signal)();
   ended.catch(() => undefined); // no unhandled rejection; a later listener still gets the error
   return {
     ended,
