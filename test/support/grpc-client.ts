@@ -18,6 +18,12 @@ export type Answered = {
   readonly metadata: Metadata;
 };
 
+const metadataOf = (headers: Readonly<Record<string, string>>): Metadata => {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
+};
+
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 /** A client of the interface over gRPC, raw or typed. */
@@ -25,7 +31,11 @@ export type GrpcClient = {
   /** Calls any method with bytes; never throws for a status. */
   readonly raw: (path: string, request: Uint8Array, metadata?: Readonly<Record<string, string>>) => Promise<Answered>;
   /** Calls a streaming RPC with one request; resolves at its end, with the bytes of the first answer. */
-  readonly rawStream: (path: string, request: Uint8Array) => Promise<Omit<Answered, 'metadata'>>;
+  readonly rawStream: (
+    path: string,
+    request: Uint8Array,
+    metadata?: Readonly<Record<string, string>>,
+  ) => Promise<Omit<Answered, 'metadata'>>;
   /** Calls an RPC; throws the status as a `ServiceError` unless it is OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -42,8 +52,6 @@ export const grpcClient = (address: string): GrpcClient => {
   });
   const raw: GrpcClient['raw'] = (path, request, headers = {}) =>
     new Promise((resolve) => {
-      const sent = new Metadata();
-      for (const [name, value] of Object.entries(headers)) sent.set(name, value);
       const received = new Metadata();
       let answer: Pick<Answered, 'code' | 'message' | 'bytes'> = { code: 'OK', message: '', bytes: new Uint8Array() };
       const call = client.makeUnaryRequest(
@@ -51,7 +59,7 @@ export const grpcClient = (address: string): GrpcClient => {
         asIs,
         asIs,
         Buffer.from(request),
-        sent,
+        metadataOf(headers),
         (error: ServiceError | null, value?: Buffer) => {
           const code = status[error?.code ?? status.OK] as keyof typeof status;
           answer = { code, message: error?.details ?? '', bytes: value ?? new Uint8Array() };
@@ -63,9 +71,9 @@ export const grpcClient = (address: string): GrpcClient => {
         setImmediate(() => resolve({ ...answer, metadata: received }));
       });
     });
-  const rawStream: GrpcClient['rawStream'] = (path, request) =>
+  const rawStream: GrpcClient['rawStream'] = (path, request, headers = {}) =>
     new Promise((resolve) => {
-      const call = client.makeBidiStreamRequest(path, asIs, asIs, new Metadata());
+      const call = client.makeBidiStreamRequest(path, asIs, asIs, metadataOf(headers));
       let first: Buffer | undefined;
       call.on('data', (answer: Buffer) => (first ??= answer));
       call.on('error', () => undefined); // the status reports it

@@ -164,7 +164,11 @@ export type RestClient = {
    * Sends a request as JSON; `undefined` when the bytes have no form in JSON, or lack a field of the path. The bytes of
    * the answer are the raw body.
    */
-  readonly rawJson: (method: DescMethod, request: Uint8Array) => Promise<RestAnswer> | undefined;
+  readonly rawJson: (
+    method: DescMethod,
+    request: Uint8Array,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<RestAnswer> | undefined;
   /**
    * Sends any bytes as the body, to the path of the whole request; `undefined` when requests of the RPC have no body.
    */
@@ -203,14 +207,14 @@ export const restClient = (base: string): RestClient => {
     const { verb, path, hasBody } = boundTo(method, jsonOf(method, whole));
     return hasBody ? request(verb.toUpperCase(), path, bytes, { 'content-type': OCTETS }) : undefined;
   };
-  const rawJson: RestClient['rawJson'] = (method, bytes) => {
+  const rawJson: RestClient['rawJson'] = (method, bytes, headers) => {
     const message = inJson(method, bytes);
     if (message === undefined) return undefined;
     const rule = getOption(method, http);
     const bound = [rule, ...rule.additionalBindings].flatMap((each) => filledIn(each, message) ?? [])[0];
     if (bound === undefined) return undefined;
     const body = bound.verb === 'get' ? undefined : JSON.stringify(message);
-    return request(bound.verb.toUpperCase(), bound.path, body);
+    return request(bound.verb.toUpperCase(), bound.path, body, headers);
   };
   return {
     request,

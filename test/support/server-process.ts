@@ -59,10 +59,11 @@ export const startServerProcess = async ({
     const flag = all[at - (at % 2)] ?? '';
     return !args.includes(flag);
   });
+  const security = 'FLIGHTLOG_AUTH_ISSUERS' in env ? [] : ['--insecure'];
   const stores = [...readStoreFlags(data, args), ...(await eventStoreFlags(data, args))];
   const child = spawn(
     process.execPath,
-    [...QUICK_START, ...nodeArgs, binary, 'serve', '--insecure', '--data', data, ...stores, ...ports, ...args],
+    [...QUICK_START, ...nodeArgs, binary, 'serve', ...security, '--data', data, ...stores, ...ports, ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },

@@ -407,7 +407,9 @@ describe('a refusal', () => {
   it('tells strangers how to be known', async () => {
     const response = await toy.get('/api/v1/executions/p/d/stranger');
     expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toBe('token expired');
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer realm="flightlog", error="invalid_token", error_description="token expired"',
+    );
   });
 
   it('says nothing of a bug', async () => {

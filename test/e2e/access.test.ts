@@ -1,0 +1,231 @@
+import { type DescMethod, hasOption } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { http } from '../../proto/gen/google/api/annotations_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
+import { routeTable } from '../../services/gateway/routes.js';
+import { type AuthenticatedServer, startAuthenticatedServer } from '../support/authenticated-server.js';
+import { fixtureBytes } from '../support/fixtures.js';
+import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { requestNaming } from '../support/requests-naming.js';
+import { type RestClient, restClient } from '../support/rest-client.js';
+import { wrongTokens } from '../support/token-issuer.js';
+
+type Headers = Readonly<Record<string, string>>;
+
+const PLACE = { project: 'flytesnacks', domain: 'development', name: 'x' };
+const EVERY_PERMISSION = ['read', 'register', 'execute', 'events', 'admin'];
+
+let server: AuthenticatedServer;
+let grpc: GrpcClient;
+let rest: RestClient;
+
+beforeAll(async () => {
+  server = await startAuthenticatedServer(
+    [
+      { claim: 'sub', value: 'root', role: 'administrator' },
+      { claim: 'sub', value: 'elsewhere', role: 'administrator', projects: ['other'] },
+      { claim: 'sub', value: 'staging', role: 'administrator', projects: ['flytesnacks'], domains: ['staging'] },
+      { claim: 'groups', value: 'team', role: 'contributor', projects: ['flytesnacks'], domains: ['development'] },
+    ],
+    { FLIGHTLOG_PROJECTS: '["flytesnacks","other","third"]' },
+  );
+  grpc = grpcClient(server.ready.grpc);
+  rest = restClient(server.ready.http);
+});
+
+afterAll(async () => {
+  grpc.close();
+  await server.close();
+});
+
+/** The status of an RPC over each transport; `undefined` where REST has no binding for it. */
+const statusesOf = async (method: DescMethod, request: Uint8Array, headers: Headers) => {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  const send = method.methodKind === 'unary' ? grpc.raw : grpc.rawStream;
+  const overRest = rest.rawJson(method, request, headers);
+  const [first, second] = await Promise.all([send(path, request, headers), overRest]);
+  return {
+    grpc: first.code,
+    rest: second?.code,
+    http: second?.http,
+    challenge: second?.headers.get('www-authenticate'),
+  };
+};
+
+const UNAUTHENTICATED = {
+  ...{ grpc: 'UNAUTHENTICATED', rest: 'UNAUTHENTICATED', http: 401 },
+  challenge: expect.stringMatching(/^Bearer realm="flightlog"/u) as unknown,
+};
+const DENIED = { grpc: 'PERMISSION_DENIED', rest: 'PERMISSION_DENIED', http: 403, challenge: null };
+
+/** What is expected over gRPC alone, where an RPC has no binding. */
+const expected = (both: object, method: DescMethod) =>
+  hasOption(method, http) ? both : { ...both, rest: undefined, http: undefined, challenge: undefined };
+
+type Case = { readonly name: string; readonly headers: Headers; readonly isFor: (requires: Requirement) => boolean };
+
+const isProtected = ({ permission }: Requirement): boolean => permission !== 'none';
+const needsPermission = (requires: Requirement): boolean =>
+  isProtected(requires) && requires.permission !== 'authenticated';
+/** A whole project is read by those who may read one of its domains. */
+const isReadOfProject = ({ permission, target }: Requirement): boolean =>
+  permission === 'read' && target.project !== undefined && target.domain === undefined;
+
+const unauthenticatedCases = async (): Promise<readonly Case[]> => [
+  { name: 'no token', headers: {}, isFor: isProtected },
+  { name: 'another scheme', headers: { authorization: 'Basic cm9vdDpyb290' }, isFor: isProtected },
+  ...Object.entries(await wrongTokens(server.issuer)).map(([name, token]) => ({
+    name,
+    headers: { authorization: `Bearer ${token}` },
+    isFor: isProtected,
+  })),
+];
+
+const deniedCases = async (): Promise<readonly Case[]> => [
+  { name: 'no grant', headers: await server.as('nobody'), isFor: needsPermission },
+  { name: 'only the scope of all', headers: await server.as('nobody', { scope: 'all' }), isFor: needsPermission },
+  { name: 'another project', headers: await server.as('elsewhere'), isFor: needsPermission },
+  {
+    name: 'another domain',
+    headers: await server.as('staging'),
+    isFor: (requires) => needsPermission(requires) && !isReadOfProject(requires),
+  },
+  ...(await Promise.all(
+    EVERY_PERMISSION.map(async (lacking) => ({
+      name: `every permission but ${lacking}`,
+      headers: await server.as('root', { scope: EVERY_PERMISSION.filter((each) => each !== lacking).join(' ') }),
+      isFor: ({ permission }: Requirement) => permission === lacking,
+    })),
+  )),
+];
+
+const table = routeTable([]);
+
+/** Runs a case for every RPC that it is for; all RPCs at once, one case after another. */
+const refuse = async (cases: readonly Case[], both: object): Promise<number> => {
+  let calls = 0;
+  for (const { name, headers, isFor } of cases)
+    await Promise.all(
+      table
+        .filter(({ requires }) => isFor(requires))
+        .map(async ({ method, requires, name: rpc }) => {
+          const found = await statusesOf(method, requestNaming(method, requires, PLACE), headers);
+          expect(found, `${rpc} with ${name}`).toEqual(expected(both, method));
+          calls++;
+        }),
+    );
+  return calls;
+};
+
+describe('every RPC', () => {
+  it('is refused to callers without a valid token or without the permission, and nothing is recorded', async () => {
+    const before = await server.head();
+    const unauthenticated = await unauthenticatedCases();
+    const denied = await deniedCases();
+    const calls = (await refuse(unauthenticated, UNAUTHENTICATED)) + (await refuse(denied, DENIED));
+    expect(await server.head()).toBe(before);
+    expect(calls).toBeGreaterThan(table.length * 15);
+    for (const { headers } of [...unauthenticated, ...denied]) {
+      const [, token = ''] = headers['authorization']?.split(' ') ?? [];
+      if (token.length > 20) expect(server.log()).not.toContain(token);
+    }
+  });
+
+  it('is not refused to those who may', async () => {
+    const root = await server.as('root');
+    for (const { method, requires, name } of table) {
+      const found = await statusesOf(method, requestNaming(method, requires, PLACE), root);
+      expect([found.grpc, found.rest], name).not.toContain('UNAUTHENTICATED');
+      expect([found.grpc, found.rest], name).not.toContain('PERMISSION_DENIED');
+    }
+  });
+
+  it.each(table.filter(({ requires }) => !isProtected(requires)))(
+    '$name needs no token',
+    async ({ method, requires }) => {
+      const request = requestNaming(method, requires, PLACE);
+      expect(await statusesOf(method, request, {})).toMatchObject({ grpc: 'OK' });
+      expect(await statusesOf(method, request, { authorization: 'Bearer garbage' })).toMatchObject({ grpc: 'OK' });
+    },
+  );
+});
+
+const get = async (path: string, headers: Headers = {}) => {
+  const { http: code, bytes } = await rest.request('GET', path, undefined, { accept: 'application/json', ...headers });
+  const text = Buffer.from(bytes).toString();
+  return { http: code, json: text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {} };
+};
+
+const idsOf = (elements: unknown): readonly string[] => (elements as { id: string }[]).map(({ id }) => id);
+
+describe('a caller', () => {
+  it('sees the projects and domains that it may read, and no others', async () => {
+    const team = await server.as('ada', { groups: ['team'] });
+    const { projects } = (await get('/api/v1/projects', team)).json as { projects: { id: string; domains: unknown }[] };
+    expect(projects.map(({ id, domains }) => [id, idsOf(domains)])).toEqual([['flytesnacks', ['development']]]);
+    const root = (await get('/api/v1/projects', await server.as('root'))).json;
+    expect(idsOf(root['projects'])).toEqual(expect.arrayContaining(['flytesnacks', 'other', 'third']));
+    expect((await get('/api/v1/projects', await server.as('nobody'))).json['projects']).toEqual([]);
+    expect(idsOf((await get('/api/v1/domains', team)).json['domains'])).toEqual(['development']);
+    expect((await get('/api/v1/projects/flytesnacks', team)).http).toBe(200);
+    expect((await get('/api/v1/projects/other', team)).http).toBe(403);
+  });
+
+  it('gets the same answer for what exists elsewhere and what does not', async () => {
+    const elsewhere = await server.as('elsewhere');
+    const answers = ['flytesnacks', 'missing'].map((project) => get(`/api/v1/projects/${project}`, elsewhere));
+    expect((await Promise.all(answers)).map((answer) => answer.http)).toEqual([403, 403]);
+  });
+
+  it('reads no data and no file of a project that it may not read', async () => {
+    const elsewhere = await server.as('elsewhere');
+    const url = encodeURIComponent('flyte://v1/flytesnacks/development/run/n0/i');
+    expect((await get(`/api/v1/data?flyte_url=${url}`, elsewhere)).http).toBe(403);
+    expect((await get(`/api/v1/data?flyte_url=${url}`, await server.as('ada', { groups: 'team' }))).http).not.toBe(403);
+  });
+
+  it('is recorded as the one who did it', async () => {
+    const team = await server.as('ada', { groups: ['team'] });
+    const before = await server.head();
+    const request = fixtureBytes('01-hello/001-task.create_request.pb');
+    const path = `/${AdminService.typeName}/CreateTask`;
+    expect((await grpc.raw(path, request, await server.as('elsewhere'))).code).toBe('PERMISSION_DENIED');
+    expect((await grpc.raw(path, request, team)).code).toBe('OK');
+    expect(await server.actorsAfter(before)).toEqual(['ada']);
+  });
+});
+
+describe('what is no RPC', () => {
+  it.each(['/healthz', '/readyz', '/healthcheck'])('%s needs no token', async (path) => {
+    expect((await get(path)).http).toBe(200);
+  });
+
+  it('shows the metrics to those who may read everything', async () => {
+    expect((await get('/metrics')).http).toBe(401);
+    expect((await get('/metrics', await server.as('elsewhere'))).http).toBe(403);
+    expect((await get('/metrics', await server.as('root'))).http).toBe(200);
+  });
+
+  it('shows the API page to callers with a token', async () => {
+    expect((await get('/openapi.json')).http).toBe(401);
+    expect((await get('/openapi.json', await server.as('nobody'))).http).toBe(200);
+  });
+
+  it('describes the services to callers with a token', async () => {
+    const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+    const listServices = Uint8Array.of(0x3a, 0x00);
+    expect((await grpc.rawStream(path, listServices)).code).toBe('UNAUTHENTICATED');
+    expect((await grpc.rawStream(path, listServices, await server.as('nobody'))).code).toBe('OK');
+    expect((await grpc.raw('/grpc.health.v1.Health/Check', new Uint8Array())).code).toBe('OK');
+  });
+
+  it('takes a token in the second header where the first has another scheme', async () => {
+    const { authorization = '' } = await server.as('root');
+    const path = `/${AdminService.typeName}/ListProjects`;
+    const both = { authorization: 'Basic cm9vdDpyb290', 'flyte-authorization': authorization };
+    expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
+    expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
+  });
+});
