@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import {
   type ProjectListRequest,
@@ -6,12 +6,14 @@ import {
   ProjectSchema,
 } from '../../proto/gen/platformidl/admin/project_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Access, UNLIMITED } from '../../services/kernel/access.js';
+import { accessOf } from '../../services/kernel/permitted.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { PROJECT_CATEGORY, projectStream } from '../../services/project/events.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import type { ReadStore } from '../runtime/read-store.js';
+import type { Condition, ReadStore } from '../runtime/read-store.js';
 import { projectCollection, projectColumns } from './columns.js';
 
 export type ProjectReads = {
@@ -34,15 +36,25 @@ const joined = (project: Uint8Array, domains: Uint8Array): Uint8Array => {
   return both;
 };
 
-const domainsOf = ({ domains }: ProjectReads): Uint8Array =>
-  toBinary(ProjectSchema, create(ProjectSchema, { domains: domains.map(({ id, name }) => ({ id, name })) }));
+/** The domains of a project in which the caller may read. */
+const domainsOf = ({ domains }: ProjectReads, project: Uint8Array, access: Access): Uint8Array => {
+  const { id: projectId } = access === UNLIMITED ? { id: '' } : fromBinary(ProjectSchema, project);
+  const readable = domains.filter(({ id }) => access.may('read', projectId, id));
+  return toBinary(ProjectSchema, create(ProjectSchema, { domains: readable.map(({ id, name }) => ({ id, name })) }));
+};
+
+/** Leaves the projects in which the caller may read something. */
+const readableBy = (access: Access): readonly Condition[] => {
+  const projects = access.projectsWith('read');
+  return projects === undefined ? [] : [{ field: 'identifier', is: 'in', values: projects }];
+};
 
 const found = async (reads: ProjectReads, id: string, call: Call): Promise<Uint8Array> => {
   if (!id) throw missing('project_id');
   const stream = projectStream(id);
   const document = await latestDocument(reads, call, projectCollection, { stream, key: stream });
   if (document === undefined) throw new RpcError('NOT_FOUND', `project [${id}] not found`);
-  return joined(document.answer, domainsOf(reads));
+  return joined(document.answer, domainsOf(reads, document.answer, accessOf(call)));
 };
 
 const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call): Promise<Uint8Array> => {
@@ -56,11 +68,11 @@ const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call
     limitZero: 'all',
   };
   const notArchived = { field: 'state', is: '<>', value: State.ARCHIVED } as const;
-  const page = await listPage(listed, { where: [], unlessFiltered: [notArchived] }, request);
-  const domains = domainsOf(reads);
+  const access = accessOf(call);
+  const page = await listPage(listed, { where: readableBy(access), unlessFiltered: [notArchived] }, request);
   return listMessage(
     LIST,
-    page.elements.map((project) => joined(project, domains)),
+    page.elements.map((project) => joined(project, domainsOf(reads, project, access))),
     page.token,
   );
 };

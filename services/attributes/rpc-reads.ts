@@ -11,6 +11,8 @@ import { ProjectAttributesGetResponseSchema } from '../../proto/gen/platformidl/
 import { ProjectDomainAttributesGetResponseSchema } from '../../proto/gen/platformidl/admin/project_domain_attributes_pb.js';
 import { WorkflowAttributesGetResponseSchema } from '../../proto/gen/platformidl/admin/workflow_attributes_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { Access } from '../kernel/access.js';
+import { accessOf } from '../kernel/permitted.js';
 import { type Call, type Route, route, RpcError } from '../kernel/rpc.js';
 import type { RecordedAttributes, WithPlatform } from './ports.js';
 import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServices } from './rpc-scopes.js';
@@ -81,6 +83,10 @@ const keyOf = ({ scope: { project, domain, workflow } }: AttributeRow): string =
 const inOrder = (a: AttributeRow, b: AttributeRow): number =>
   priorityOf(b) - priorityOf(a) || (keyOf(a) < keyOf(b) ? -1 : 1);
 
+/** Attributes of a whole project are read with any of its domains, as by GetProjectAttributes. */
+const isReadable = ({ scope: { project, domain } }: AttributeRow, access: Access): boolean =>
+  domain === '' ? access.mayInSome('read', project) : access.may('read', project, domain);
+
 const list = async (
   { recorded }: AttributeReads,
   resourceType: MatchableResource,
@@ -89,7 +95,7 @@ const list = async (
   assertResourceType(resourceType);
   const rows = (await recorded.ofAll(call)).flatMap((state) => [...state.rows.values()]);
   const configurations = rows
-    .filter((row) => row.resourceType === resourceType)
+    .filter((row) => row.resourceType === resourceType && isReadable(row, accessOf(call)))
     .sort(inOrder)
     .map(({ scope, attributes }) => ({ ...scope, attributes }));
   return create(ListMatchableAttributesResponseSchema, { configurations });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Access } from '../kernel/access.js';
 import { lru } from '../kernel/lru.js';
-import type { Authentication, Caller, Identity } from '../kernel/ports/authentication.js';
+import { type Authentication, type Caller, type Identity, NO_TOKEN } from '../kernel/ports/authentication.js';
 import { unauthenticated } from './tokens/refusal.js';
 import type { TokenVerifier } from './tokens/verifier.js';
 
@@ -59,7 +59,7 @@ export const bearerAuthentication = (options: Options): Authentication => {
   return {
     callerOf: (header) => {
       const token = tokenIn(header);
-      if (token === undefined) throw unauthenticated('there is no bearer token');
+      if (token === undefined) throw unauthenticated(NO_TOKEN);
       return callerOfToken(token);
     },
   };

@@ -12,6 +12,7 @@ import {
   type PreSignedURLs,
   PreSignedURLsSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { assertPermitted } from '../kernel/permitted.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { UploadKey } from '../kernel/ports/uploads.js';
 import { expirySeconds } from './expiry.js';
@@ -52,10 +53,13 @@ const linkTo = async (
 export const createDownloadLocation = async (
   services: DataProxyServices,
   { nativeUrl, expiresIn }: CreateDownloadLocationRequest,
+  call: Call,
 ): Promise<CreateDownloadLocationResponse> => {
   const seconds = validSeconds(expiresIn);
   if (!URL.canParse(nativeUrl)) throw refuse('invalid value for native_url');
-  const { signedUrl, expiresAt } = await linkTo(services, services.uploads.keyOf(nativeUrl), seconds);
+  const key = services.uploads.keyOf(nativeUrl);
+  if (key) assertPermitted(call, 'read', key);
+  const { signedUrl, expiresAt } = await linkTo(services, key, seconds);
   return create(CreateDownloadLocationResponseSchema, {
     signedUrl: signedUrl[0] ?? '',
     ...(expiresAt && { expiresAt }),

@@ -10,6 +10,7 @@ import {
   GetDataResponseSchema,
 } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { Fault } from '../kernel/fault.js';
+import { assertPermitted } from '../kernel/permitted.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import { MAX_EXPIRY_SECONDS } from './expiry.js';
 import { type DataAddress, dataAddress } from './flyte-url.js';
@@ -55,6 +56,7 @@ export const getData = async (
   call: Call,
 ): Promise<GetDataResponse> => {
   const address = dataAddress(flyteUrl);
+  assertPermitted(call, 'read', address);
   const { part, name } = address;
   if (part === 'd') {
     const value = await deckLink(services, idOf(address), { seconds: MAX_EXPIRY_SECONDS, call });

@@ -11,7 +11,7 @@ const { method } = DataProxyService;
 /** The routes for uploads, downloads and run data. */
 export const dataProxyRoutes = (services: DataProxyServices): readonly Route[] => [
   route(method.createUploadLocation, (request) => createUploadLocation(services, request)),
-  route(method.createDownloadLocation, (request) => createDownloadLocation(services, request)),
+  route(method.createDownloadLocation, (request, call) => createDownloadLocation(services, request, call)),
   route(method.createDownloadLink, (request, call) => createDownloadLink(services, request, call)),
   route(method.getData, (request, call) => getData(services, request, call)),
 ];

@@ -3,6 +3,7 @@ import type { TlsOptions } from 'node:tls';
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Route } from '../kernel/rpc.js';
+import type { Authentication } from '../kernel/ports/authentication.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { DispatchedCall } from './dispatch/call.js';
@@ -74,6 +75,8 @@ export type Hosting = {
   readonly metrics?: (() => Promise<{ readonly mediaType: string; readonly body: string }>) | undefined;
   /** Serves the upload and download links that this server issues, if it issues any. */
   readonly files?: LinkedFiles | undefined;
+  /** Finds out who asks for a page; without it, everybody may have every page. */
+  readonly authentication?: Authentication | undefined;
   /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
   /**

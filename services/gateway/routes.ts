@@ -40,6 +40,8 @@ export type Endpoint = {
   readonly requires: Requirement;
   /** Reads those fields. */
   readonly targetOf: ReadTarget;
+  /** Read the other resources that a request refers to. */
+  readonly readsOf: readonly ReadTarget[];
 };
 
 /** All RPCs of all services, each once. */
@@ -51,7 +53,8 @@ export const rpcName = (method: DescMethod): string => `${method.parent.name}.${
 /** Makes the endpoint of an RPC from its route; by default it requires no permission. */
 export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requires = OPEN): Endpoint => {
   const targetOf = targetReader(method.input, requires.target);
-  const named = { method, name: rpcName(method), requires, targetOf };
+  const readsOf = requires.reads.map((target) => targetReader(method.input, target));
+  const named = { method, name: rpcName(method), requires, targetOf, readsOf };
   return route?.takes === 'stream' ? { ...named, route: undefined, stream: route } : { ...named, route };
 };
 

@@ -12,7 +12,14 @@ export interface Access {
   mayInSome(permission: Permission, project: string): boolean;
   /** True when the caller has the permission in this domain of at least one project. */
   mayInDomain(permission: Permission, domain: string): boolean;
+  /** The projects in which the caller has the permission in at least one domain; `undefined` stands for all. */
+  projectsWith(permission: Permission): readonly string[] | undefined;
 }
 
 /** The access of every caller where there is no authentication. */
-export const UNLIMITED: Access = { may: () => true, mayInSome: () => true, mayInDomain: () => true };
+export const UNLIMITED: Access = {
+  may: () => true,
+  mayInSome: () => true,
+  mayInDomain: () => true,
+  projectsWith: () => undefined,
+};

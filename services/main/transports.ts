@@ -89,6 +89,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], ho
       answers,
       requests,
       positions,
+      authentication,
       dispatch: dispatcher(interceptorsOf({ logger, positions, authentication, hashLarge, known, observers })),
       logger,
       checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),

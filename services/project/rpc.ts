@@ -13,6 +13,7 @@ import { GetVersionResponseSchema } from '../../proto/gen/platformidl/admin/vers
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { assertLabels } from '../kernel/labels.js';
+import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { ProjectCommand } from './commands.js';
@@ -85,8 +86,11 @@ const update = async (services: ProjectServices, project: Project, call: Call): 
   await record(services, { type: 'UpdateProject', project: stored(project) }, call);
 };
 
-const domainsOf = ({ domains }: ProjectServices) =>
-  create(GetDomainsResponseSchema, { domains: domains.map((domain) => create(DomainSchema, domain)) });
+/** The domains in which the caller may read something. */
+const domainsOf = ({ domains }: ProjectServices, call: Call) => {
+  const readable = domains.filter(({ id }) => accessOf(call).mayInDomain('read', id));
+  return create(GetDomainsResponseSchema, { domains: readable.map((domain) => create(DomainSchema, domain)) });
+};
 
 const versionOf = ({ build: { build, version, buildTime } }: ProjectServices) =>
   create(GetVersionResponseSchema, {
@@ -102,6 +106,6 @@ export const projectRoutes = (services: ProjectServices): readonly Route[] => [
     await update(services, project, call);
     return create(ProjectUpdateResponseSchema);
   }),
-  route(AdminService.method.getDomains, () => Promise.resolve(domainsOf(services))),
+  route(AdminService.method.getDomains, (_request, call) => Promise.resolve(domainsOf(services, call))),
   route(AdminService.method.getVersion, () => Promise.resolve(versionOf(services))),
 ];

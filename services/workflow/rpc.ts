@@ -19,6 +19,7 @@ import { workflowStream } from './events.js';
 import type { RegisterWorkflow } from './commands.js';
 import type { LargeWorkflows, Projects, Requirements } from './ports.js';
 import type { WorkflowLimits } from './registration/compile.js';
+import { assertReferencesReadable } from './registration/references.js';
 import { idIn, registrationOf } from './registration/request.js';
 
 export type WorkflowServices = {
@@ -81,6 +82,7 @@ const createWorkflow = async (
   const id = versionOf('WORKFLOW', idIn(request));
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
+  assertReferencesReadable(request, call);
   const hash = sha256Hex(request);
   const before = answered.get(hash);
   // A request with an idempotency key gets its first answer again, not a refusal.

@@ -55,6 +55,8 @@ const has = (permission: Permission, { role }: Grant): boolean =>
  */
 export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant>): Access => {
   const allowed = permissionsByScopes(scopes);
+  const giving = (permission: Permission): readonly Grant[] =>
+    allowed.has(permission) ? [...grants()].filter((grant) => has(permission, grant)) : [];
   const some = (permission: Permission, matches: (grant: Grant) => boolean): boolean => {
     if (!allowed.has(permission)) return false;
     for (const grant of grants()) if (has(permission, grant) && matches(grant)) return true;
@@ -65,5 +67,9 @@ export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant
       some(permission, ({ projects, domains }) => covers(projects, project) && covers(domains, domain)),
     mayInSome: (permission, project) => some(permission, ({ projects }) => covers(projects, project)),
     mayInDomain: (permission, domain) => some(permission, ({ domains }) => covers(domains, domain)),
+    projectsWith: (permission) => {
+      const projects = giving(permission).flatMap((grant) => grant.projects);
+      return projects.includes(ANY) ? undefined : [...new Set(projects)];
+    },
   };
 };

@@ -1,6 +1,6 @@
 import type { Access } from '../../kernel/access.js';
 import type { Authentication } from '../../kernel/ports/authentication.js';
-import { RpcError } from '../../kernel/rpc.js';
+import { denied } from '../../kernel/permitted.js';
 import type { Interceptor } from './dispatch.js';
 import type { Requirement } from './requirement.js';
 import type { FoundTarget } from './target.js';
@@ -12,8 +12,7 @@ const isAllowed = (access: Access, { permission, target }: Requirement, { projec
   return access.may(permission, project, domain);
 };
 
-const where = ({ project, domain }: FoundTarget): string =>
-  `project ${project === '' ? '*' : project}, domain ${domain === '' ? '*' : domain}`;
+const isNamed = ({ project, domain }: FoundTarget): boolean => project !== '' || domain !== '';
 
 /**
  * Checks that the caller has the permission that the RPC requires, for the project and domain that the request names;
@@ -25,10 +24,15 @@ const where = ({ project, domain }: FoundTarget): string =>
 export const authorize =
   (authentication: Authentication | undefined): Interceptor =>
   (call, next) => {
-    const { requires, targetOf } = call.endpoint;
+    const { requires, targetOf, readsOf } = call.endpoint;
     if (!authentication || requires.permission === 'none') return next();
     if (!call.caller) throw new Error(`${call.endpoint.name} came to its authorization without a caller`);
+    const { access } = call.caller;
     const target = targetOf(call.request);
-    if (isAllowed(call.caller.access, requires, target)) return next();
-    throw new RpcError('PERMISSION_DENIED', `missing permission ${requires.permission} in ${where(target)}`);
+    if (!isAllowed(access, requires, target)) throw denied(requires.permission, target);
+    for (const readOf of readsOf) {
+      const read = readOf(call.request);
+      if (isNamed(read) && !access.may('read', read.project, read.domain)) throw denied('read', read);
+    }
+    return next();
   };

@@ -24,6 +24,8 @@ export type Requirement = {
    */
   readonly permission: Permission | 'none' | 'authenticated';
   readonly target: Target;
+  /** Other resources that the request refers to; the caller must have `read` where they are. */
+  readonly reads: readonly Target[];
 };
 
 /** The target of a request that names no project. */
@@ -35,13 +37,14 @@ const at = (path: string): Target => ({ project: `${path}.project`, domain: `${p
 
 const ID = at('id');
 const EXECUTION_OF_ID = at('id.execution_id');
+const PARENT_OF_SPEC = at('spec.metadata.parent_node_execution.execution_id');
 const EXECUTION_OF_TASK = at('id.node_execution_id.execution_id');
 
 const admin = AdminService.method;
 const data = DataProxyService.method;
 const signal = SignalService.method;
 
-type Row = readonly [method: DescMethod, target: Target];
+type Row = readonly [method: DescMethod, target: Target, reads?: readonly Target[]];
 
 const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   none: [
@@ -49,13 +52,15 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [AuthMetadataService.method.getPublicClientConfig, NOWHERE],
     [admin.getVersion, NOWHERE],
   ],
-  authenticated: [[IdentityService.method.userInfo, NOWHERE]],
-  read: [
+  authenticated: [
+    [IdentityService.method.userInfo, NOWHERE],
     [admin.listProjects, NOWHERE],
     [admin.getDomains, NOWHERE],
     [admin.listMatchableAttributes, NOWHERE],
     [data.createDownloadLocation, NOWHERE],
     [data.getData, NOWHERE],
+  ],
+  read: [
     [admin.getProject, { project: 'id' }],
     [admin.getTask, ID],
     [admin.listTaskIds, PROJECT_AND_DOMAIN],
@@ -96,15 +101,19 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   register: [
     [admin.createTask, ID],
     [admin.createWorkflow, ID],
-    [admin.createLaunchPlan, ID],
+    [admin.createLaunchPlan, ID, [at('spec.workflow_id')]],
     [admin.updateLaunchPlan, ID],
     [admin.updateNamedEntity, ID],
     [data.createUploadLocation, PROJECT_AND_DOMAIN],
   ],
   execute: [
-    [admin.createExecution, { ...PROJECT_AND_DOMAIN, name: 'name' }],
+    [
+      admin.createExecution,
+      { ...PROJECT_AND_DOMAIN, name: 'name' },
+      [at('spec.launch_plan'), PARENT_OF_SPEC, at('spec.metadata.reference_execution')],
+    ],
     [admin.relaunchExecution, ID],
-    [admin.recoverExecution, ID],
+    [admin.recoverExecution, ID, [at('metadata.parent_node_execution.execution_id')]],
     [admin.updateExecution, ID],
     [admin.terminateExecution, ID],
     [signal.setSignal, EXECUTION_OF_ID],
@@ -140,15 +149,15 @@ const PERMISSIONS = ['none', 'authenticated', 'read', 'register', 'execute', 'ev
 
 const requirements = new Map<DescMethod, Requirement>(
   PERMISSIONS.flatMap((permission) =>
-    rows[permission].map(([method, target]) => [method, { permission, target }] as const),
+    rows[permission].map(([method, target, reads = []]) => [method, { permission, target, reads }] as const),
   ),
 );
 
 /** The requirement of RPCs outside the interface that everybody may call: health checks. */
-export const OPEN: Requirement = { permission: 'none', target: NOWHERE };
+export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
 /** The requirement of reflection. */
-export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE };
+export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE, reads: [] };
 
 /**
  * Looks up the requirement of an RPC of the interface.

@@ -15,9 +15,18 @@ export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Path = readonly DescField[];
 
+type Members = Readonly<Record<string, unknown>>;
+
+/** The value of a field; a member of a oneof is below the name of the oneof. */
+const memberOf = (message: Members | undefined, { localName, oneof }: DescField): unknown => {
+  if (oneof === undefined) return message?.[localName];
+  const chosen = message?.[oneof.localName] as { readonly case?: string; readonly value?: unknown } | undefined;
+  return chosen?.case === localName ? chosen.value : undefined;
+};
+
 const inMessage = (request: object, path: Path): string => {
   let value: unknown = request;
-  for (const { localName } of path) value = (value as Record<string, unknown> | undefined)?.[localName];
+  for (const field of path) value = memberOf(value as Members | undefined, field);
   return typeof value === 'string' ? value : '';
 };
 

@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
+import { NO_TOKEN } from '../../kernel/ports/authentication.js';
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
@@ -11,6 +12,7 @@ import { logFailure } from '../log.js';
 import type { Bindings } from './bindings.js';
 import { sendBody } from './encoding.js';
 import { answerDialect, type Dialect, requestDialect } from './dialects.js';
+import { headerOf } from './header.js';
 import { largeRequest } from './large.js';
 import { ignoredIn, ignoredText } from './parameters.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './request.js';
@@ -19,12 +21,6 @@ import { answerStream, messagesOf } from './stream.js';
 import { failureOf, statuses } from '../status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** Reads a header by its name, or with the prefix `grpc-metadata-`. */
-const header = (request: FastifyRequest, name: string): string | undefined => {
-  const value = request.headers[name] ?? request.headers[`grpc-metadata-${name}`];
-  return Array.isArray(value) ? value[0] : value;
-};
 
 const dialectsOf = (request: FastifyRequest): { read: Dialect; write: Dialect } => {
   const read = requestDialect(request.headers['content-type']);
@@ -53,6 +49,12 @@ const sendIgnored = (reply: FastifyReply, { query, match }: Addressed): void => 
 /** Converts a text to a valid header value: one line of printable ASCII, at most 1,000 characters. */
 const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 1_000);
 
+/** The challenge of RFC 6750; without the reason where the request has no token at all. */
+const challenge = (reason: string): string =>
+  reason === NO_TOKEN
+    ? 'Bearer realm="flightlog"'
+    : `Bearer realm="flightlog", error="invalid_token", error_description="${headerText(reason).replace(/["\\]/gu, "'")}"`;
+
 /** Answers a failed request with the HTTP status and a `google.rpc.Status` in the caller's dialect. */
 export const sendFailure = (
   request: FastifyRequest,
@@ -63,7 +65,7 @@ export const sendFailure = (
   const failure = failureOf(thrown, method);
   if (failure.retryAfterMs !== undefined) void reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1_000));
   void reply.status(statuses[failure.code].http);
-  if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', headerText(failure.message));
+  if (failure.code === 'UNAUTHENTICATED') void reply.header('www-authenticate', challenge(failure.message));
   const { write } = dialectsOf(request);
   send({ request, reply }, write, write.writeFailure(failure));
 };
@@ -132,7 +134,7 @@ const lazyReservation = (
 };
 
 const deadlineOf = (request: FastifyRequest): Deadline | undefined => {
-  const ms = timeoutOf(header(request, 'grpc-timeout'));
+  const ms = timeoutOf(headerOf(request, 'grpc-timeout'));
   return ms === undefined ? undefined : { ms, message: 'Deadline exceeded' };
 };
 
@@ -148,7 +150,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     transport: 'rest',
     startedAt,
     deadline,
-    header: (name) => header(request, name),
+    header: (name) => headerOf(request, name),
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
     onEnd: (listener) => {
       if (reply.raw.destroyed) listener();

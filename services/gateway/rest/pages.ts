@@ -6,6 +6,7 @@ import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
 import type { Binding } from './bindings.js';
 import { sendBody } from './encoding.js';
+import { assertPageAllowed } from './guard.js';
 
 /** Answers the request if its path is one of the pages; returns `false` when it is not. */
 export type Pages = (request: FastifyRequest, reply: FastifyReply) => boolean;
@@ -36,7 +37,15 @@ const probes: Readonly<Record<string, (hosting: Hosting) => Probed>> = {
   '/readyz': ready,
 };
 
-const sendPage = async (request: FastifyRequest, reply: FastifyReply, page: BrowserFile): Promise<void> => {
+const sendPage = async (
+  { authentication }: Hosting,
+  {
+    request,
+    reply,
+    page,
+  }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly page: BrowserFile },
+): Promise<void> => {
+  await assertPageAllowed(authentication, request, 'authenticated');
   const body = await page.read();
   void reply.headers({
     'content-type': page.mediaType,
@@ -63,12 +72,15 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
       return true;
     }
     if (path === '/metrics' && request.method === 'GET' && hosting.metrics) {
-      sendMetrics(reply, hosting.metrics).catch((error: unknown) => void reply.send(error));
+      const { authentication, metrics } = hosting;
+      assertPageAllowed(authentication, request, 'read')
+        .then(() => sendMetrics(reply, metrics))
+        .catch((error: unknown) => void reply.send(error));
       return true;
     }
     const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;
     if (!page) return false;
-    sendPage(request, reply, page).catch((error: unknown) => void reply.send(error));
+    sendPage(hosting, { request, reply, page }).catch((error: unknown) => void reply.send(error));
     return true;
   };
 };

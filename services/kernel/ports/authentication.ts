@@ -31,6 +31,9 @@ export interface LocalIssuer {
   keyOf(keyId: string): Promise<KeyObject | undefined>;
 }
 
+/** The text of UNAUTHENTICATED for a call without a token. */
+export const NO_TOKEN = 'there is no bearer token';
+
 /** Finds out who calls. */
 export interface Authentication {
   /**

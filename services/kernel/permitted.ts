@@ -1,0 +1,27 @@
+import { type Access, type Permission, UNLIMITED } from './access.js';
+import { type Call, RpcError } from './rpc.js';
+
+/** A project and domain; an empty one stands for all. */
+type Place = { readonly project: string; readonly domain: string };
+
+/** What the caller of a call may do; everything where there is no authentication. */
+export const accessOf = ({ caller }: Pick<Call, 'caller'>): Access => caller?.access ?? UNLIMITED;
+
+const named = (name: string): string => (name === '' ? '*' : name);
+
+/** PERMISSION_DENIED, which names what the caller lacks. */
+export const denied = (permission: string, { project, domain }: Place): RpcError =>
+  new RpcError(
+    'PERMISSION_DENIED',
+    `missing permission ${permission} in project ${named(project)}, domain ${named(domain)}`,
+  );
+
+/**
+ * Checks a permission that the dispatch cannot check, because only the handler knows the place. Call it before anything
+ * is looked up, so that the answer is the same whether it exists or not.
+ *
+ * @throws {RpcError} PERMISSION_DENIED when the caller does not have it there.
+ */
+export const assertPermitted = (call: Pick<Call, 'caller'>, permission: Permission, place: Place): void => {
+  if (!accessOf(call).may(permission, place.project, place.domain)) throw denied(permission, place);
+};
