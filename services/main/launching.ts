@@ -6,6 +6,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { ExecutionAggregate } from '../execution/aggregate.js';
 import type { AgainServices } from '../execution/launch/again.js';
 import type { LargeLaunches, Slots } from '../execution/ports.js';
+import type { ExecutionServices } from '../execution/rpc.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
@@ -32,12 +33,13 @@ export type LaunchingParts = {
   readonly isShared: boolean;
 };
 
-/** What a process needs to launch executions, in any role: the reference, the definitions and the services of the use case. */
+/** What a process needs to launch executions, in any role: the reference, the definitions and the services of
+ * executions. */
 export type Launching = {
   /** The caller closes `reference.following`. */
   readonly reference: Reference;
   readonly definitions: RegisteredDefinitions;
-  readonly services: AgainServices;
+  readonly services: ExecutionServices;
 };
 
 const definitionsOf = ({ store, payloads, sessions }: LaunchingParts): RegisteredDefinitions =>
@@ -62,7 +64,7 @@ export const openLaunching = (parts: LaunchingParts): Launching => {
   const { configuration, store, payloads, sessions, executions, slots, largeLaunches } = parts;
   const reference = openReference(parts);
   const definitions = definitionsOf(parts);
-  const services: AgainServices = {
+  const services: ExecutionServices = {
     sessions,
     aggregate: executions,
     log: store,
@@ -75,6 +77,7 @@ export const openLaunching = (parts: LaunchingParts): Launching => {
     attributes: launchAttributes(reference.attributes),
     platform: platformOf(configuration),
     random: (bytes) => randomBytes(bytes),
+    maxOutputBytes: configuration.max_output_bytes,
   };
   return { reference, definitions, services };
 };

@@ -118,7 +118,7 @@ const writeRoutes = (services: RouteServices): readonly Route[] => {
       sessions,
       registered: registeredNames({ log: store, store: services.readStore, freshness: services.freshness }),
     }),
-    ...executionRoutes({ ...launching.services, maxOutputBytes: configuration.max_output_bytes }),
+    ...executionRoutes(launching.services),
   ];
 };
 

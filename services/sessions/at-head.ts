@@ -124,7 +124,9 @@ export const appendUnbatched = async <S, C, E, R>(
   for (const event of events) folded.state = aggregate.decider.evolve(folded.state, event);
   folded.revision = appended.revision;
   rememberKey(folded, about);
-  Object.assign(live, { isPresumed: false, isCurrentFor: lastTicket, position: appended.position });
+  live.isPresumedAbsent = false;
+  live.currentForTicket = lastTicket;
+  live.position = appended.position;
   live.unbatchedFor = Math.max(0, live.unbatchedFor - 1);
   live.onDurable(appended);
   answerCommand(turn, refusal, appended);

@@ -83,6 +83,15 @@ describe('a live stream of a log that others write too', () => {
     expect(reads).toEqual([{ from: 10n }]);
   });
 
+  it('reads a stream that it has created from its own last event on', async () => {
+    const creating: typeof purse = { ...purse, createsStream: () => true };
+    const add = () => here.handle(creating, stream, { kind: 'add' }, context());
+    for (let coins = 0; coins < 10; coins += 1) await add();
+    expect(reads).toEqual([]);
+    await expect(add()).resolves.toMatchObject({ kind: 'refused' });
+    expect(reads).toEqual([{ from: 10n }]);
+  });
+
   it('needs no look for a refusal that nothing can undo', async () => {
     const lasting = { ...purse, isPermanent: () => true };
     const add = () => here.handle(lasting, stream, { kind: 'add' }, context());
