@@ -16,6 +16,7 @@ import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
 import { namedEntityCodec } from '../named-entity/events.js';
 import { slotsCodec } from '../launch-plan-slots/events.js';
+import { notificationCodec } from '../notification/events.js';
 import { projectCodec } from '../project/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
@@ -41,6 +42,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['workflow', workflowCodec],
   ['launchPlan', launchPlanCodec],
   ['launchPlanSlots', slotsCodec],
+  ['notification', notificationCodec],
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],

@@ -19,6 +19,7 @@ import { file_platformidl_eventlog_launch_plan } from '../../../proto/gen/platfo
 import { file_platformidl_eventlog_launch_plan_slots } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { file_platformidl_eventlog_log_format } from '../../../proto/gen/platformidl/eventlog/log_format_pb.js';
 import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
+import { file_platformidl_eventlog_notification } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
 import { file_platformidl_eventlog_project } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { file_platformidl_eventlog_task } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { file_platformidl_eventlog_workflow } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
@@ -42,6 +43,7 @@ export const eventRegistry = createRegistry(
   file_platformidl_eventlog_launch_plan_slots,
   file_platformidl_eventlog_log_format,
   file_platformidl_eventlog_named_entity,
+  file_platformidl_eventlog_notification,
   file_platformidl_eventlog_project,
   file_platformidl_eventlog_task,
   file_platformidl_eventlog_workflow,

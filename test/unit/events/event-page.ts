@@ -6,6 +6,7 @@ import { slotsStream } from '../../../services/launch-plan-slots/events.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
 import { LOG_FORMAT_STREAM } from '../../../services/log-format/events.js';
 import { namedEntityStream } from '../../../services/named-entity/events.js';
+import { notificationStream } from '../../../services/notification/events.js';
 import { projectStream } from '../../../services/project/events.js';
 import type { Attributes } from '../../../services/reactors/export-to-kafka/cloud-event.js';
 import { entityOf } from '../../../services/reactors/export-to-kafka/subject.js';
@@ -25,6 +26,7 @@ const STREAMS: readonly StreamName[] = [
   workflowStream(VERSION),
   launchPlanStream(NAME),
   slotsStream(NAME),
+  notificationStream(NAME),
   projectStream('PROJECT'),
   attributesStream('PROJECT'),
   namedEntityStream({ kind: 'TYPE' as never, ...NAME }),

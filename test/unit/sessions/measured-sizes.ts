@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { AttributesUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
+import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { NamedEntityState } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { NotificationStartedSchema } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
 import { ProjectRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { WorkflowRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
@@ -25,6 +27,7 @@ import { streamName } from '../../../services/kernel/stream.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { namedEntityAggregate } from '../../../services/named-entity/decider.js';
+import { notificationAggregate } from '../../../services/notification/decider.js';
 import { projectAggregate } from '../../../services/project/decider.js';
 import {
   type DefinitionsOptions,
@@ -153,6 +156,25 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
           execution: { project: 'flytesnacks', domain: 'development', name: `f0123456789${each}` },
           attempt: `00000000-0000-0000-0000-${each}`,
           takenAt: { seconds: BigInt(each) },
+        }),
+      })),
+    ),
+  'notifications and their messages': (size) =>
+    ratio(
+      notificationAggregate,
+      range(size).map((each) => ({
+        type: 'NotificationStarted',
+        data: create(NotificationStartedSchema, {
+          message: {
+            id: sha256Hex(String(each)).slice(0, 32),
+            execution: { project: 'flytesnacks', domain: 'development', name: 'f0123456789' },
+            revision: BigInt(each),
+            phase: WorkflowExecution_Phase.FAILED,
+            channel: 'mail',
+            recipient: `team-${each}@example.com`,
+          },
+          attempt: `00000000-0000-0000-0000-${each}`,
+          startedAt: { seconds: BigInt(each) },
         }),
       })),
     ),

@@ -10,6 +10,7 @@ import { launchPlanStream } from '../../../../services/launch-plan/events.js';
 import { LOG_FORMAT_STREAM } from '../../../../services/log-format/events.js';
 import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { namedEntityStream } from '../../../../services/named-entity/events.js';
+import { notificationStream } from '../../../../services/notification/events.js';
 import { projectStream } from '../../../../services/project/events.js';
 import { taskStream } from '../../../../services/task/events.js';
 import { workflowStream } from '../../../../services/workflow/events.js';
@@ -102,6 +103,14 @@ const described = (id: JsonObject, shortDescription: string): JsonObject => ({
 
 const execution = { ...PLACE, name: 'a1b2' };
 const attempt = '7d3f6f0e-0f2a-4c38-9d5e-6a7c1b2d3e4f';
+const notification = {
+  id: '6f0e7d3f0f2a4c389d5e6a7c1b2d3e4f',
+  execution,
+  revision: '7',
+  phase: 'FAILED',
+  channel: 'mail',
+  recipient: 'team@example.com',
+};
 const project = (description: string): JsonObject => ({
   project: { id: 'flytesnacks', name: 'Flyte snacks', description, labels: { values: { team: 'greeters' } } },
 });
@@ -156,6 +165,37 @@ export const definitionSamples: readonly Sample[] = [
     data: { execution, attempt, takenAt: '2026-01-01T00:00:00Z' },
   },
   { type: 'SlotReleased', stream: slotsStream(HELLO), data: { execution, attempt } },
+  {
+    type: 'NotificationStarted',
+    stream: notificationStream(execution),
+    data: { message: notification, attempt, startedAt: '2026-01-01T00:00:00Z' },
+  },
+  {
+    type: 'NotificationSent',
+    stream: notificationStream(execution),
+    data: { messageId: notification.id, attempt, answer: '250 2.0.0 Ok: queued', sentAt: '2026-01-01T00:00:01Z' },
+  },
+  {
+    type: 'NotificationFailed',
+    stream: notificationStream(execution),
+    data: {
+      messageId: notification.id,
+      attempt,
+      reason: '451 4.3.0 try again later',
+      failedAt: '2026-01-01T00:00:01Z',
+      nextAttemptAt: '2026-01-01T00:00:31Z',
+    },
+  },
+  {
+    type: 'NotificationGivenUp',
+    stream: notificationStream(execution),
+    data: { message: notification, reason: '550 5.1.1 no such user', givenUpAt: '2026-01-01T00:00:01Z' },
+  },
+  {
+    type: 'NotificationResendRequested',
+    stream: notificationStream(execution),
+    data: { message: notification, principal: 'operator@example.com', requestedAt: '2026-01-01T01:00:00Z' },
+  },
   { type: 'ProjectRegistered', stream: projectStream('flytesnacks'), data: project('Examples') },
   { type: 'ProjectUpdated', stream: projectStream('flytesnacks'), data: project('Examples, and what was tried') },
   {

@@ -1,0 +1,65 @@
+import type { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+
+/** The id of an execution. The shape of `core.WorkflowExecutionIdentifier`. */
+export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
+
+/** A message about one event of an execution to one recipient. The shape of `eventlog.NotificationMessage`. */
+export type MessageKey = {
+  readonly id: string;
+  readonly execution: ExecutionId;
+  /** Revision of the event in the execution's stream. */
+  readonly revision: bigint;
+  readonly phase: WorkflowExecution_Phase;
+  readonly channel: string;
+  readonly recipient: string;
+};
+
+/** Begins an attempt to send a message. */
+export type BeginNotification = {
+  readonly type: 'BeginNotification';
+  readonly message: MessageKey;
+  readonly attempt: string;
+  readonly nowMs: number;
+  /** An attempt without an outcome for so long, in milliseconds, has been lost. */
+  readonly lostAfterMs: number;
+};
+
+/** What an attempt came to. All times in milliseconds. */
+export type AttemptOutcome =
+  | { readonly kind: 'sent'; readonly answer: string }
+  /** The recipient's server has refused the message for good. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** It was not sent; `retryAfterMs` is how long the server asks to wait. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number }
+  /** It may have been sent. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Records the outcome of an attempt. */
+export type EndNotification = {
+  readonly type: 'EndNotification';
+  readonly messageId: string;
+  readonly attempt: string;
+  readonly outcome: AttemptOutcome;
+  readonly nowMs: number;
+  /** When a failed message is tried again, unless that is after `giveUpAtMs`; milliseconds since 1970. */
+  readonly nextAttemptAtMs: number;
+  readonly giveUpAtMs: number;
+};
+
+/** Gives up a message that is not to be tried any more. */
+export type GiveUpNotification = {
+  readonly type: 'GiveUpNotification';
+  readonly message: MessageKey;
+  readonly reason: string;
+  readonly nowMs: number;
+};
+
+/** Asks for a message to be sent again. */
+export type ResendNotification = {
+  readonly type: 'ResendNotification';
+  readonly messageId: string;
+  readonly principal: string;
+  readonly nowMs: number;
+};
+
+export type NotificationCommand = BeginNotification | EndNotification | GiveUpNotification | ResendNotification;

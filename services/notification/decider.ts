@@ -1,0 +1,187 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  NotificationFailedSchema,
+  NotificationGivenUpSchema,
+  NotificationMessageSchema,
+  NotificationResendRequestedSchema,
+  NotificationSentSchema,
+  NotificationStartedSchema,
+} from '../../proto/gen/platformidl/eventlog/notification_pb.js';
+import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
+import type {
+  BeginNotification,
+  EndNotification,
+  GiveUpNotification,
+  MessageKey,
+  NotificationCommand,
+  ResendNotification,
+} from './commands.js';
+import { NOTIFICATION_CATEGORY, notificationCodec, type NotificationEvent } from './events.js';
+import { evolveNotifications, initialNotifications, type MessageState, type NotificationState } from './state.js';
+
+export type NotificationRefusal =
+  /** The message is not to be sent now. */
+  | { readonly kind: 'not-due'; readonly againAtMs: number }
+  /** An attempt to send it is running. */
+  | { readonly kind: 'in-progress'; readonly againAtMs: number }
+  /** It was sent, or given up. */
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'no-such-message' };
+
+type Verdict = Decision<NotificationEvent, NotificationRefusal>;
+
+/** Attempts whose outcome may remain unknown: after the second one the message is not sent again. */
+const MAX_UNKNOWN = 2;
+
+const TWICE_UNKNOWN = 'it is not known whether the message was sent, and it was repeated once';
+
+const accepted = (...events: readonly NotificationEvent[]): Verdict => ({ kind: 'accepted', events });
+
+const refused = (refusal: NotificationRefusal, ...events: readonly NotificationEvent[]): Verdict => ({
+  kind: 'refused',
+  refusal,
+  events,
+});
+
+const givenUp = (message: MessageKey, reason: string, nowMs: number): NotificationEvent => ({
+  type: 'NotificationGivenUp',
+  data: create(NotificationGivenUpSchema, {
+    message: create(NotificationMessageSchema, message),
+    reason,
+    givenUpAt: timestampFromMs(nowMs),
+  }),
+});
+
+/** The key of a message that is recorded. */
+const keyOf = ({ message }: MessageState): MessageKey => ({
+  ...message,
+  execution: message.execution ?? { project: '', domain: '', name: '' },
+});
+
+const isFinished = ({ standing }: MessageState): boolean => standing.kind === 'sent' || standing.kind === 'given-up';
+
+/** Why an attempt cannot begin now; `undefined` when it can. */
+const obstacle = (known: MessageState, { nowMs, lostAfterMs }: BeginNotification): NotificationRefusal | undefined => {
+  const { standing } = known;
+  if (isFinished(known)) return { kind: 'finished' };
+  if (standing.kind === 'waiting' && standing.nextAttemptAtMs > nowMs)
+    return { kind: 'not-due', againAtMs: standing.nextAttemptAtMs };
+  if (standing.kind === 'sending' && standing.sinceMs + lostAfterMs > nowMs)
+    return { kind: 'in-progress', againAtMs: standing.sinceMs + lostAfterMs };
+  return undefined;
+};
+
+/** True when an attempt is recorded as running; {@link obstacle} has found that it runs for too long. */
+const isLost = (known: MessageState | undefined): boolean => known?.standing.kind === 'sending';
+
+const startOf = (
+  known: MessageState | undefined,
+  { message, attempt, nowMs }: BeginNotification,
+): NotificationEvent => ({
+  type: 'NotificationStarted',
+  data: create(NotificationStartedSchema, {
+    message: create(NotificationMessageSchema, message),
+    attempt,
+    startedAt: timestampFromMs(nowMs),
+    isRepeat: isLost(known) || (known?.mayHaveArrived ?? false),
+  }),
+});
+
+const begin = ({ messages }: NotificationState, command: BeginNotification): Verdict => {
+  const { message, attempt, nowMs } = command;
+  const known = messages.get(message.id);
+  if (known?.standing.kind === 'sending' && known.standing.attempt === attempt) return accepted();
+  const refusal = known && obstacle(known, command);
+  if (refusal) return refused(refusal);
+  if (known && isLost(known) && known.unknowns + 1 >= MAX_UNKNOWN)
+    return refused({ kind: 'finished' }, givenUp(message, TWICE_UNKNOWN, nowMs));
+  return accepted(startOf(known, command));
+};
+
+const failed = (known: MessageState, command: EndNotification): Verdict => {
+  const { messageId, attempt, outcome, nowMs, nextAttemptAtMs, giveUpAtMs } = command;
+  if (outcome.kind === 'sent') return accepted();
+  const { kind, reason } = outcome;
+  const isUnknown = kind === 'unknown';
+  if (kind === 'refused') return accepted(givenUp(keyOf(known), reason, nowMs));
+  if (isUnknown && known.unknowns + 1 >= MAX_UNKNOWN)
+    return accepted(givenUp(keyOf(known), `${TWICE_UNKNOWN}: ${reason}`, nowMs));
+  if (nextAttemptAtMs > giveUpAtMs) return accepted(givenUp(keyOf(known), `failed for too long: ${reason}`, nowMs));
+  const data = create(NotificationFailedSchema, {
+    messageId,
+    attempt,
+    reason,
+    failedAt: timestampFromMs(nowMs),
+    nextAttemptAt: timestampFromMs(nextAttemptAtMs),
+    isUnknown,
+  });
+  return accepted({ type: 'NotificationFailed', data });
+};
+
+/** An attempt that was taken for lost can still report that it sent the message, but not that it failed. */
+const end = ({ messages }: NotificationState, command: EndNotification): Verdict => {
+  const { messageId, attempt, outcome, nowMs } = command;
+  const known = messages.get(messageId);
+  if (!known) return refused({ kind: 'no-such-message' });
+  if (outcome.kind === 'sent') {
+    if (known.standing.kind === 'sent') return accepted();
+    const { answer } = outcome;
+    const sentAt = timestampFromMs(nowMs);
+    const data = create(NotificationSentSchema, { messageId, attempt, answer, sentAt });
+    return accepted({ type: 'NotificationSent', data });
+  }
+  const isCurrent = known.standing.kind === 'sending' && known.standing.attempt === attempt;
+  return isCurrent ? failed(known, command) : accepted();
+};
+
+const giveUp = ({ messages }: NotificationState, { message, reason, nowMs }: GiveUpNotification): Verdict => {
+  const known = messages.get(message.id);
+  return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs));
+};
+
+const resend = ({ messages }: NotificationState, { messageId, principal, nowMs }: ResendNotification): Verdict => {
+  const known = messages.get(messageId);
+  if (!known) return refused({ kind: 'no-such-message' });
+  if (known.standing.kind === 'sending') return refused({ kind: 'in-progress', againAtMs: nowMs });
+  const requestedAt = timestampFromMs(nowMs);
+  const data = create(NotificationResendRequestedSchema, { message: known.message, principal, requestedAt });
+  return accepted({ type: 'NotificationResendRequested', data });
+};
+
+const decide = (state: NotificationState, command: NotificationCommand): Verdict => {
+  switch (command.type) {
+    case 'BeginNotification':
+      return begin(state, command);
+    case 'EndNotification':
+      return end(state, command);
+    case 'GiveUpNotification':
+      return giveUp(state, command);
+    case 'ResendNotification':
+      return resend(state, command);
+  }
+};
+
+const notificationDecider: Decider<NotificationState, NotificationCommand, NotificationEvent, NotificationRefusal> = {
+  initial: initialNotifications,
+  evolve: evolveNotifications,
+  decide,
+};
+
+const STATE_BYTES = 200;
+const MESSAGE_BYTES = 700;
+
+export const notificationAggregate: Aggregate<
+  NotificationState,
+  NotificationCommand,
+  NotificationEvent,
+  NotificationRefusal
+> = {
+  category: NOTIFICATION_CATEGORY,
+  decider: notificationDecider,
+  codec: notificationCodec,
+  payloadScope: () => 'notifications',
+  isPermanent: () => false,
+  sizeOf: ({ messages }) => STATE_BYTES + messages.size * MESSAGE_BYTES,
+};

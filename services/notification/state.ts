@@ -1,0 +1,100 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+
+import type { NotificationMessage, NotificationStarted } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
+import type { NotificationEvent } from './events.js';
+
+/** Where a message stands. Times are in milliseconds since 1970. */
+export type Standing =
+  | { readonly kind: 'sending'; readonly attempt: string; readonly sinceMs: number }
+  | { readonly kind: 'waiting'; readonly reason: string; readonly nextAttemptAtMs: number }
+  | { readonly kind: 'sent'; readonly answer: string; readonly atMs: number }
+  | { readonly kind: 'given-up'; readonly reason: string; readonly atMs: number };
+
+/** A message and what has become of it. */
+export type MessageState = {
+  readonly message: NotificationMessage;
+  readonly standing: Standing;
+  /** Attempts so far. */
+  readonly attempts: number;
+  /** Attempts of which it is not known whether they sent the message, since it was last asked for. */
+  readonly unknowns: number;
+  /** The recipient may have the message already. */
+  readonly mayHaveArrived: boolean;
+};
+
+/** The messages about one execution, by their ids, in the order in which they were first due. */
+export type NotificationState = { readonly messages: Map<string, MessageState> };
+
+export const initialNotifications = (): NotificationState => ({ messages: new Map() });
+
+const msOf = (time: Timestamp | undefined): number => (time ? timestampMs(time) : 0);
+
+/** An attempt that begins while another one has no outcome shows that the outcome of that one is unknown. */
+const started = (
+  before: MessageState | undefined,
+  message: NotificationMessage,
+  { attempt, startedAt, isRepeat }: NotificationStarted,
+): MessageState => ({
+  message,
+  standing: { kind: 'sending', attempt, sinceMs: msOf(startedAt) },
+  attempts: (before?.attempts ?? 0) + 1,
+  unknowns: (before?.unknowns ?? 0) + (before?.standing.kind === 'sending' ? 1 : 0),
+  mayHaveArrived: isRepeat,
+});
+
+const unsent = (before: MessageState | undefined, message: NotificationMessage, standing: Standing): MessageState => ({
+  attempts: 0,
+  unknowns: 0,
+  mayHaveArrived: false,
+  ...before,
+  message,
+  standing,
+});
+
+const changed = (before: MessageState, event: NotificationEvent): MessageState => {
+  if (event.type === 'NotificationSent') {
+    const { answer, sentAt } = event.data;
+    return { ...before, standing: { kind: 'sent', answer, atMs: msOf(sentAt) }, mayHaveArrived: true };
+  }
+  if (event.type !== 'NotificationFailed') return before;
+  const { reason, nextAttemptAt, isUnknown } = event.data;
+  return {
+    ...before,
+    standing: { kind: 'waiting', reason, nextAttemptAtMs: msOf(nextAttemptAt) },
+    unknowns: before.unknowns + (isUnknown ? 1 : 0),
+    mayHaveArrived: before.mayHaveArrived || isUnknown,
+  };
+};
+
+const withMessage = (
+  before: MessageState | undefined,
+  message: NotificationMessage,
+  event: NotificationEvent,
+): MessageState | undefined => {
+  switch (event.type) {
+    case 'NotificationStarted':
+      return started(before, message, event.data);
+    case 'NotificationGivenUp':
+      return unsent(before, message, {
+        kind: 'given-up',
+        reason: event.data.reason,
+        atMs: msOf(event.data.givenUpAt),
+      });
+    case 'NotificationResendRequested': {
+      const nextAttemptAtMs = msOf(event.data.requestedAt);
+      return { ...unsent(before, message, { kind: 'waiting', reason: '', nextAttemptAtMs }), unknowns: 0 };
+    }
+    default:
+      return before;
+  }
+};
+
+export const evolveNotifications = (state: NotificationState, event: NotificationEvent): NotificationState => {
+  const { data } = event;
+  const id = 'messageId' in data ? data.messageId : (data.message?.id ?? '');
+  const before = state.messages.get(id);
+  const message = 'message' in data ? data.message : undefined;
+  const after = message ? withMessage(before, message, event) : before && changed(before, event);
+  if (after) state.messages.set(id, after);
+  return state;
+};
