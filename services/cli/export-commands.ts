@@ -9,7 +9,6 @@ import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js
 import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
 import type { Configuration } from '../config/configuration.js';
 import { eventTypes } from '../main/event-json/event-types.js';
-import { probeBrokers } from '../main/probes/probe-stores.js';
 import { connectionOf, topicsOf } from '../main/kafka-connection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
@@ -58,11 +57,9 @@ const opened = async (configuration: Configuration) => {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-const toldOf = async (error: unknown, settings: Configuration['kafka']): Promise<OperatorError> => {
-  const { brokers } = settings;
+const toldOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
   const failure = failureOf(error, brokers);
-  const found = await probeBrokers(connectionOf(settings));
-  const text = found?.text ?? (failure instanceof Error ? failure.message : String(failure));
+  const text = failure instanceof Error ? failure.message : String(failure);
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
   const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
   return new OperatorError(told, { cause: error });
@@ -73,7 +70,7 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
   try {
     await work(parts);
   } catch (error) {
-    throw error instanceof OperatorError ? error : await toldOf(error, parts.settings);
+    throw error instanceof OperatorError ? error : toldOf(error, parts.settings);
   } finally {
     await parts.log.close();
     await parts.payloads.close();

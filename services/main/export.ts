@@ -43,6 +43,8 @@ const lagReport = (logger: Logger): ((lagMs: number) => void) => {
 /** True for the attempts 1, 2, 4, 8 and so on, so that a failure that lasts is logged less and less often. */
 const isNotable = (times: number): boolean => Number.isInteger(Math.log2(times));
 
+const HINT = 'Kafka must listen there, with TLS only if kafka.tls is set';
+
 const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
   const report = lagReport(logger);
   return (message) => {
@@ -51,7 +53,10 @@ const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportT
     else if ('takenOver' in message)
       logger.warn({ part: message.takenOver }, 'another process exports to Kafka now; this one stands by');
     else if ('failure' in message && isNotable(message.times))
-      logger.error({ why: message.failure, brokers }, 'the export to Kafka does not get on; it is tried again');
+      logger.error(
+        { why: message.failure, brokers, hint: HINT },
+        'the export to Kafka does not get on; it is tried again',
+      );
   };
 };
 

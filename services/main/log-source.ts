@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
+import { tlsProblem } from '../kernel/tls-problem.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { assertLogIsThere } from '../store/log/presence.js';
@@ -9,7 +10,6 @@ import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
 import type { Configuration } from '../config/configuration.js';
-import { probeEventstore } from './probes/probe-stores.js';
 import { openLogger } from './logger.js';
 import { forSetting } from '../config/operator-errors.js';
 
@@ -43,6 +43,8 @@ const EMBEDDED = 'embedded:';
 export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
 
+const HINT = 'an EventStoreDB must listen at the address, with TLS unless the address has tls=false';
+
 /** Logs that the event store cannot be reached, at most once in 5 s. */
 const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   let lastSaid = 0;
@@ -50,27 +52,39 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
     if (Date.now() - lastSaid < 5_000) return;
     lastSaid = Date.now();
     const why = error instanceof Error ? error.message : 'it takes calls and does not answer them';
-    logger.warn({ why }, 'the event store (event_store) cannot be reached; it is tried again');
+    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; it is tried again');
   };
 };
 
-/** The gRPC status of calls to a server that has other services; seen in {@link ENOUGH_TIMES} failures in a row. */
+/** The gRPC status of calls to a server that has other services. */
 const OTHER_SERVICES = 'UNIMPLEMENTED';
+
+const TLS_ADVICE = { plain: 'add ?tls=false to the address', untrusted: 'name its authority with ?tlsCAFile=FILE' };
+
+/** What waiting does not help against; `undefined` for an error that may pass. */
+const permanentIn = ({ message }: Error): string | undefined =>
+  message.includes(OTHER_SERVICES)
+    ? 'a server of gRPC answers that is no EventStoreDB'
+    : tlsProblem(message, TLS_ADVICE);
+
+/** One such answer may come from a node or a proxy that is starting. */
 const ENOUGH_TIMES = 3;
 
 /**
- * Called while the client waits for the event store: probes which server listens at the address, and logs the finding.
+ * Called while the client waits for the event store: logs why.
  *
- * @throws {StoreUnavailable} to end the wait, when another server is there.
+ * @throws {StoreUnavailable} to end the wait, when the same permanent problem was met {@link ENOUGH_TIMES} in a row.
  */
-const waitingFor = (url: string, say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
+const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promise<void>) => {
+  let met: string | undefined;
   let times = 0;
   return async (error) => {
-    const found = await probeEventstore(url);
-    if (found?.isFinal === true) throw new StoreUnavailable(found.text, error);
-    if (error instanceof Error) times = error.message.includes(OTHER_SERVICES) ? times + 1 : 0;
-    if (times >= ENOUGH_TIMES) throw new StoreUnavailable('a server of gRPC answers that is no EventStoreDB', error);
-    say(found === undefined ? error : new Error(found.text));
+    const problem = error instanceof Error ? permanentIn(error) : undefined;
+    times = problem !== undefined && problem === met ? times + 1 : 1;
+    met = problem;
+    if (problem !== undefined && times >= ENOUGH_TIMES) throw new StoreUnavailable(problem, error);
+    say(error);
+    await Promise.resolve();
   };
 };
 
@@ -84,7 +98,7 @@ const openEventstore = async (
   const { eventstoreEventStore } = await import('../store/eventstore/eventstore-event-store.js');
   if (!logger) return eventstoreEventStore({ url, ...how });
   const onTrouble = troubleIn(logger);
-  return eventstoreEventStore({ url, ...how, onTrouble, onDrop, onWait: waitingFor(url, onTrouble) });
+  return eventstoreEventStore({ url, ...how, onTrouble, onDrop, onWait: waitingFor(onTrouble) });
 };
 
 /**

@@ -8,8 +8,8 @@ import type { MongoReadStoreOptions } from '../../projections/store/mongo/mongo-
 import { servingReadStore } from '../../projections/store/sqlite/serving-read-store.js';
 import { sqliteReadStore } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { DataDirectoryUnusable, ReadStoreUnusable, StoreUnavailable } from '../kernel/fault.js';
+import { tlsProblem } from '../kernel/tls-problem.js';
 import { failPoint } from '../store/fail-point.js';
-import { probeReadStore } from './probes/probe-stores.js';
 import { models } from './models.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
@@ -77,16 +77,8 @@ export const openFreshViews = async ({ directory, views }: ReadStoreSource, logI
 /** The setting that gives the location of the views. */
 export const viewsKey = ({ kind }: ReadStoreLocation): string => (kind === 'sqlite' ? 'data' : 'read_store');
 
-/**
- * Probes which server listens at the address of the read store, for a better reason than `why`.
- *
- * @throws {ReadStoreUnusable} to end the wait, when another server is there.
- */
-const lookedAt = async (why: Error, { views }: ReadStoreSource): Promise<Error> => {
-  const found = views.kind === 'mongodb' ? await probeReadStore(views) : undefined;
-  if (found?.isFinal === true) throw new ReadStoreUnusable(found.text, why);
-  return found === undefined ? why : new Error(found.text);
-};
+const HINT = 'a MongoDB must listen at the address, with TLS only if the address has tls=true';
+const TLS_ADVICE = { plain: 'take tls=true out of the address', untrusted: 'name its authority with tlsCAFile=FILE' };
 
 /**
  * Opens the views once, to find why they cannot be read at present: the server cannot be reached, or the process that
@@ -104,9 +96,11 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
     }
     return undefined;
   } catch (error) {
-    if (error instanceof StoreUnavailable) return lookedAt(error, source);
     if (error instanceof DataDirectoryUnusable) return error;
-    throw error;
+    if (!(error instanceof StoreUnavailable)) throw error;
+    const problem = tlsProblem(error.message, TLS_ADVICE);
+    if (problem !== undefined) throw new ReadStoreUnusable(problem, error);
+    return error;
   }
 };
 
@@ -130,7 +124,7 @@ export const untilReachable = async (source: ReadStoreSource, logId: string, log
     if (!why) return;
     if (why instanceof DataDirectoryUnusable && times >= LOOKS_AT_TABLES)
       throw new OperatorError(`data: ${why.message}`, { cause: why });
-    if (!isHere || times % 40 === 1) logger.warn({ why: why.message }, text);
+    if (!isHere || times % 40 === 1) logger.warn({ why: why.message, ...(!isHere && { hint: HINT }) }, text);
     await setTimeout(isHere ? 250 : Math.min(250 * 2 ** times, MAX_PAUSE_MS));
   }
 };

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 
 /** A server of another protocol than the expected one. */
@@ -28,16 +27,5 @@ const listening = async (server: Server): Promise<OtherServer> => {
 /** Accepts connections, and never sends anything. */
 export const silentServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.resume()));
 
-/** Sends one line to every client, as servers of many protocols do. */
-export const greetingServer = (line: string): Promise<OtherServer> =>
-  listening(createServer((socket) => socket.resume().write(`${line}\r\n`)));
-
-/** Closes every connection. */
-export const closingServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.destroy()));
-
 export const httpServer = (): Promise<OtherServer> =>
   listening(createHttpServer((_, response) => response.end('a page')));
-
-/** Serves HTTP/2, but not gRPC. */
-export const http2Server = (): Promise<OtherServer> =>
-  listening(createHttp2Server((_, response) => response.end('a page')));

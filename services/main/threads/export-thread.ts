@@ -6,7 +6,6 @@ import { ExportRefused } from '../../reactors/export-to-kafka/failure.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
-import { probeBrokers } from '../probes/probe-stores.js';
 import type { LogSource } from '../log-source.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
@@ -52,12 +51,6 @@ const egress = exportToKafka({
   standbyMs: STANDBY_MS,
   onFailure: (error, times) => say({ failure: textOf(error), times }),
   onTakenOver: (takenOver) => say({ takenOver }),
-  explain: async (failure) => {
-    const found = await probeBrokers(connection);
-    const cause = { cause: failure };
-    if (found?.isFinal !== true) return found && new Error(found.text, cause);
-    return new ExportRefused(`Kafka at ${connection.brokers.join(',')} cannot be used: ${found.text}`, cause);
-  },
   trace: (said) => say({ said }),
 });
 const reports = setInterval(() => say({ lagMs: egress.lagMs() }), REPORT_MS);

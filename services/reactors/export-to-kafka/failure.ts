@@ -1,3 +1,5 @@
+import { tlsProblem } from '../../kernel/tls-problem.js';
+
 /** The export cannot continue until an operator decides what to do; the message tells the operator in one line. */
 export class ExportRefused extends Error {}
 
@@ -28,10 +30,15 @@ const FENCED = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PR
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+const TLS_ADVICE = { plain: 'leave kafka.tls out', untrusted: 'name its authority with kafka.tls_ca' };
+
+const tlsRefusal = (clues: readonly Clues[]): string | undefined =>
+  clues.flatMap((clue) => tlsProblem(textOf(clue), TLS_ADVICE) ?? [])[0];
+
 const refusalOf = (clues: readonly Clues[]): string | undefined => {
   if (clues.some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) return 'it does not accept the credentials';
   const denied = clues.find(({ type }) => typeof type === 'string' && type.endsWith('_AUTHORIZATION_FAILED'));
-  return denied && `it does not permit what the export has to do: ${textOf(denied)}`;
+  return denied ? `it does not permit what the export has to do: ${textOf(denied)}` : tlsRefusal(clues);
 };
 
 /**

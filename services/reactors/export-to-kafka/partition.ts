@@ -11,8 +11,6 @@ export type PartitionOptions = SessionOptions & {
   /** Called with every failure that is retried, and the number of failures in a row. */
   readonly onFailure: (error: unknown, times: number) => void;
   readonly onTakenOver: (partition: number) => void;
-  /** Finds a better explanation for a failure of the first session: an {@link ExportRefused} if a retry cannot help. */
-  readonly explain?: (failure: unknown) => Promise<unknown>;
 };
 
 /** One running partition of an export. */
@@ -101,16 +99,11 @@ const runner = (
     state.isStandby = false;
     await work(partition, options, state, stopped);
   };
-  const explained = async (error: unknown): Promise<unknown> => {
-    const failure = failureOf(error, options.brokers);
-    const isKnown = state.hasBegun || failure instanceof ExportRefused || failure instanceof Fenced;
-    return isKnown ? failure : ((await options.explain?.(failure)) ?? failure);
-  };
   return async () => {
     const isStopping = (): boolean => signal.aborted;
     for (let failures = 0; !isStopping();) {
       const began = Date.now();
-      const failure = await once().catch(explained);
+      const failure = await once().catch((error: unknown) => failureOf(error, options.brokers));
       if (isStopping()) return;
       if (failure instanceof ExportRefused && !state.hasBegun) throw failure;
       if (failure instanceof Fenced) {

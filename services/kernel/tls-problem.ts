@@ -1,0 +1,19 @@
+/** What an operator can change when the connection to a server fails at TLS. */
+export type TlsAdvice = {
+  /** The server does not speak TLS. */
+  readonly plain: string;
+  /** The certificate of the server is not trusted. */
+  readonly untrusted: string;
+};
+
+// Texts of OpenSSL, as drivers pass them on.
+const PLAIN = /wrong version number|packet length too long/;
+const UNTRUSTED =
+  /self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate|certificate has expired|does not match certificate's altnames/;
+
+/** Says in words what is wrong with TLS, and what to change; `undefined` when the error of a driver is about other things. */
+export const tlsProblem = (text: string, { plain, untrusted }: TlsAdvice): string | undefined => {
+  if (PLAIN.test(text)) return `the server does not speak TLS: ${plain}`;
+  const [reason] = UNTRUSTED.exec(text) ?? [];
+  return reason === undefined ? undefined : `the certificate of the server is not trusted (${reason}): ${untrusted}`;
+};
