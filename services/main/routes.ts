@@ -40,7 +40,7 @@ import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
 import { entities } from './entities.js';
-import { type PastReader, pastRoutes } from './past-reads.js';
+import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { runData } from './run-data.js';
@@ -154,7 +154,7 @@ const readRoutes = ({
 /** Makes all routes, and connects each slice to the parts of others that it needs. */
 export const allRoutes = (services: RouteServices): Routing => {
   const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: true }));
-  const reads = readRoutes(services);
+  const reads = withPast(readRoutes(services), services.pastReads, services.store.logId);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
   const agents = services.configuration.agents.map((agent) =>

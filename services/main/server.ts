@@ -19,7 +19,7 @@ import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
-import { pastReader } from './past-reads.js';
+import { pastReader } from './past/past-reads.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
 import { allRoutes, workflowLimits } from './routes.js';

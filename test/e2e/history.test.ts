@@ -1,7 +1,10 @@
+import type { DescMessage } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { EntityDiff_Kind, HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { flightlog } from '../support/command.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
@@ -15,6 +18,7 @@ beforeAll(async () => {
   plane = await startControlPlane();
   await register(plane.grpc, withNeeds('01-hello'));
   await launchHello(plane.grpc, ID.name);
+  await launchHello(plane.grpc, 'another');
   await plane.run();
 });
 afterAll(() => plane.close());
@@ -57,5 +61,81 @@ describe('the history of an execution', () => {
     const { code, stderr } = await flightlog(['history', 'other', '--server', server()]).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('nothing is recorded of execution flytesnacks/development/other');
+  });
+});
+
+const transitions = async () => (await plane.grpc.call(method.listTransitions, { id: ID })).transitions;
+const firstOf = async (phase: string) => (await transitions()).find((each) => each.phase === phase)!;
+
+describe('a read as of a moment', () => {
+  it('shows the execution and its nodes as they were, over every transport', async () => {
+    const { position } = await firstOf('RUNNING');
+    for (const way of [plane.grpc, plane.rest, plane.octets]) {
+      const asOf = position.toString();
+      const { closure } = await way.call(AdminService.method.getExecution, { id: ID, asOf });
+      expect(Phase[closure!.phase]).toBe('RUNNING');
+      const nodes = await way.call(AdminService.method.listNodeExecutions, { workflowExecutionId: ID, asOf });
+      expect(nodes.nodeExecutions).toEqual([]);
+    }
+  });
+
+  it('is what the views answer, as of the end', async () => {
+    const asOf = (await transitions()).at(-1)!.position.toString();
+    const id = { executionId: ID, nodeId: 'n0' };
+    const questions = [
+      [AdminService.method.getExecution, { id: ID }],
+      [AdminService.method.getExecutionData, { id: ID }],
+      [AdminService.method.listNodeExecutions, { workflowExecutionId: ID, limit: 2, filters: 'eq(phase,SUCCEEDED)' }],
+      [AdminService.method.getNodeExecution, { id }],
+      [AdminService.method.getNodeExecutionData, { id }],
+      [AdminService.method.listTaskExecutions, { nodeExecutionId: id }],
+    ] as const;
+    for (const [rpc, request] of questions) {
+      const now = await plane.grpc.call<DescMessage, DescMessage>(rpc, request);
+      expect(await plane.grpc.call<DescMessage, DescMessage>(rpc, { ...request, asOf }), rpc.name).toEqual(now);
+    }
+  });
+
+  it('does not find what was not there yet, and refuses what is no moment', async () => {
+    const ask = (asOf: string) => plane.grpc.call(AdminService.method.getExecution, { id: ID, asOf });
+    await expect(ask('2020-01-01T00:00:00Z')).rejects.toThrow('NOT_FOUND');
+    await expect(ask('yesterday')).rejects.toThrow('invalid value for as_of');
+  });
+
+  it('is printed by the command line', async () => {
+    const { position } = await firstOf('RUNNING');
+    const args = ['get', 'execution', ID.name, '--server', server(), '--as-of', position.toString()];
+    const { stdout } = await flightlog(args).ended;
+    expect(stdout).toMatch(/^looked-back-on +RUNNING /);
+  });
+});
+
+describe('the difference of two moments', () => {
+  it('has what changed, and what came', async () => {
+    const { position } = await firstOf('RUNNING');
+    for (const way of [plane.grpc, plane.rest]) {
+      const { entities } = await way.call(method.diff, {
+        id: ID,
+        asOf: position.toString(),
+        paths: ['/closure/phase'],
+      });
+      const [execution, node] = entities;
+      expect(execution!.fields).toMatchObject([{ path: '/closure/phase', before: { kind: { value: 'RUNNING' } } }]);
+      expect(node).toMatchObject({
+        kind: EntityDiff_Kind.ADDED,
+        fields: [{ after: { kind: { value: 'SUCCEEDED' } } }],
+      });
+    }
+  });
+
+  it('is empty for a moment and itself', async () => {
+    expect((await plane.grpc.call(method.diff, { id: ID })).entities).toEqual([]);
+  });
+
+  it('compares two executions by name, with the same inputs and other times', async () => {
+    const { entities } = await plane.grpc.call(method.diff, { id: ID, otherName: 'another' });
+    const paths = entities.flatMap(({ fields }) => fields.map(({ path }) => path));
+    expect(paths).toContain('/closure/createdAt');
+    expect(paths.filter((path) => path.startsWith('/inputs') || path === '/closure/phase')).toEqual([]);
   });
 });

@@ -30,7 +30,8 @@ type Database = InstanceType<typeof DatabaseSync>;
 
 /** Options for opening a file of views. */
 export type SqliteReadStoreOptions = {
-  readonly directory: string;
+  /** `undefined` for views that are deleted when they are closed, in memory or in a temporary file of SQLite. */
+  readonly directory: string | undefined;
   /** Only one process may write at a time; any number may read meanwhile. */
   readonly mode: 'read-write' | 'read-only';
   /** The file's name in the directory; `views.db` by default. */
@@ -56,6 +57,9 @@ export type SqliteReadStore = ReadStore & {
    */
   finish(): Promise<void>;
 };
+
+/** The name of a temporary database: https://www.sqlite.org/inmemorydb.html */
+const TEMPORARY = '';
 
 /** File name of the views in a data directory. */
 export const VIEWS_FILE = 'views.db';
@@ -99,8 +103,8 @@ export const checkViewsFile = (directory: string): Promise<void> =>
 // they are projected from the log again.
 const open = ({ directory, mode, file = VIEWS_FILE, isGrowing = false }: SqliteReadStoreOptions): Database => {
   const isReadOnly = mode === 'read-only';
-  if (!isReadOnly) mkdirSync(directory, { recursive: true });
-  const path = join(directory, file);
+  if (!isReadOnly && directory !== undefined) mkdirSync(directory, { recursive: true });
+  const path = directory === undefined ? TEMPORARY : join(directory, file);
   const db = new DatabaseSync(path, { readOnly: isReadOnly, timeout: 5_000 });
   known(db, path);
   db.exec('PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { names, oneOrMore } from '../../config/arguments.js';
+import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 
 const withServer = (command: Command): Command =>
@@ -26,5 +27,14 @@ export const addClientCommands = (program: Command): void => {
     .action(async (name: string, flags: HistoryFlags) => {
       const { history } = await import('./history.js');
       await history(name, flags);
+    });
+
+  withServer(program.command('get').description('what is there').command('execution'))
+    .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
+    .description('print an execution and its nodes')
+    .option('--as-of <moment>', 'as it was then: a position of the log, or a time such as 2026-03-02T09:58:16Z')
+    .action(async (name: string, flags: GetFlags) => {
+      const { getExecution } = await import('./get.js');
+      await getExecution(name, flags);
     });
 };

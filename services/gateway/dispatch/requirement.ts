@@ -95,6 +95,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [data.createDownloadLink, at('node_execution_id.execution_id')],
     [signal.listSignals, at('workflow_execution_id')],
     [HistoryService.method.listTransitions, ID],
+    [HistoryService.method.diff, ID],
     [AgentMetadataService.method.getAgent, NOWHERE],
     [AgentMetadataService.method.listAgents, NOWHERE],
   ],

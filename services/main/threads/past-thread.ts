@@ -1,9 +1,16 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { workerData } from 'node:worker_threads';
+import { executionDiffRoutes } from '../../../projections/execution-diff/rpc.js';
+import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call, Route } from '../../kernel/rpc.js';
 import { historyRoutes } from '../../streams/history/rpc.js';
 import { openLog } from '../log-source.js';
-import type { PastAnswer, PastQuestion } from '../past-reads.js';
+import { codecs } from '../models.js';
+import { neededBy, routesOver } from '../past/as-of.js';
+import type { PastAnswer, PastQuestion } from '../past/past-reads.js';
+import { momentsIn } from '../past/moments.js';
+import { openPrefixes } from '../past/prefixes.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
@@ -12,24 +19,49 @@ import type { ViewsThreadData } from './views-thread.js';
 const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
+const prefixes = openPrefixes({ log, payloads, codecs });
+const past: RecordedContents = { log, payloads, warn: () => undefined };
 
-const routes = new Map<string, Route>(historyRoutes({ log, payloads }).map((each) => [each.method.name, each]));
+const callOf = (answeredAt: Call['answeredAt']): Call => ({
+  principal: '',
+  requestId: '',
+  isCancelled: () => false,
+  answeredAt,
+  unread: (_, fault) => {
+    throw fault;
+  },
+});
 
-const answer = async ({ rpc, request }: PastQuestion): Promise<PastAnswer> => {
-  const route = routes.get(rpc);
-  if (!route) throw new Error(`${rpc} is not a read of the past`);
-  const { method, handle } = route;
+const moments = momentsIn(
+  prefixes,
+  past,
+  callOf(() => undefined),
+);
+const historyReads = [...historyRoutes({ log, payloads }), ...executionDiffRoutes(moments)];
+const history = new Map<string, Route>(historyReads.map((each) => [each.method.name, each]));
+const reads = new Map(AdminService.methods.map((method) => [method.name, method]));
+
+const answered = async ({ method, handle }: Route, request: Uint8Array): Promise<PastAnswer> => {
   let position: bigint | undefined;
-  const call: Call = {
-    principal: '',
-    requestId: '',
-    isCancelled: () => false,
-    answeredAt: (at) => {
-      position = at;
-    },
-  };
-  const answered = await handle(fromBinary(method.input, request) as never, call);
-  return { answer: answered instanceof Uint8Array ? answered : toBinary(method.output, answered), position };
+  const call = callOf((at) => {
+    position = at;
+  });
+  const answer = await handle(fromBinary(method.input, request) as never, call);
+  return { answer: answer instanceof Uint8Array ? answer : toBinary(method.output, answer), position };
 };
 
-answerAll(answer);
+/** Answers a read of the interface over the documents as they were at a moment. */
+const asOf = async ({ rpc, request, until }: PastQuestion): Promise<PastAnswer> => {
+  const method = reads.get(rpc);
+  if (!method) throw new Error(`${rpc} is not a read of the past`);
+  const needed = neededBy(method, fromBinary(method.input, request));
+  const { store, position } = await prefixes.open(needed, until);
+  const route = routesOver(store, past).find((each) => each.method === method);
+  if (!route) throw new Error(`nothing answers ${rpc}`);
+  return { ...(await answered(route, request)), position };
+};
+
+answerAll((question: PastQuestion) => {
+  const route = history.get(question.rpc);
+  return route ? answered(route, question.request) : asOf(question);
+});

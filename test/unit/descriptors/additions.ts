@@ -12,6 +12,15 @@ export const addedFields: readonly string[] = [
   'platformidl.admin.WorkflowCreateResponse.id = 1000',
   'platformidl.admin.TaskExecutionGetDataResponse.logs = 1000',
   'platformidl.admin.ExecutionUpdateRequest.tags = 1000',
+  'platformidl.admin.WorkflowExecutionGetRequest.as_of = 1000',
+  'platformidl.admin.WorkflowExecutionGetDataRequest.as_of = 1000',
+  'platformidl.admin.NodeExecutionGetRequest.as_of = 1000',
+  'platformidl.admin.NodeExecutionListRequest.as_of = 1000',
+  'platformidl.admin.NodeExecutionForTaskListRequest.as_of = 1000',
+  'platformidl.admin.NodeExecutionGetDataRequest.as_of = 1000',
+  'platformidl.admin.TaskExecutionGetRequest.as_of = 1000',
+  'platformidl.admin.TaskExecutionListRequest.as_of = 1000',
+  'platformidl.admin.TaskExecutionGetDataRequest.as_of = 1000',
 ];
 
 /** `service.RPC VERB path`. */

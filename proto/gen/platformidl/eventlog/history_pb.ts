@@ -5,8 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Identifier, WorkflowExecutionIdentifier } from "../core/identifier_pb.js";
 import { file_platformidl_core_identifier } from "../core/identifier_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/history.proto.
  */
 export const file_platformidl_eventlog_history: GenFile = /*@__PURE__*/
-  fileDesc("CiJwbGF0Zm9ybWlkbC9ldmVudGxvZy9oaXN0b3J5LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyL+AgoVVHJhbnNpdGlvbkxpc3RSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFbGltaXQYAiABKA0SDQoFdG9rZW4YAyABKAkSFAoMbmV3ZXN0X2ZpcnN0GAQgASgIEjUKCGVudGl0aWVzGAUgAygOMiMucGxhdGZvcm1pZGwuZXZlbnRsb2cuSGlzdG9yeUVudGl0eRIPCgdub2RlX2lkGAYgASgJEg4KBnBoYXNlcxgHIAMoCRINCgV0eXBlcxgIIAMoCRIRCglwcmluY2lwYWwYCSABKAkSMQoNcmVjb3JkZWRfZnJvbRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPcmVjb3JkZWRfYmVmb3JlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjaGFuZ2VzX29ubHkYDCABKAgibgoOVHJhbnNpdGlvbkxpc3QSNQoLdHJhbnNpdGlvbnMYASADKAsyIC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UcmFuc2l0aW9uEg0KBXRva2VuGAIgASgJEhYKDnByZXZpb3VzX3Rva2VuGAMgASgJIt0DCgpUcmFuc2l0aW9uEhAKCHBvc2l0aW9uGAEgASgEEhAKCHJldmlzaW9uGAIgASgEEgwKBHR5cGUYAyABKAkSMwoGZW50aXR5GAQgASgOMiMucGxhdGZvcm1pZGwuZXZlbnRsb2cuSGlzdG9yeUVudGl0eRIPCgdub2RlX2lkGAUgASgJEi0KB3Rhc2tfaWQYBiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISDwoHYXR0ZW1wdBgHIAEoDRIRCglzaWduYWxfaWQYCCABKAkSDQoFcGhhc2UYCSABKAkSFQoNcGhhc2VfdmVyc2lvbhgKIAEoDRISCgpzYW1lX3BoYXNlGAsgASgIEhwKFGVuZGVkX3dpdGhfZXhlY3V0aW9uGAwgASgIEi8KC29jY3VycmVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWNvcmRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcHJpbmNpcGFsGA8gASgJEhMKC3Byb2R1Y2VyX2lkGBAgASgJEhIKCnJlcXVlc3RfaWQYESABKAkSDgoGcmVhc29uGBIgASgJKl4KDUhpc3RvcnlFbnRpdHkSHgoaSElTVE9SWV9FTlRJVFlfVU5TUEVDSUZJRUQQABINCglFWEVDVVRJT04QARIICgROT0RFEAISCAoEVEFTSxADEgoKBlNJR05BTBAEMr4BCg5IaXN0b3J5U2VydmljZRKrAQoPTGlzdFRyYW5zaXRpb25zEisucGxhdGZvcm1pZGwuZXZlbnRsb2cuVHJhbnNpdGlvbkxpc3RSZXF1ZXN0GiQucGxhdGZvcm1pZGwuZXZlbnRsb2cuVHJhbnNpdGlvbkxpc3QiRYLT5JMCPxI9L2FwaS92MS9oaXN0b3J5L2V4ZWN1dGlvbnMve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("CiJwbGF0Zm9ybWlkbC9ldmVudGxvZy9oaXN0b3J5LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyL+AgoVVHJhbnNpdGlvbkxpc3RSZXF1ZXN0EjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDQoFbGltaXQYAiABKA0SDQoFdG9rZW4YAyABKAkSFAoMbmV3ZXN0X2ZpcnN0GAQgASgIEjUKCGVudGl0aWVzGAUgAygOMiMucGxhdGZvcm1pZGwuZXZlbnRsb2cuSGlzdG9yeUVudGl0eRIPCgdub2RlX2lkGAYgASgJEg4KBnBoYXNlcxgHIAMoCRINCgV0eXBlcxgIIAMoCRIRCglwcmluY2lwYWwYCSABKAkSMQoNcmVjb3JkZWRfZnJvbRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPcmVjb3JkZWRfYmVmb3JlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjaGFuZ2VzX29ubHkYDCABKAgibgoOVHJhbnNpdGlvbkxpc3QSNQoLdHJhbnNpdGlvbnMYASADKAsyIC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UcmFuc2l0aW9uEg0KBXRva2VuGAIgASgJEhYKDnByZXZpb3VzX3Rva2VuGAMgASgJIt0DCgpUcmFuc2l0aW9uEhAKCHBvc2l0aW9uGAEgASgEEhAKCHJldmlzaW9uGAIgASgEEgwKBHR5cGUYAyABKAkSMwoGZW50aXR5GAQgASgOMiMucGxhdGZvcm1pZGwuZXZlbnRsb2cuSGlzdG9yeUVudGl0eRIPCgdub2RlX2lkGAUgASgJEi0KB3Rhc2tfaWQYBiABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISDwoHYXR0ZW1wdBgHIAEoDRIRCglzaWduYWxfaWQYCCABKAkSDQoFcGhhc2UYCSABKAkSFQoNcGhhc2VfdmVyc2lvbhgKIAEoDRISCgpzYW1lX3BoYXNlGAsgASgIEhwKFGVuZGVkX3dpdGhfZXhlY3V0aW9uGAwgASgIEi8KC29jY3VycmVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWNvcmRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcHJpbmNpcGFsGA8gASgJEhMKC3Byb2R1Y2VyX2lkGBAgASgJEhIKCnJlcXVlc3RfaWQYESABKAkSDgoGcmVhc29uGBIgASgJIq0BCgtEaWZmUmVxdWVzdBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEg0KBWFzX29mGAIgASgJEhIKCm90aGVyX25hbWUYAyABKAkSEwoLb3RoZXJfYXNfb2YYBCABKAkSDQoFcGF0aHMYBSADKAkSDQoFbGltaXQYBiABKA0SDQoFdG9rZW4YByABKAkiewoMRGlmZlJlc3BvbnNlEjIKCGVudGl0aWVzGAEgAygLMiAucGxhdGZvcm1pZGwuZXZlbnRsb2cuRW50aXR5RGlmZhINCgV0b2tlbhgCIAEoCRIQCghwb3NpdGlvbhgDIAEoBBIWCg5vdGhlcl9wb3NpdGlvbhgEIAEoBCK7AgoKRW50aXR5RGlmZhIzCgRraW5kGAEgASgOMiUucGxhdGZvcm1pZGwuZXZlbnRsb2cuRW50aXR5RGlmZi5LaW5kEjMKBmVudGl0eRgCIAEoDjIjLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkhpc3RvcnlFbnRpdHkSDwoHbm9kZV9pZBgDIAEoCRItCgd0YXNrX2lkGAQgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEg8KB2F0dGVtcHQYBSABKA0SLwoGZmllbGRzGAYgAygLMh8ucGxhdGZvcm1pZGwuZXZlbnRsb2cuRmllbGREaWZmIkEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgsKB0NIQU5HRUQQARIJCgVBRERFRBACEgsKB1JFTU9WRUQQAyJoCglGaWVsZERpZmYSDAoEcGF0aBgBIAEoCRImCgZiZWZvcmUYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJQoFYWZ0ZXIYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUqXgoNSGlzdG9yeUVudGl0eRIeChpISVNUT1JZX0VOVElUWV9VTlNQRUNJRklFRBAAEg0KCUVYRUNVVElPThABEggKBE5PREUQAhIICgRUQVNLEAMSCgoGU0lHTkFMEAQyzwIKDkhpc3RvcnlTZXJ2aWNlEqsBCg9MaXN0VHJhbnNpdGlvbnMSKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UcmFuc2l0aW9uTGlzdFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UcmFuc2l0aW9uTGlzdCJFgtPkkwI/Ej0vYXBpL3YxL2hpc3RvcnkvZXhlY3V0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9Eo4BCgREaWZmEiEucGxhdGZvcm1pZGwuZXZlbnRsb2cuRGlmZlJlcXVlc3QaIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5EaWZmUmVzcG9uc2UiP4LT5JMCORI3L2FwaS92MS9oaXN0b3J5L2RpZmYve2lkLnByb2plY3R9L3tpZC5kb21haW59L3tpZC5uYW1lfWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * Asks for a page of the transitions of an execution. A transition has to match all the filters.
@@ -285,6 +285,231 @@ export const TransitionSchema: GenMessage<Transition> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_history, 2);
 
 /**
+ * Asks for what differs between a first and a second moment.
+ *
+ * @generated from message platformidl.eventlog.DiffRequest
+ */
+export type DiffRequest = Message<"platformidl.eventlog.DiffRequest"> & {
+  /**
+   * The execution of the first moment.
+   *
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
+   */
+  id?: WorkflowExecutionIdentifier | undefined;
+
+  /**
+   * The first moment: a position of the log or a time; empty for now.
+   *
+   * @generated from field: string as_of = 2;
+   */
+  asOf: string;
+
+  /**
+   * The name of the execution of the second moment, in the same project and domain; empty for the same execution.
+   *
+   * @generated from field: string other_name = 3;
+   */
+  otherName: string;
+
+  /**
+   * The second moment: a position of the log or a time; empty for now.
+   *
+   * @generated from field: string other_as_of = 4;
+   */
+  otherAsOf: string;
+
+  /**
+   * Only fields below these places, such as `/closure/phase`.
+   *
+   * @generated from field: repeated string paths = 5;
+   */
+  paths: string[];
+
+  /**
+   * The most entities to return, up to 1,000; 0 is 100.
+   *
+   * @generated from field: uint32 limit = 6;
+   */
+  limit: number;
+
+  /**
+   * Of the page before.
+   *
+   * @generated from field: string token = 7;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.DiffRequest.
+ * Use `create(DiffRequestSchema)` to create a new message.
+ */
+export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_history, 3);
+
+/**
+ * What differs between two moments. Applied to the first moment, it gives the second.
+ *
+ * @generated from message platformidl.eventlog.DiffResponse
+ */
+export type DiffResponse = Message<"platformidl.eventlog.DiffResponse"> & {
+  /**
+   * The execution, its nodes and the attempts of tasks that differ; those that are the same are left out.
+   *
+   * @generated from field: repeated platformidl.eventlog.EntityDiff entities = 1;
+   */
+  entities: EntityDiff[];
+
+  /**
+   * Asks for the page after this one; empty on the last page.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * The position of the last event of the first moment, and of the second.
+   *
+   * @generated from field: uint64 position = 3;
+   */
+  position: bigint;
+
+  /**
+   * @generated from field: uint64 other_position = 4;
+   */
+  otherPosition: bigint;
+};
+
+/**
+ * Describes the message platformidl.eventlog.DiffResponse.
+ * Use `create(DiffResponseSchema)` to create a new message.
+ */
+export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_history, 4);
+
+/**
+ * What differs of one execution, node or attempt of a task.
+ *
+ * @generated from message platformidl.eventlog.EntityDiff
+ */
+export type EntityDiff = Message<"platformidl.eventlog.EntityDiff"> & {
+  /**
+   * @generated from field: platformidl.eventlog.EntityDiff.Kind kind = 1;
+   */
+  kind: EntityDiff_Kind;
+
+  /**
+   * @generated from field: platformidl.eventlog.HistoryEntity entity = 2;
+   */
+  entity: HistoryEntity;
+
+  /**
+   * Of a node, and of the node that a task belongs to.
+   *
+   * @generated from field: string node_id = 3;
+   */
+  nodeId: string;
+
+  /**
+   * Of a task.
+   *
+   * @generated from field: platformidl.core.Identifier task_id = 4;
+   */
+  taskId?: Identifier | undefined;
+
+  /**
+   * The attempt of a task, from 0.
+   *
+   * @generated from field: uint32 attempt = 5;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: repeated platformidl.eventlog.FieldDiff fields = 6;
+   */
+  fields: FieldDiff[];
+};
+
+/**
+ * Describes the message platformidl.eventlog.EntityDiff.
+ * Use `create(EntityDiffSchema)` to create a new message.
+ */
+export const EntityDiffSchema: GenMessage<EntityDiff> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_history, 5);
+
+/**
+ * @generated from enum platformidl.eventlog.EntityDiff.Kind
+ */
+export enum EntityDiff_Kind {
+  /**
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  KIND_UNSPECIFIED = 0,
+
+  /**
+   * It is there at both moments.
+   *
+   * @generated from enum value: CHANGED = 1;
+   */
+  CHANGED = 1,
+
+  /**
+   * It is there at the second moment only.
+   *
+   * @generated from enum value: ADDED = 2;
+   */
+  ADDED = 2,
+
+  /**
+   * It is there at the first moment only.
+   *
+   * @generated from enum value: REMOVED = 3;
+   */
+  REMOVED = 3,
+}
+
+/**
+ * Describes the enum platformidl.eventlog.EntityDiff.Kind.
+ */
+export const EntityDiff_KindSchema: GenEnum<EntityDiff_Kind> = /*@__PURE__*/
+  enumDesc(file_platformidl_eventlog_history, 5, 0);
+
+/**
+ * A field of an entity, as Get shows the entity in JSON, that has another value at the second moment.
+ *
+ * @generated from message platformidl.eventlog.FieldDiff
+ */
+export type FieldDiff = Message<"platformidl.eventlog.FieldDiff"> & {
+  /**
+   * The place of the field, as a JSON pointer (RFC 6901); the inputs of an execution are below `/inputs`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Absent where the field is not there at the first moment.
+   *
+   * @generated from field: google.protobuf.Value before = 2;
+   */
+  before?: Value | undefined;
+
+  /**
+   * Absent where the field is not there at the second moment.
+   *
+   * @generated from field: google.protobuf.Value after = 3;
+   */
+  after?: Value | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.FieldDiff.
+ * Use `create(FieldDiffSchema)` to create a new message.
+ */
+export const FieldDiffSchema: GenMessage<FieldDiff> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_history, 6);
+
+/**
  * The kind of thing that a transition is of.
  *
  * @generated from enum platformidl.eventlog.HistoryEntity
@@ -337,6 +562,16 @@ export const HistoryService: GenService<{
     methodKind: "unary";
     input: typeof TransitionListRequestSchema;
     output: typeof TransitionListSchema;
+  },
+  /**
+   * What differs between two moments of an execution, or between two executions of a project and domain.
+   *
+   * @generated from rpc platformidl.eventlog.HistoryService.Diff
+   */
+  diff: {
+    methodKind: "unary";
+    input: typeof DiffRequestSchema;
+    output: typeof DiffResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platformidl_eventlog_history, 0);

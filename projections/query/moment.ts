@@ -1,0 +1,23 @@
+import { invalid } from '../../services/kernel/rpc.js';
+import type { Moment } from '../runtime/prefix-fold.js';
+
+const POSITION = /^(?:(.+)\.)?(\d{1,20})$/su;
+const MAX_POSITION = 2n ** 64n - 1n;
+// RFC 3339; its date, time and offset are checked by Date.parse.
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
+
+/**
+ * Reads a moment of the past from a field of a request: a position as a number, a position as `flightlog-position` has
+ * it, or a time of RFC 3339. Empty is now, `undefined`.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field when it is none of them, or a position of another log.
+ */
+export const momentOf = (text: string, field: string, logId: string): Moment | undefined => {
+  if (text === '') return undefined;
+  const [, log = logId, digits] = POSITION.exec(text) ?? [];
+  if (digits !== undefined && log !== logId) throw invalid(field, 'a position of another log');
+  if (digits !== undefined && BigInt(digits) <= MAX_POSITION) return { position: BigInt(digits) };
+  const timeMs = TIME.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(timeMs)) throw invalid(field, 'not a position, and not a time such as 2026-03-02T09:58:16Z');
+  return { timeMs };
+};

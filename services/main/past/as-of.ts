@@ -1,0 +1,129 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { executions } from '../../../projections/executions/projection.js';
+import { executionsRoutes } from '../../../projections/executions/rpc.js';
+import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import { nodeExecutionsRoutes, nodesForTaskRoutes } from '../../../projections/node-executions/rpc.js';
+import type { Freshness } from '../../../projections/query/freshness.js';
+import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
+import {
+  type ExecutionId,
+  executionIdOf,
+  executionStream,
+  nodeExecutionKey,
+  nodeIdOf,
+} from '../../../projections/query/run-identifiers.js';
+import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { findTask } from '../../../projections/task-executions/find.js';
+import { taskExecutions } from '../../../projections/task-executions/projection.js';
+import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.js';
+import type { NodeExecutionIdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import type { Route } from '../../kernel/rpc.js';
+import { entities } from '../entities.js';
+
+/** The part of a stream that a read needs: the read models, and which of their documents. */
+export type NeededPrefix = Omit<Prefix, 'until'> & {
+  readonly models: readonly ReadModel<unknown>[];
+  /** The key, or the beginning of the keys, that `isWanted` selects; absent for all. */
+  readonly part?: string;
+};
+
+/** The read models that one execution's stream feeds, and whose reads take a moment of the past. */
+export const runModels: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
+
+type SentExecution = Partial<ExecutionId> | undefined;
+type SentNode = Exclude<MessageInitShape<typeof NodeExecutionIdentifierSchema>, { readonly $typeName: string }>;
+
+/** The identifiers in the requests of the reads, under the names of their fields. */
+type Asked = {
+  readonly id?: SentExecution & SentNode & { readonly nodeExecutionId?: SentNode };
+  readonly workflowExecutionId?: SentExecution;
+  readonly nodeExecutionId?: SentNode;
+  readonly taskExecutionId?: { readonly nodeExecutionId?: SentNode };
+  readonly filters?: string;
+};
+
+const streamOf = (sent: SentExecution, field?: string) => executionStream(executionIdOf(sent as ExecutionId, field));
+
+const ofExecution = ({ id }: Asked): NeededPrefix => ({ stream: streamOf(id), models: [executions] });
+
+const ofNode = ({ id }: Asked): NeededPrefix => {
+  const { executionId, nodeId } = nodeIdOf(id as never);
+  const stream = executionStream(executionId);
+  const node = nodeExecutionKey(stream, nodeId);
+  return { stream, models: [nodeExecutions], part: node, isWanted: (_, key) => key === node };
+};
+
+/** The attempts of one node; with the executions and nodes where a filter may name them. */
+const ofAttempts = (sent: SentNode | undefined, filters = ''): NeededPrefix => {
+  const { executionId, nodeId } = nodeIdOf(sent as never, 'node_execution_id');
+  const stream = executionStream(executionId);
+  const under = `${nodeExecutionKey(stream, nodeId)}/`;
+  const { name } = taskExecutions.collection;
+  const isWanted: Prefix['isWanted'] = (collection, key) => collection !== name || key.startsWith(under);
+  return { stream, models: filters === '' ? [taskExecutions] : runModels, part: under, isWanted };
+};
+
+const ofNodes = ({ workflowExecutionId, filters = '' }: Asked): NeededPrefix => ({
+  stream: streamOf(workflowExecutionId, 'execution_id'),
+  models: filters === '' ? [nodeExecutions] : runModels,
+});
+
+const ofNodesOfTask = ({ taskExecutionId }: Asked): NeededPrefix => ({
+  stream: ofAttempts(taskExecutionId?.nodeExecutionId).stream,
+  models: runModels,
+});
+
+const ofTask = ({ id }: Asked): NeededPrefix => ofAttempts(id?.nodeExecutionId);
+
+const NEEDS: Readonly<Partial<Record<keyof typeof AdminService.method, (asked: Asked) => NeededPrefix>>> = {
+  getExecution: ofExecution,
+  getExecutionData: ofExecution,
+  getNodeExecution: ofNode,
+  getNodeExecutionData: ofNode,
+  listNodeExecutions: ofNodes,
+  listNodeExecutionsForTask: ofNodesOfTask,
+  getTaskExecution: ofTask,
+  getTaskExecutionData: ofTask,
+  listTaskExecutions: ({ nodeExecutionId, filters }) => ofAttempts(nodeExecutionId, filters),
+};
+
+const isAsOf = (localName: string): localName is keyof typeof NEEDS => localName in NEEDS;
+
+/** True for an RPC that takes a moment of the past, in its field `as_of`. */
+export const takesMoment = ({ method }: Route): boolean => isAsOf(method.localName);
+
+/**
+ * The part of the log that a read needs.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the identifier that is missing.
+ */
+export const neededBy = ({ localName }: Route['method'], request: object): NeededPrefix => {
+  const needs = isAsOf(localName) ? NEEDS[localName] : undefined;
+  if (!needs) throw new Error(`${localName} takes no moment`);
+  return needs(request);
+};
+
+/** Everything of the prefix is in the store: nothing is waited for, and nothing is unprojected. */
+const folded: Freshness = {
+  awaitAcknowledged: () => Promise.resolve(() => Promise.resolve([])),
+  recorded: () => Promise.resolve(undefined),
+  acknowledgedUnder: () => undefined,
+  waitForPrefix: () => Promise.resolve(),
+};
+
+/** The entities that filters of these lists may name: the others have streams of their own. */
+const ownEntities = new Map([...entities].filter(([name]) => name === 'execution' || name === 'node_execution'));
+
+/** The routes of the reads of runs, over a store with the documents of a prefix. */
+export const routesOver = (store: ReadStore, past: RecordedContents): readonly Route[] => {
+  const reads = { store, past, freshness: folded, entities: ownEntities };
+  return [
+    ...executionsRoutes(reads),
+    ...nodeExecutionsRoutes(reads),
+    ...nodesForTaskRoutes(reads, { keyOf: async (id, call) => (await findTask(reads, id, call)).key }),
+    ...taskExecutionsRoutes(reads),
+  ];
+};

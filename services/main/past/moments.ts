@@ -1,0 +1,51 @@
+import { create, fromBinary, toJson } from '@bufbuild/protobuf';
+import type { Moments } from '../../../projections/execution-diff/rpc.js';
+import { executions } from '../../../projections/executions/projection.js';
+import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
+import { type ExecutionId, executionStream } from '../../../projections/query/run-identifiers.js';
+import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { taskExecutions } from '../../../projections/task-executions/projection.js';
+import {
+  ExecutionSchema,
+  WorkflowExecutionGetDataRequestSchema,
+  WorkflowExecutionGetDataResponseSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { HistoryEntity } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import type { Call } from '../../kernel/rpc.js';
+import { routesOver, runModels } from './as-of.js';
+import type { Prefixes } from './prefixes.js';
+
+const dataOf = async (store: ReadStore, id: ExecutionId, { past, call }: { past: RecordedContents; call: Call }) => {
+  const data = AdminService.method.getExecutionData;
+  const route = routesOver(store, past).find(({ method }) => method === data);
+  const request = create(WorkflowExecutionGetDataRequestSchema, { id });
+  return fromBinary(
+    WorkflowExecutionGetDataResponseSchema,
+    (await route?.handle(request as never, call)) as Uint8Array,
+  );
+};
+
+/** Executions as they were, out of folded prefixes. */
+export const momentsIn = (prefixes: Prefixes, past: RecordedContents, call: Call): Moments => ({
+  logId: past.log.logId,
+  kinds: [
+    { entity: HistoryEntity.EXECUTION, collection: executions.collection, schema: ExecutionSchema },
+    { entity: HistoryEntity.NODE, collection: nodeExecutions.collection, schema: NodeExecutionSchema },
+    { entity: HistoryEntity.TASK, collection: taskExecutions.collection, schema: TaskExecutionSchema },
+  ],
+  at: async (id, until) => {
+    const stream = executionStream(id);
+    const opened = await prefixes.open({ stream, models: runModels }, until);
+    const inputs = async () => {
+      const { fullInputs } = await dataOf(opened.store, id, { past, call });
+      const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;
+      return { ...json };
+    };
+    return { ...opened, stream, inputs };
+  },
+});

@@ -1,0 +1,103 @@
+import { create, type DescMessage, fromBinary, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { ValueSchema } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { leavesOf } from '../../../projections/execution-diff/difference.js';
+import { executionDiffRoutes } from '../../../projections/execution-diff/rpc.js';
+import { executions } from '../../../projections/executions/projection.js';
+import { nodeExecutions } from '../../../projections/node-executions/projection.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import { taskExecutions } from '../../../projections/task-executions/projection.js';
+import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { TaskExecutionSchema } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import {
+  DiffRequestSchema,
+  type DiffResponse,
+  type EntityDiff,
+  HistoryEntity,
+} from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { codecs } from '../../../services/main/models.js';
+import { momentsIn } from '../../../services/main/past/moments.js';
+import { openPrefixes } from '../../../services/main/past/prefixes.js';
+import { documentsAfter } from '../../support/run-views.js';
+import { id } from '../execution/reports.js';
+import { logIn, noPayloads } from '../streams/history/recorded.js';
+import { anyReport, recordedBy, withTimes } from './reports.js';
+
+const KINDS: readonly (readonly [HistoryEntity, ReadModel<unknown>, DescMessage])[] = [
+  [HistoryEntity.EXECUTION, executions, ExecutionSchema],
+  [HistoryEntity.NODE, nodeExecutions, NodeExecutionSchema],
+  [HistoryEntity.TASK, taskExecutions, TaskExecutionSchema],
+];
+
+type Leaves = Map<string, JsonValue>;
+
+/** The entities after some events, by the same folds; each as leaves of the JSON of Get. */
+const entitiesAfter = (events: readonly RecordedEvent[]): Map<string, Leaves> =>
+  new Map(
+    KINDS.flatMap(([entity, model, schema]) =>
+      [...documentsAfter(model, events).values()].map(({ answer }) => {
+        const json = toJson(schema, fromBinary(schema, answer)) as JsonObject;
+        const own = json['id'] as { nodeId?: string; nodeExecutionId?: { nodeId: string }; retryAttempt?: number };
+        delete json['id'];
+        const nodeId = own.nodeId ?? own.nodeExecutionId?.nodeId ?? '';
+        return [`${entity} ${nodeId} ${own.retryAttempt ?? 0}`, new Map(leavesOf(json))] as const;
+      }),
+    ),
+  );
+
+const applied = (entities: Map<string, Leaves>, differences: readonly EntityDiff[]): Map<string, Leaves> => {
+  for (const { entity, nodeId, attempt, fields } of differences) {
+    const key = `${entity} ${nodeId} ${attempt}`;
+    const leaves: Leaves = entities.get(key) ?? new Map<string, JsonValue>();
+    for (const { path, after } of fields) {
+      if (after) leaves.set(path, toJson(ValueSchema, after));
+      else leaves.delete(path);
+    }
+    if (leaves.size > 0) entities.set(key, leaves);
+    else entities.delete(key);
+  }
+  return entities;
+};
+
+const diffing = (events: readonly RecordedEvent[]) => {
+  const log = { logId: 'log', ...logIn(withTimes(events)) } as never;
+  const past = { log, payloads: noPayloads, warn: () => undefined };
+  const call = { principal: '', requestId: '', isCancelled: () => false, answeredAt: () => undefined };
+  const prefixes = openPrefixes({ log, payloads: noPayloads, codecs });
+  const [route] = executionDiffRoutes(momentsIn(prefixes, past, call));
+  return async (asOf: number, otherAsOf: number, limit: number): Promise<readonly EntityDiff[]> => {
+    const found: EntityDiff[] = [];
+    let token = '';
+    do {
+      const asked = { id, asOf: String(asOf), otherAsOf: String(otherAsOf), limit, token };
+      const page = (await route!.handle(create(DiffRequestSchema, asked) as never, call)) as DiffResponse;
+      found.push(...page.entities);
+      ({ token } = page);
+    } while (token !== '');
+    return found;
+  };
+};
+
+describe('the difference of two moments', () => {
+  it('gives the second when it is applied to the first, in pages of any size', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(anyReport, { maxLength: 25 }),
+        fc.integer({ min: 1, max: 27 }),
+        fc.integer({ min: 1, max: 27 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (commands, first, second, limit) => {
+          const events = await recordedBy(commands);
+          const upTo = (at: number) => entitiesAfter(events.filter(({ position }) => position <= BigInt(at)));
+          const differences = await diffing(events)(first, second, limit);
+          expect(applied(upTo(first), differences)).toEqual(upTo(second));
+          if (first === second) expect(differences).toEqual([]);
+        },
+      ),
+      { numRuns: Number(process.env['FLIGHTLOG_TEST_RUNS'] ?? 25) },
+    ));
+});
