@@ -56,7 +56,7 @@ export interface Freshness {
 }
 
 const behind = (position: bigint): RpcError =>
-  new RpcError('UNAVAILABLE', `the views have not come to position ${position.toString()} yet`);
+  new RpcError('UNAVAILABLE', `the views have not reached position ${position.toString()} yet`);
 
 const awaitMinPosition = async (views: Views, call: Call, stream?: StreamName): Promise<void> => {
   if (call.minPosition === undefined) return;
@@ -116,7 +116,10 @@ export type FreshReads = { readonly store: ReadStore; readonly freshness: Freshn
  */
 const assertNotParked = async (store: ReadStore, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
-    throw new RpcError('UNAVAILABLE', `the views have set ${stream} aside: an event of it cannot be read`);
+    throw new RpcError(
+      'UNAVAILABLE',
+      `the views have parked stream ${stream}: this release cannot read one of its events`,
+    );
 };
 
 /**

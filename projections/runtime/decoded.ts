@@ -17,7 +17,7 @@ type Part = Content & { [MESSAGE]?: unknown };
  * @throws {CorruptEvent} when the content is not inline.
  */
 export const bytesIn = (part: Content | undefined): Uint8Array => {
-  if (part?.content.case !== 'inline') throw new CorruptEvent('a part of the event has not been brought in');
+  if (part?.content.case !== 'inline') throw new CorruptEvent('a large content of the event is not loaded');
   return part.content.value;
 };
 
@@ -26,7 +26,7 @@ const read = <Message>(part: Content, decode: (bytes: Uint8Array) => Message): M
   try {
     return decode(bytes);
   } catch (error) {
-    throw new CorruptEvent('a part of the event cannot be decoded', error);
+    throw new CorruptEvent('a content of the event cannot be decoded', error);
   }
 };
 

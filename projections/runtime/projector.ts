@@ -61,7 +61,7 @@ const NOTHING: Pending = { documents: 0, bytes: 0 };
 const failed = (entries: readonly Entry[], { position, message, cause }: PoisonEntry): Error => {
   const event = entries.find((each) => each.event.position === position)?.event;
   const what = event ? `${event.type} at position ${position} of stream ${event.stream}` : `position ${position}`;
-  return new Error(`the views cannot take ${what}: ${message}`, { cause });
+  return new Error(`the views cannot process ${what}: ${message}`, { cause });
 };
 
 type BatchWriter = Pick<Projector, 'flush'> & {

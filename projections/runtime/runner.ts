@@ -83,7 +83,7 @@ const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
 const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
   const reached = await partitionProgress(options.readStore, options);
   if (reached.some(({ start }) => start !== undefined)) return;
-  if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views are gone');
+  if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views were deleted');
   await prepare(options);
 };
 
@@ -111,7 +111,7 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
 const assertOurs = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
   const why = await whyStartOver(options);
-  if (why !== undefined) throw new CheckpointMoved(`somebody else has moved the checkpoint, and ${why}`);
+  if (why !== undefined) throw new CheckpointMoved(`another process has moved the checkpoint, and ${why}`);
 };
 
 /**

@@ -48,7 +48,7 @@ const difference = (
 ): string | undefined => {
   if (!stored) return 'it is missing';
   const expected = model.store(key, document);
-  if (stored.position !== position) return `it has seen position ${stored.position} and not ${position}`;
+  if (stored.position !== position) return `it contains events up to position ${stored.position}, not ${position}`;
   if (fieldsOf(model, stored.fields) !== fieldsOf(model, expected.fields)) return 'its fields differ';
   const parts = (['answer', 'element', 'state'] as const).filter((part) => !areSame(stored[part], expected[part]));
   return parts.length > 0 ? `its ${parts.join(' and ')} differ` : undefined;

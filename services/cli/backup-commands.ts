@@ -22,7 +22,7 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
     .command('restore')
     .description('restore a backup, checked by content hash; its log gets an identity of its own')
     .requiredOption('--from <place>', PLACE)
-    .requiredOption('--data-dir <directory>', 'the data directory to make: empty, or not there')
+    .requiredOption('--data-dir <directory>', 'the data directory to create: empty or absent')
     .option(...FOREIGN)
     .action(async (flags: RestoreFlags) => {
       const { restore } = await import('./backup.js');

@@ -113,7 +113,7 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
       new Option('--eventstore-mode <mode>', 'what its clients may do (default read)').choices(EVENTSTORE_MODES),
     )
     .addOption(
-      new Option('--eventstore-format <format>', 'how they get the data of events (default json)').choices(
+      new Option('--eventstore-format <format>', 'how event data is presented to clients (default json)').choices(
         EVENTSTORE_FORMATS,
       ),
     )
@@ -147,7 +147,7 @@ withServing(program.command('serve'), { grpcPort: 81, httpPort: 80, logLevel: 'i
     '--role <role...>',
     `what this process does, repeatable or with commas: of ${ROLES.join(', ')}; api, projector and reactor need --event-store; log is a log server (default all)`,
   )
-  .option('--json', 'say so in one line of JSON, as where standard output is not a terminal', false)
+  .option('--json', 'announce it in one line of JSON, as where standard output is not a terminal', false)
   .addHelpText('after', settingsHelp([]))
   .action(async (options: ServeFlags) => {
     const configuration = configurationOf(options);
@@ -191,10 +191,10 @@ const withSelection = (command: Command): Command =>
     .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
     .addHelpText('after', ownSettings);
 
-const egress = program.command('export').description('what is published of the log');
+const egress = program.command('export').description('the export of the log to Kafka');
 withSelection(egress.command('replay'))
-  .description('publish events again, to a topic of choice')
-  .requiredOption('--topic <name>', 'made where it is absent')
+  .description('publish events again, to another topic')
+  .requiredOption('--topic <name>', 'created when it does not exist')
   .action(async (options: ExportFlags & { readonly topic: string }) => {
     const { exportReplay } = await import('./export-commands.js');
     await exportReplay(configurationOf(options), options);
@@ -202,7 +202,7 @@ withSelection(egress.command('replay'))
 
 withSelection(egress.command('reconcile'))
   .description('compare topics with the log: missing, doubled and reordered events; exit code 1 when there are any')
-  .option('--topic <name>', 'this one, and not those that the log is published to')
+  .option('--topic <name>', 'compare this topic instead of those that the log is published to')
   .action(async (options: ExportFlags) => {
     const { exportReconcile } = await import('./export-commands.js');
     await exportReconcile(configurationOf(options), options);

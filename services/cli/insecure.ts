@@ -8,24 +8,24 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/u;
 const assertInsecure = ({ allow_insecure_remote: isMeant, host }: Allowed): void => {
   if (LOOPBACK.test(host) || isMeant) return;
   throw new OperatorError(
-    `without authentication, ${host} lets anybody in: add --allow-insecure-remote if that is meant`,
+    `without authentication, ${host} accepts calls from every client: listen on 127.0.0.1 (--host), or add --allow-insecure-remote if that is intended`,
   );
 };
 
 const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
   if (role.includes('log')) {
     throw new OperatorError(
-      'a log server authenticates nobody: start it with --insecure, where only its clients reach it',
+      'a log server does not authenticate its clients: start it with --insecure, on a network that only they can reach',
     );
   }
   if (auth.issuers.length === 0) {
     throw new OperatorError(
-      'there is nobody to authenticate callers: name an issuer of tokens in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+      'no issuer of tokens is configured: name one in auth.issuers, or start with --insecure to serve without authentication, on this machine',
     );
   }
   if (LOOPBACK.test(host) || tls.cert_file !== '' || auth.behind_tls) return;
   throw new OperatorError(
-    `without TLS, tokens to ${host} can be read on their way: set tls.cert_file, or auth.behind_tls where a proxy in front terminates TLS`,
+    `without TLS, tokens sent to ${host} can be read by others on the network: set tls.cert_file, or auth.behind_tls where a proxy in front terminates TLS`,
   );
 };
 

@@ -82,7 +82,7 @@ const printStream = async ({ log, ...cat }: Cat, stream: StreamName): Promise<vo
     isThere = true;
     if (await print(page)) return;
   }
-  if (!isThere) throw new OperatorError(`nothing is recorded of ${stream}`);
+  if (!isThere) throw new OperatorError(`stream ${stream} has no events`);
 };
 
 const printLog = async (cat: Cat): Promise<void> => {

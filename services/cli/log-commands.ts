@@ -23,11 +23,15 @@ export const addLogCommands = (program: Command, { withData, ownSettings, config
     .option('--execution <project/domain/name>', 'of one execution only', executionPath)
     .option('--project <id>', 'of one project only', String)
     .option('--type <type,...>', 'of these types only; repeatable', names)
-    .option('--since <time>', 'recorded at this time or later: 2026-03-02T09:58:16Z, or 15m for as long ago', pastTime)
-    .option('--from <position>', 'from this position on; end: only what comes, with --follow', logPosition)
+    .option(
+      '--since <time>',
+      'recorded at this time or later: 2026-03-02T09:58:16Z, or 15m for 15 minutes ago',
+      pastTime,
+    )
+    .option('--from <position>', 'from this position on; end: only new events, with --follow', logPosition)
     .option('--tail <n>', 'only the last n events of those', wholeNumber)
-    .option('--limit <n>', 'at most so many events', wholeNumber)
-    .option('--follow', 'go on as events are recorded, until Ctrl-C', false)
+    .option('--limit <n>', 'at most this many events', wholeNumber)
+    .option('--follow', 'continue as events are recorded, until Ctrl-C', false)
     .addHelpText('after', ownSettings)
     .action(async (options: LogCatFlags) => {
       const { logCat } = await import('./log-cat.js');
@@ -60,7 +64,7 @@ export const addLogCommands = (program: Command, { withData, ownSettings, config
 
   log
     .command('copy')
-    .description('copy a whole log into another store and verify it; goes on where it was broken off')
+    .description('copy a whole log into another store and verify it; resumes where it was interrupted')
     .requiredOption('--from <place>', 'a data directory, or esdb://HOST:PORT')
     .requiredOption('--to <place>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
     .action(async (flags: LogCopyFlags) => {

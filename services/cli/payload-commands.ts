@@ -20,11 +20,11 @@ export const addPayloadCommands = (
   program: Command,
   { withData, ownSettings, configurationOf }: DataCommands,
 ): void => {
-  const payloads = program.command('payloads').description('what was too large for the log');
+  const payloads = program.command('payloads').description('contents that are too large for the log');
   withData(payloads.command('gc'))
     .description('remove payloads that no event names; works while servers run. Uploads of users are never touched')
     .addOption(
-      new Option('--older-than <duration>', 'only those that were last put so long ago, an hour or more')
+      new Option('--older-than <duration>', 'only payloads that were last stored this long ago; an hour or more')
         .argParser(durationOf)
         .default(WEEK_MS, '7d'),
     )

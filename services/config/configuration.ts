@@ -61,11 +61,13 @@ export const settings = z
     eventstore_mode: z
       .enum(EVENTSTORE_MODES, { error: `must be one of ${EVENTSTORE_MODES.join(', ')}` })
       .default('read')
-      .describe('what clients of the EventStoreDB protocol may do; nobody writes what the control plane decides on'),
+      .describe(
+        'what clients of the EventStoreDB protocol may do; the streams of the control plane are read-only to them',
+      ),
     eventstore_format: z
       .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
       .optional()
-      .describe('how they get the data of events; by default json, of a log server stored'),
+      .describe('how event data is presented to clients; by default json, by a log server stored'),
     role: roles
       .prefault(['all'])
       .describe(
@@ -137,14 +139,14 @@ export const settings = z
       .prefault({}),
     execution: z
       .strictObject({
-        labels: labels.default({}).describe('labels of an execution that nobody gives any'),
-        annotations: texts.default({}).describe('annotations of an execution that nobody gives any'),
-        envs: texts.default({}).describe('environment of an execution that nobody gives any'),
+        labels: labels.default({}).describe('labels of an execution that is given none'),
+        annotations: texts.default({}).describe('annotations of an execution that is given none'),
+        envs: texts.default({}).describe('environment of an execution that is given none'),
         k8s_service_account: z.string().default('').describe('service account of an execution that names no identity'),
         iam_role: z.string().default('').describe('IAM role of an execution that names no identity'),
         interruptible: flag.default(false).describe('let executions that do not say be interrupted'),
         overwrite_cache: flag.default(false).describe('let every execution overwrite the cache'),
-        raw_output_prefix: z.string().default('').describe('where raw outputs go that nobody says otherwise of'),
+        raw_output_prefix: z.string().default('').describe('where raw outputs are written by default'),
         cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
         cluster_pools: texts.default({}).describe('cluster pool of the projects of a domain, by domain'),
         timeout: duration

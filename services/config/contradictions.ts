@@ -45,7 +45,7 @@ const RULES: readonly Rule[] = [
   {
     path: ['role'],
     error:
-      "an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)",
+      'an embedded log can be used by one process only: name an event store with event_store (--event-store esdb://HOST:PORT)',
     applies: ({ role, event_store: log }) => !isWhole(role) && log === EMBEDDED,
   },
   {
@@ -65,12 +65,12 @@ const RULES: readonly Rule[] = [
   },
   {
     path: ['kafka', 'tls_ca'],
-    error: 'is of no use without kafka.tls',
+    error: 'has no effect without kafka.tls',
     applies: ({ kafka }) => kafka.tls_ca !== '' && !kafka.tls,
   },
   {
     path: ['kafka', 'sasl_password'],
-    error: 'is of no use without kafka.sasl_username',
+    error: 'has no effect without kafka.sasl_username',
     applies: ({ kafka }) => kafka.sasl_password !== '' && kafka.sasl_username === '',
   },
 ];

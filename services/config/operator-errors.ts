@@ -31,7 +31,7 @@ export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never>
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {
       const why = cause instanceof Error ? cause.message : String(cause);
-      reject(new OperatorError(`cannot go on: ${why}`, { cause }));
+      reject(new OperatorError(`stopped by a failure: ${why}`, { cause }));
     };
     for (const part of parts) part.catch(fail);
   });

@@ -33,7 +33,7 @@ export const roles = z
   .preprocess(listed, z.array(role).min(1, { error: 'must not be empty' }))
   .transform((given): readonly Role[] => [...new Set(given)])
   .refine((given) => given.length === 1 || !given.some((each) => each === 'all' || each === 'log'), {
-    error: 'all and log stand alone',
+    error: 'all and log cannot be combined with other roles',
   });
 
 /** True when the process needs no other process beside it: it has all roles, or it is a log server. */

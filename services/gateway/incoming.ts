@@ -25,7 +25,7 @@ export const watchArriving = (stallTimeoutMs: number, giveUp: (why: RpcError) =>
   };
   const late = (): void => {
     end();
-    giveUp(new RpcError('DEADLINE_EXCEEDED', 'the rest of the request has not come in time'));
+    giveUp(new RpcError('DEADLINE_EXCEEDED', 'the rest of the request did not arrive in time'));
   };
   const silence = setTimeout(late, stallTimeoutMs);
   const whole = setTimeout(late, RECEIVING_MS);

@@ -10,6 +10,6 @@ export interface GatewayLog {
 /** Logs a fault or a bug with its stack. An {@link RpcError} is not logged: it goes to the caller. */
 export const logFailure = (log: GatewayLog, thrown: unknown, request: { requestId: string; rpc: string }): void => {
   if (thrown instanceof RpcError) return;
-  if (thrown instanceof Fault) log.warn({ ...request, fault: thrown.code, err: thrown }, 'a call met a fault');
-  else log.error({ ...request, err: thrown }, 'a call met a bug');
+  if (thrown instanceof Fault) log.warn({ ...request, fault: thrown.code, err: thrown }, 'a call has failed');
+  else log.error({ ...request, err: thrown }, 'a call has failed with an unexpected error');
 };

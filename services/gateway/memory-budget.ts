@@ -194,5 +194,5 @@ export const answerBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
 export const requestBudget = (limits: MemoryBudgetLimits): MemoryBudget =>
   openBudget(
     limits,
-    exhaustedError((where) => `too many large requests are on their way ${where}: send fewer of them at a time`),
+    exhaustedError((where) => `too many large requests are in flight ${where}: send fewer of them at a time`),
   );

@@ -57,7 +57,7 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
     message: 'a newer release writes the log, in a format that this one does not know; nothing was recorded',
   },
   'stream-parked': { code: 'UNAVAILABLE', message: 'the stream is parked: one of its events cannot be read' },
-  'checkpoint-moved': { code: 'ABORTED', message: 'another worker was faster: send it again' },
+  'checkpoint-moved': { code: 'ABORTED', message: 'another process has written first: send it again' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
   'too-many-queries': {
     code: 'RESOURCE_EXHAUSTED',

@@ -17,7 +17,7 @@ export const contextOf = (call: Call): CommandContext => ({
 });
 
 /** The idempotency key was already used with a different request. */
-export const keyTaken = (): Error => invalid('idempotency-key', 'it stands for another request');
+export const keyTaken = (): Error => invalid('idempotency-key', 'already used with a different request');
 
 /**
  * Finds a request that was already recorded under its idempotency key, with the whole stream as its target. For

@@ -25,7 +25,7 @@ export const lagCheck = (
   const lagMs = Math.round(lag.ms());
   if (lagMs <= maxMs) return { name, state: 'well', lagMs };
   const trouble = lag.trouble();
-  return { name, state: otherwise, why: trouble ?? `it is more than ${maxMs} ms behind the log`, lagMs };
+  return { name, state: otherwise, why: trouble ?? `more than ${maxMs} ms behind the log`, lagMs };
 };
 
 /** Health of the views, judged by their lag and by `trouble`, the reason why they cannot be written, if any. */
@@ -62,7 +62,7 @@ export const parkedCheck = (
 ): Check => {
   const names = here.all().map(({ stream }) => stream);
   const found = [
-    ...(inViews.count > 0 ? [counted('the views have set aside', inViews.count, inViews.names ?? [])] : []),
+    ...(inViews.count > 0 ? [counted('the views have parked', inViews.count, inViews.names ?? [])] : []),
     ...(names.length > 0 ? [counted('this process cannot read', names.length, names)] : []),
   ];
   if (found.length === 0) return { name: 'parked', state: 'well' };

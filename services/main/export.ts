@@ -53,10 +53,7 @@ const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportT
     else if ('takenOver' in message)
       logger.warn({ part: message.takenOver }, 'another process exports to Kafka now; this one stands by');
     else if ('failure' in message && isNotable(message.times))
-      logger.error(
-        { why: message.failure, brokers, hint: HINT },
-        'the export to Kafka does not get on; it is tried again',
-      );
+      logger.error({ why: message.failure, brokers, hint: HINT }, 'the export to Kafka has failed and is retried');
   };
 };
 
@@ -72,7 +69,7 @@ const stateAfter = (state: ExportState, message: ExportThreadMessage): ExportSta
 
 const checkOf = ({ lagMs, trouble }: ExportState): Check => {
   if (lagMs < NOTABLE_LAG_MS && trouble === undefined) return { name: 'export', state: 'well', lagMs };
-  return { name: 'export', state: 'degraded', why: trouble ?? 'it is behind the log', lagMs };
+  return { name: 'export', state: 'degraded', why: trouble ?? 'events of the log wait to be published', lagMs };
 };
 
 /** Starts the export thread, and does not wait for Kafka: the export catches up once Kafka can be reached. */

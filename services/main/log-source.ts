@@ -51,8 +51,8 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   return (error) => {
     if (Date.now() - lastSaid < 5_000) return;
     lastSaid = Date.now();
-    const why = error instanceof Error ? error.message : 'it takes calls and does not answer them';
-    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; it is tried again');
+    const why = error instanceof Error ? error.message : 'it accepts calls and does not answer them';
+    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; retrying');
   };
 };
 
@@ -64,7 +64,7 @@ const TLS_ADVICE = { plain: 'add ?tls=false to the address', untrusted: 'name it
 /** What waiting does not help against; `undefined` for an error that may pass. */
 const permanentIn = ({ message }: Error): string | undefined =>
   message.includes(OTHER_SERVICES)
-    ? 'a server of gRPC answers that is no EventStoreDB'
+    ? 'a gRPC server answers that is not an EventStoreDB'
     : tlsProblem(message, TLS_ADVICE);
 
 /** One such answer may come from a node or a proxy that is starting. */

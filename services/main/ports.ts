@@ -4,7 +4,7 @@ import { OperatorError } from '../config/operator-errors.js';
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
   EACCES: 'needs privileges that this process does not have; choose one above 1023',
-  EADDRNOTAVAIL: 'is on an address that this machine does not have',
+  EADDRNOTAVAIL: 'is on an address that no interface of this machine has',
   ENOTFOUND: 'is on a host that is not known',
 };
 

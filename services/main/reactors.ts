@@ -52,7 +52,7 @@ const startersOf = ({
     timers: systemTimers,
     onFailure: (error: unknown) => {
       if (error instanceof StreamParked) parked.note(error);
-      else logger.error({ err: error, reactor: name }, 'a reactor failed; it tries again');
+      else logger.error({ err: error, reactor: name }, 'a reactor has failed and is retried');
     },
   });
   const handle: ExpiryOptions['handle'] = (stream, command, context) =>

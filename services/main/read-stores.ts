@@ -108,7 +108,7 @@ const obstacle = async (source: ReadStoreSource, logId: string): Promise<Error |
 const LOOKS_AT_TABLES = 40;
 
 const WHERE_FROM =
-  'the views are not there; it is tried again. A projector makes them: on this data directory, or anywhere with --read-store mongodb://… for all';
+  'there are no views yet; retrying. Start a projector on this data directory, or give all processes the same --read-store mongodb://…';
 
 /**
  * Waits until the views can be read: until their server can be reached or, in a data directory, until another process
@@ -118,7 +118,7 @@ const WHERE_FROM =
  */
 export const untilReachable = async (source: ReadStoreSource, logId: string, logger: Logger): Promise<void> => {
   const isHere = source.views.kind === 'sqlite';
-  const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; it is tried again';
+  const text = isHere ? WHERE_FROM : 'the read store (read_store) cannot be reached; retrying';
   for (let times = 0; ; times += 1) {
     const why = await forSetting(viewsKey(source.views), () => obstacle(source, logId));
     if (!why) return;

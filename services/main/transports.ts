@@ -44,7 +44,7 @@ const limitsOf = (totalBytes: number): MemoryBudgetLimits => ({
   stallTimeoutMs: STALL_TIMEOUT_MS,
 });
 
-const GOING: Check = { name: 'process', state: 'down', why: 'it is going: it takes no new calls' };
+const GOING: Check = { name: 'process', state: 'down', why: 'shutting down: no new calls are accepted' };
 
 /** The services that the transports need of the process. */
 export type Hosted = {

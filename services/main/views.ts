@@ -19,7 +19,7 @@ export interface RunningViews extends Views {
   close(): Promise<void>;
 }
 
-const CANNOT_BE_WRITTEN = 'the views cannot be written now and stay behind; it is tried again until they can';
+const CANNOT_BE_WRITTEN = 'the views cannot be written and fall behind; retrying';
 const NOTABLE_LAG_MS = 5_000;
 const WARN_EVERY_MS = 10_000;
 
@@ -38,7 +38,7 @@ const say = (message: Exclude<ViewsThreadMessage, Progress>, logger: Logger): vo
   if ('startOver' in message) logger.warn(`${message.startOver}: they are folded from the log again`);
   else if ('waits' in message) logger.warn({ why: message.waits }, 'the views wait for the log');
   else if ('refused' in message)
-    logger.debug('somebody else has moved a checkpoint of the views: what was in hand here is not written');
+    logger.debug('another process has moved a checkpoint of the views: the batch of this process is discarded');
   else if ('unshared' in message)
     logger.warn(
       { why: message.unshared },
@@ -67,7 +67,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
       say(message, logger);
       return;
     }
-    if (message.parked > parked) logger.error({ streams: message.parked }, 'views have set streams aside');
+    if (message.parked > parked) logger.error({ streams: message.parked }, 'the views have parked streams');
     trouble = undefined;
     parked = message.parked;
     lowest = message.position;

@@ -36,7 +36,7 @@ export const histograms = {
   },
   batches: {
     name: 'flightlog_log_batch_appends',
-    help: 'Appends that one commit of the embedded log has taken together.',
+    help: 'Appends in one commit of the embedded log.',
     labelNames: [],
     buckets: BATCH_SIZES,
   },
@@ -45,7 +45,7 @@ export const histograms = {
 export const counters = {
   shed: {
     name: 'flightlog_requests_shed_total',
-    help: 'Requests that were turned away because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
+    help: 'Requests that were rejected because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
     labelNames: ['rpc', 'transport'],
   },
   drops: {
@@ -59,7 +59,7 @@ export const counters = {
 export const gauges = {
   inFlight: {
     name: 'flightlog_requests_in_flight',
-    help: 'Requests that have begun and are not answered, open streams included.',
+    help: 'Requests in flight, open streams included.',
     labelNames: ['transport'],
   },
   head: {
@@ -69,7 +69,7 @@ export const gauges = {
   },
   viewLag: {
     name: 'flightlog_view_lag_seconds',
-    help: 'Age of the oldest event that a view has not taken in, by read model. Read models move together today.',
+    help: 'Age of the oldest event that is not yet projected, by read model; all read models have the same value.',
     labelNames: ['model'],
   },
   exportLag: {

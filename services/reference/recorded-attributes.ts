@@ -53,7 +53,7 @@ export type RecordedAttributesOptions = {
 };
 
 const behind = (position: bigint): RpcError =>
-  new RpcError('UNAVAILABLE', `the attributes have not come to position ${position.toString()} yet`);
+  new RpcError('UNAVAILABLE', `the attributes have not reached position ${position.toString()} yet`);
 
 const NONE: Folded<AttributesState> = { state: initialAttributes(), revision: -1n, position: 0n };
 

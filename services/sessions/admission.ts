@@ -35,7 +35,7 @@ export const admission = ({ starts, others }: AdmissionLimits): Admission => {
   return {
     refusal: (urgency) => {
       if (waiting < limits[urgency]) return undefined;
-      const text = `too many requests wait to be recorded; nothing of this one was: send it again in ${RETRY_AFTER_MS / 1_000} s`;
+      const text = `too many requests wait to be recorded; this one was not recorded: send it again in ${RETRY_AFTER_MS / 1_000} s`;
       return new RpcError('RESOURCE_EXHAUSTED', text, [], RETRY_AFTER_MS);
     },
     count: (outcome) => {

@@ -115,7 +115,8 @@ export const appendUnbatched = async <S, C, E, R>(
   const { encoded, about } = encode(live, turn, { events, refusal });
   const appended = await appendOnce(live, folded.revision, encoded);
   if (appended === undefined) {
-    if (turn.attempts >= MAX_ATTEMPTS) throw new RevisionConflict(`${stream} is never where it is expected`);
+    if (turn.attempts >= MAX_ATTEMPTS)
+      throw new RevisionConflict(`other processes have appended to ${stream} before each of ${MAX_ATTEMPTS} attempts`);
     stopBatching(live);
     await catchUp(live);
     live.queue.unshift({ ...turn, attempts: turn.attempts + 1 });

@@ -81,7 +81,7 @@ const send = <S, C, E, R>(live: Live<S, C, E, R>, onFailure: OnFailure<S, C, R>)
  * was only too large as a whole.
  */
 const fail = <S, C, E, R>(live: Live<S, C, E, R>, together: readonly InFlight<C, R>[], error: unknown): void => {
-  const again = new RevisionConflict(`${live.stream} is not where it was expected`, error);
+  const again = new RevisionConflict(`${live.stream} has another revision than expected`, error);
   const isTooLargeTogether = error instanceof AppendTooLarge && together.length > 1;
   for (const entry of live.inFlight) entry.result = { error: again };
   for (const entry of together) entry.result = { error: isTooLargeTogether ? again : error };

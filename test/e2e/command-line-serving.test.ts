@@ -119,7 +119,7 @@ describe('while a server runs', () => {
     expect(streams(await cat('--stream', 'project-two'))).toEqual(['project-two']);
     expect(await cat('--stream', 'project-two', '--from', '4')).toEqual([]);
     const { code, stderr } = await flightlog(['log', 'cat', '--data', data, '--execution', 'p/d/n']).ended;
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: nothing is recorded of execution-p:d:n\n' });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'flightlog: stream execution-p:d:n has no events\n' });
   });
 
   it.each([
@@ -255,7 +255,9 @@ describe('views', () => {
     await registerProject(ready.http, 'seven').catch(() => undefined);
     const { code, stderr } = await server.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/flightlog: cannot go on: the views have failed: somebody else has moved the checkpoint/u);
+    expect(stderr).toMatch(
+      /flightlog: stopped by a failure: the views have failed: another process has moved the checkpoint/u,
+    );
     const next = await startServe();
     const { projects } = (await (await fetch(`${next.ready.http}/api/v1/projects`)).json()) as { projects: unknown[] };
     expect(projects).toHaveLength(7);

@@ -164,18 +164,18 @@ describe('a configuration that is not valid ends in a line for each key, and not
     ));
 
   it('from roles, whether they stand apart or have commas between', async () => {
-    const all = ['flightlog: role (from --role): all and log stand alone'];
+    const all = ['flightlog: role (from --role): all and log cannot be combined with other roles'];
     await refuses(serve('--role', 'api,log'), all);
     await refuses(serve('--role', 'api', 'log'), all);
     await refuses(serve('--role', 'api', '--role', 'log'), all);
-    await refuses(serve(), ['flightlog: role (from FLIGHTLOG_ROLE): all and log stand alone'], {
+    await refuses(serve(), ['flightlog: role (from FLIGHTLOG_ROLE): all and log cannot be combined with other roles'], {
       FLIGHTLOG_ROLE: 'api, log',
     });
     await refuses(serve('--role', 'api,boss'), [
       'flightlog: role.1 (from --role): must be one of all, api, projector, reactor, log, not "boss"',
     ]);
     await refuses(serve('--role', 'projector,reactor'), [
-      `flightlog: role (from --role): an embedded log is one process's alone: name an event store with event_store (--event-store esdb://HOST:PORT)`,
+      `flightlog: role (from --role): an embedded log can be used by one process only: name an event store with event_store (--event-store esdb://HOST:PORT)`,
     ]);
   });
 
@@ -225,7 +225,7 @@ describe('what Kubernetes says of a Service with its name', () => {
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
   // The start ends at the check of the settings.
   const starting = ['serve', '--data', data];
-  const end = /^flightlog: there is nobody to authenticate callers/mu;
+  const end = /^flightlog: no issuer of tokens is configured/mu;
 
   it('is ignored, and said on the log at debug', async () => {
     const { stderr } = await run([...starting, '--log-level', 'debug'], links);
@@ -241,14 +241,16 @@ describe('where it may not listen, it says so, and nothing is written', () => {
     refuses(
       ['serve', '--data', data],
       [
-        'flightlog: there is nobody to authenticate callers: name an issuer of tokens in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+        'flightlog: no issuer of tokens is configured: name one in auth.issuers, or start with --insecure to serve without authentication, on this machine',
       ],
     ));
 
   it.each(['serve', 'sandbox'])('to others than this machine: %s', (command) =>
     refuses(
       [command, ...(command === 'serve' ? ['--insecure'] : []), '--data', data, '--host', '0.0.0.0'],
-      ['flightlog: without authentication, 0.0.0.0 lets anybody in: add --allow-insecure-remote if that is meant'],
+      [
+        'flightlog: without authentication, 0.0.0.0 accepts calls from every client: listen on 127.0.0.1 (--host), or add --allow-insecure-remote if that is intended',
+      ],
     ),
   );
 
@@ -269,7 +271,7 @@ describe('where it may not listen, it says so, and nothing is written', () => {
 
   it('on an address that the machine does not have', () =>
     refuses(serve('--host', '192.0.2.1', '--allow-insecure-remote', '--grpc-port', '0', '--http-port', '0'), [
-      'flightlog: gRPC port 192.0.2.1:0 is on an address that this machine does not have',
+      'flightlog: gRPC port 192.0.2.1:0 is on an address that no interface of this machine has',
     ]));
 });
 

@@ -69,7 +69,7 @@ describe('health checks of a control plane of many processes', () => {
     expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
   });
 
-  it('name a stream that the views have set aside, and keep no calls away for it', async () => {
+  it('name a stream that the views have parked, and keep no calls away for it', async () => {
     const stream = 'execution-flytesnacks:development:newer';
     const log = await eventstoreEventStore({ url: `esdb://${parts.log.address}?tls=false` });
     const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
@@ -79,7 +79,7 @@ describe('health checks of a control plane of many processes', () => {
     for (const name of ['api-1', 'projector-1']) {
       const body = await untilCheck(http(name), 'parked', 'degraded');
       expect(body.ready).toBe(true);
-      expect(body.checks['parked']?.why).toContain('set aside: 1');
+      expect(body.checks['parked']?.why).toContain('the views have parked: 1');
     }
     expect((await readiness(http('api-1'))).checks['parked']?.why).toContain(stream);
   });

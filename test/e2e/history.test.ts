@@ -60,7 +60,7 @@ describe('the history of an execution', () => {
   it('says so when there is no such execution', async () => {
     const { code, stderr } = await flightlog(['history', 'other', '--server', server()]).ended;
     expect(code).toBe(1);
-    expect(stderr).toContain('nothing is recorded of execution flytesnacks/development/other');
+    expect(stderr).toContain('execution flytesnacks/development/other does not exist');
   });
 });
 

@@ -25,7 +25,7 @@ const TAKEN_OVER_MS = 10_000;
 const STOPS = { least: 2, most: 25 };
 const PARTITIONS = 8;
 const KEEPS = 'this process keeps these partitions of the views';
-const REFUSED = 'somebody else has moved a checkpoint of the views';
+const REFUSED = 'another process has moved a checkpoint of the views';
 
 const VICTIMS = ['projector-1', 'api-2', 'reactor-1', 'log', 'projector-2', 'api-1'];
 

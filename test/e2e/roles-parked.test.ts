@@ -72,7 +72,7 @@ describe.each(['that met them while they ran', 'that were started on them'])(
         return checks['parked']?.why;
       };
       expect(await why('api-1')).toContain('project-closed-');
-      expect(await why('projector-1')).toMatch(/streams that the views have set aside: [1-9]/u);
+      expect(await why('projector-1')).toMatch(/streams that the views have parked: [1-9]/u);
       expect(await why('reactor-1')).toContain('launchPlanSlots-');
     });
 

@@ -76,7 +76,7 @@ describe('where waiting does not help, the process ends saying what to change', 
     [
       'the gRPC of a control plane as event store',
       () => ['--event-store', `esdb://${plane.ready.grpc}?tls=false`],
-      'event_store: a server of gRPC answers that is no EventStoreDB',
+      'event_store: a gRPC server answers that is not an EventStoreDB',
     ],
     [
       'an event store without TLS where it is wanted',
@@ -119,7 +119,7 @@ describe('where nobody is, it is waited for, which the log says, and taken up on
   it.for<[string, () => string, string]>([
     ['refuses connections', () => '', 'connect ECONNREFUSED'],
     ['is something else', () => at('http'), 'Protocol error'],
-    ['says nothing', () => at('silent'), 'it takes calls and does not answer them'],
+    ['says nothing', () => at('silent'), 'it accepts calls and does not answer them'],
   ])('an event store that %s', { timeout: LIMIT_MS }, async ([, before, why]) => {
     let target = before() === '' ? `127.0.0.1:${await freePort()}` : before();
     const proxy = await startProxy(() => target);
@@ -131,7 +131,7 @@ describe('where nobody is, it is waited for, which the log says, and taken up on
       () => Promise.resolve(process.stderr()),
       (log) => log.includes(why),
     );
-    expect(process.stderr()).toContain('the event store (event_store) cannot be reached; it is tried again');
+    expect(process.stderr()).toContain('the event store (event_store) cannot be reached; retrying');
     expect(process.stderr()).toContain('with TLS unless the address has tls=false');
     expect(process.stdout()).toBe('');
     if (before() === '') {

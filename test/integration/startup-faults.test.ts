@@ -109,7 +109,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
       const server = serve(['--event-store', 'embedded:', '--read-store', url], {}, 'warn');
       await until(
         () => Promise.resolve(server.stderr()),
-        (log) => log.includes('the read store (read_store) cannot be reached; it is tried again'),
+        (log) => log.includes('the read store (read_store) cannot be reached; retrying'),
       );
       expect(server.stderr()).toContain('a MongoDB must listen at the address');
       expect(server.stdout()).toBe('');
@@ -146,7 +146,7 @@ describe.skipIf(kafkaBrokers === undefined)('topics that cannot be published to 
       FLIGHTLOG_KAFKA_TOPIC_PARTITIONS: '1',
     }).ended;
   const position = { logId: randomUUID(), position: '7', parts: 1, worker: 'theirs' };
-  const REFUSED = 'flightlog: cannot go on: kafka: ';
+  const REFUSED = 'flightlog: stopped by a failure: kafka: ';
 
   it.for<[string, string, string, unknown, (prefix: string) => string]>([
     [

@@ -5,7 +5,7 @@ const PAUSE_MS = 50;
 const PATIENCE_MS = 30_000;
 
 const isBehind = ({ code, message }: Answer): boolean =>
-  code === 'UNAVAILABLE' && / not come to position \d+ yet/u.test(message);
+  code === 'UNAVAILABLE' && / not reached position \d+ yet/u.test(message);
 
 /** The later of two tokens `LOG.POSITION` of one log. */
 const later = (one: string | undefined, other: string | undefined): string | undefined => {

@@ -62,7 +62,7 @@ const move = async (
   const rows = new Map(found.map((row) => [row._id, row]));
   if (found.some((row) => row.batch === batch)) return false;
   const moved = moves.find(({ name, from }) => !isAsRead(rows.get(name), from));
-  if (moved) throw new CheckpointMoved(`somebody else has moved the checkpoint ${moved.name}`);
+  if (moved) throw new CheckpointMoved(`another process has moved the checkpoint ${moved.name}`);
   // Checkpoints that stay are written too: of two batches made from the same value, the server then accepts only one.
   const writes = moves.map(({ name, to }): AnyBulkWriteOperation<CheckpointRow> => {
     const { logId, position } = to;

@@ -23,7 +23,7 @@ const isFinal = (error: unknown): boolean =>
 export const faultOf = (error: unknown, shown: string): unknown => {
   if (error instanceof Fault) return error;
   if (error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED)
-    return new QueryTooSlow('no page was found in the time that a query has', error);
+    return new QueryTooSlow('the query took longer than its time limit', error);
   if (isFinal(error)) return new ReadStoreUnusable(`the read store ${shown} refuses: ${reasonOf(error)}`, error);
   if (error instanceof MongoError)
     return new StoreUnavailable(`the read store ${shown} cannot be used: ${reasonOf(error)}`, error);

@@ -113,5 +113,5 @@ export const loaded = async (db: Db, build: Build, name: string, found: Loadable
     if (pieces.length === ids.length) return sliceFields(new Uint8Array(Buffer.concat(pieces)), row.large);
     row = (await db.collection<Row>(name).findOne({ _id: row._id })) ?? row;
   }
-  throw new StoreUnavailable(`a large document of ${name} is replaced again and again`);
+  throw new StoreUnavailable(`a large document of ${name} was replaced during each of ${MAX_ATTEMPTS} reads`);
 };

@@ -15,7 +15,8 @@ const WAIT_NS = BigInt(queryWaitMs) * 1_000_000n;
  * would delay the others.
  */
 const assertInTime = ({ askedAt }: Asked): void => {
-  if (process.hrtime.bigint() - askedAt > WAIT_NS) throw new TooManyQueries(`not begun within ${queryWaitMs} ms`);
+  if (process.hrtime.bigint() - askedAt > WAIT_NS)
+    throw new TooManyQueries(`the query did not start within ${queryWaitMs} ms`);
 };
 
 const say = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>

@@ -68,7 +68,7 @@ export const VIEWS_FILE = 'views.db';
 const whole = (db: Database): Database => {
   if (hasBookkeeping(db)) return db;
   db.close();
-  throw new StoreUnavailable('the views are being made');
+  throw new StoreUnavailable('the views are being built');
 };
 
 /**
@@ -157,7 +157,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     inTransaction(db, () => {
       for (const { name, from, to } of checkpoints)
         if (!bookkeeping.move(name, from, to))
-          throw new CheckpointMoved(`somebody else has moved the checkpoint ${name}`);
+          throw new CheckpointMoved(`another process has moved the checkpoint ${name}`);
       for (const move of parked)
         if (!bookkeeping.movePark(move))
           throw new CheckpointMoved(`another process has moved the parked stream ${move.stream}`);

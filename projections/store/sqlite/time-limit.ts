@@ -12,7 +12,7 @@ export const timeLimit = (
   let endsAt = Infinity;
   const isOver = (): boolean => performance.now() > endsAt;
   const assertInTime = (): void => {
-    if (isOver()) throw new Error('the time of this query is up');
+    if (isOver()) throw new Error('the query has reached its time limit');
   };
   db.function('within_time', { directOnly: true }, () => {
     assertInTime();
@@ -23,7 +23,7 @@ export const timeLimit = (
     try {
       return query();
     } catch (error) {
-      throw isOver() ? new QueryTooSlow(`no page was found within ${limitMs} ms`, error) : error;
+      throw isOver() ? new QueryTooSlow(`the query took longer than its limit of ${limitMs} ms`, error) : error;
     }
   };
   return { within, assertInTime };

@@ -21,7 +21,7 @@ const ask = async (token: string, introspection: Introspection, fetchJson: Fetch
     headers: { authorization: `Basic ${credentials(introspection)}`, accept: 'application/json' },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
   }).catch((cause: unknown) => {
-    const unavailable = new RpcError('UNAVAILABLE', 'the issuer cannot be asked about the token: try again later');
+    const unavailable = new RpcError('UNAVAILABLE', 'the issuer does not answer about the token: try again later');
     unavailable.cause = cause;
     throw unavailable;
   });
@@ -52,5 +52,5 @@ export const introspect = async (
     if ((identity.expiresAt ?? Infinity) <= now()) throw unauthenticated('the token has expired');
     return { identity, until: Math.min(identity.expiresAt ?? Infinity, now() + introspection.cacheMs) };
   }
-  throw unauthenticated('the token is of no issuer that is configured');
+  throw unauthenticated('the issuer of the token is not configured');
 };

@@ -37,7 +37,7 @@ export const metadataOf = async (issuer: string, fetchDocument: FetchJson): Prom
   for (const address of addressesOf(issuer)) {
     try {
       const found = document.parse(await fetchDocument(address));
-      if (found.issuer !== issuer) throw new Error(`${address} is of the issuer ${found.issuer}`);
+      if (found.issuer !== issuer) throw new Error(`${address} names another issuer, ${found.issuer}`);
       return { jwksUri: found.jwks_uri };
     } catch (error) {
       reason = error;

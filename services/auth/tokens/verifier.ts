@@ -80,7 +80,7 @@ export const tokenVerifier = (
     verify: async (token) => {
       if (!isJwt(token)) return introspect(token, introspecting, { fetchJson, now });
       const issuer = trustedOf(token);
-      if (!issuer) throw unauthenticated('the token is of no issuer that is configured');
+      if (!issuer) throw unauthenticated('the issuer of the token is not configured');
       return verifyJwt(token, issuer, now()).catch((error: unknown) => {
         throw refusalOf(error);
       });

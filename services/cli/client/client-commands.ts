@@ -23,7 +23,7 @@ export const addClientCommands = (program: Command): void => {
     .option('--type <type,...>', 'by events of these types only; repeatable', names)
     .option('--changes-only', 'without reports that repeat a phase', false)
     .option('--newest-first', 'from the newest to the oldest', false)
-    .option('--limit <n>', 'at most so many', oneOrMore)
+    .option('--limit <n>', 'at most this many', oneOrMore)
     .action(async (name: string, flags: HistoryFlags) => {
       const { history } = await import('./history.js');
       await history(name, flags);

@@ -27,7 +27,7 @@ export interface Follower {
 const allReached = async (known: readonly Follower[], position: bigint): Promise<void> => {
   const all = await Promise.all(known.map((each) => each.reached(position, MIN_POSITION_WAIT_MS)));
   if (all.includes(false))
-    throw new RpcError('UNAVAILABLE', `this process has not come to position ${position.toString()} yet`);
+    throw new RpcError('UNAVAILABLE', `this process has not reached position ${position.toString()} yet`);
 };
 
 /**

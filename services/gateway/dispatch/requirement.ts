@@ -154,7 +154,7 @@ const requirements = new Map<DescMethod, Requirement>(
   ),
 );
 
-/** The requirement of RPCs outside the interface that everybody may call: health checks. */
+/** The requirement of RPCs outside the interface that every caller may call: health checks. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
 /** The requirement of reflection. */
@@ -168,5 +168,5 @@ export const AUTHENTICATED: Requirement = { permission: 'authenticated', target:
 export const requirementOf = (method: DescMethod): Requirement => {
   const found = requirements.get(method);
   if (found) return found;
-  throw new Error(`nobody has said which permission ${method.parent.name}.${method.name} requires`);
+  throw new Error(`no permission is declared for ${method.parent.name}.${method.name}`);
 };

@@ -23,25 +23,26 @@ A failure is a \`google.rpc.Status\`, whose details are named under \`platformid
 | --- | --- | --- |
 ${statusTable.join('\n')}`;
 
-const SECURITY = `Where authentication is on, an access token. A server that was started with \`insecure\` asks for none.`;
+const SECURITY = `An access token; not needed on a server that was started with \`insecure\`.`;
 
 const parameters: Readonly<Record<string, Schema>> = {
   minPosition: {
     name: 'flightlog-min-position',
     in: 'header',
-    description: 'A position that an earlier answer gave: the read sees at least that, or is UNAVAILABLE.',
+    description:
+      'A position from an earlier answer: the read includes at least that position, or fails with UNAVAILABLE.',
     schema: { type: 'string' },
   },
   idempotencyKey: {
     name: 'idempotency-key',
     in: 'header',
-    description: 'The same key for the same request gives the first answer again.',
+    description: 'A request that is sent again with the same key gets the answer of the first one.',
     schema: { type: 'string' },
   },
   requestId: {
     name: 'x-request-id',
     in: 'header',
-    description: 'What logs call the request.',
+    description: 'The id of the request in the logs.',
     schema: { type: 'string' },
   },
 };
@@ -115,7 +116,7 @@ const tagsOf = (routes: RouteTable, bindings: readonly Binding[]): Schema[] => {
   const shown = new Set(bindings.map(({ endpoint }) => endpoint.method.parent));
   const services = new Set(routes.map(({ method }) => method.parent).filter((service) => shown.has(service)));
   const tags = [...services].map(({ name, typeName }) => ({ name, description: comments[typeName] ?? typeName }));
-  return [...tags, { name: 'Probes', description: 'What load balancers ask.' }];
+  return [...tags, { name: 'Probes', description: 'The health check for load balancers.' }];
 };
 
 /** Builds the OpenAPI 3.1 document of all HTTP bindings from the descriptors and the comments of the proto files. */
@@ -142,7 +143,7 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       schemas: schemas.all(),
       parameters,
       headers: {
-        position: { description: 'The position in the log that the answer stands on.', schema: { type: 'string' } },
+        position: { description: 'The position in the log that the answer is based on.', schema: { type: 'string' } },
         ignored: {
           description: 'Names of query parameters that the operation does not have and that changed nothing.',
           schema: { type: 'string' },

@@ -30,7 +30,7 @@ const brokenBy = (code: string | undefined): Broken => {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return {
         http: 408,
-        failure: new RpcError('DEADLINE_EXCEEDED', 'the rest of the request has not come in time'),
+        failure: new RpcError('DEADLINE_EXCEEDED', 'the rest of the request did not arrive in time'),
       };
     default:
       return { http: BAD_REQUEST, failure: new RpcError('INVALID_ARGUMENT', 'malformed HTTP') };

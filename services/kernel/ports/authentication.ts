@@ -32,7 +32,7 @@ export interface LocalIssuer {
 }
 
 /** The text of UNAUTHENTICATED for a call without a token. */
-export const NO_TOKEN = 'there is no bearer token';
+export const NO_TOKEN = 'the request has no bearer token';
 
 /** Finds out who calls. */
 export interface Authentication {

@@ -13,7 +13,7 @@ export const unprojectedFolder = (data: ViewsThreadData): UnprojectedEvents & { 
     url: new URL('./unprojected-thread.js', import.meta.url),
     workerData: data,
     maxWaiting: MAX_WAITING,
-    tooMany: () => new RpcError('UNAVAILABLE', 'the views are behind, and too many reads wait for what they lack'),
+    tooMany: () => new RpcError('UNAVAILABLE', 'read models are behind and the catch-up queue is full; retry later'),
   });
   return { fold: (wanted) => thread.ask(wanted), close: () => thread.close() };
 };

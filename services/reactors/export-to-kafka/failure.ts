@@ -52,6 +52,6 @@ export const failureOf = (error: unknown, brokers: readonly string[]): unknown =
   if (refusal !== undefined)
     return new ExportRefused(`Kafka at ${brokers.join(',')} cannot be used: ${refusal}`, { cause: error });
   if (clues.some(({ type }) => typeof type === 'string' && FENCED.has(type)))
-    return new Fenced('another process exports this part of the log', { cause: error });
+    return new Fenced('another process exports this partition of the log', { cause: error });
   return error;
 };

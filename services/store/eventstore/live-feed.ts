@@ -37,7 +37,7 @@ export type FeedEvents = {
 };
 
 const silent = (): StoreUnavailable =>
-  new StoreUnavailable('the log has gone on, and the subscription has brought nothing of it');
+  new StoreUnavailable('the log has newer events, and the subscription has delivered none of them');
 
 /** Removes events that were delivered before: a node that lags behind sends again what another node has sent. */
 const eventsAfter = (position: bigint, brought: readonly SubscriptionItem[]): readonly RecordedEvent[] =>

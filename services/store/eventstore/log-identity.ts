@@ -52,8 +52,8 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
     if (finalFault(error) instanceof RevisionConflict) return logIdentity(client);
     if (isAccessDenied(error))
       throw new StoreUnavailable(
-        `the event store has no log yet, and denies this user to begin one by an append to ${IDENTITY_STREAM}: ` +
-          'name a user who may in the connection string (esdb://USER:PASSWORD@HOST)',
+        `the event store has no log yet, and does not allow this user to create one by an append to ${IDENTITY_STREAM}: ` +
+          'name a user with write access in the connection string (esdb://USER:PASSWORD@HOST)',
         error,
       );
     throw error;

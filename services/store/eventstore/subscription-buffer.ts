@@ -41,7 +41,7 @@ export const subscriptionBuffer = (
 
   const full = (): void => {
     if (whenFull === 'pause') subscription.pause();
-    else fail(new Error('Consumer too slow: what comes is not taken'));
+    else fail(new Error('Consumer too slow: received events are not read'));
   };
   const put = (brought: SubscriptionItem): void => {
     if (failure !== undefined) return;

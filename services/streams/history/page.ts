@@ -107,7 +107,7 @@ const search = async (
 const assertThere = async ({ log }: HistorySources, request: TransitionListRequest): Promise<void> => {
   for await (const page of log.readStream(streamOf(request), { limit: 1 })) if (page.length > 0) return;
   const { project = '', domain = '', name = '' } = request.id ?? {};
-  throw new RpcError('NOT_FOUND', `nothing is recorded of execution ${project}/${domain}/${name}`);
+  throw new RpcError('NOT_FOUND', `execution ${project}/${domain}/${name} does not exist`);
 };
 
 /**

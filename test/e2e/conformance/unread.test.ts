@@ -157,7 +157,7 @@ describe('a payload that is lost before the views have seen what it defines', ()
     const second = await startControlPlane({}, first.directory);
     for (const transport of [second.grpc, second.rest]) {
       const { code, message } = await transport.refused(method.getTask, { id: request.id! });
-      expect([code, message]).toEqual(['UNAVAILABLE', expect.stringMatching(/set task-.* aside/u)]);
+      expect([code, message]).toEqual(['UNAVAILABLE', expect.stringMatching(/parked stream task-/u)]);
       const absent = await transport.refused(method.getTask, { id: { ...request.id!, version: 'none' } });
       expect(absent.code).toBe('NOT_FOUND');
     }

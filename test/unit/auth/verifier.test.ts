@@ -56,13 +56,13 @@ describe('a token', () => {
         (error: unknown) => refusalText(error),
       );
     expect(refused).toEqual({
-      garbage: 'UNAUTHENTICATED: the token is of no issuer that is configured',
-      'three parts of garbage': 'UNAUTHENTICATED: the token is of no issuer that is configured',
+      garbage: 'UNAUTHENTICATED: the issuer of the token is not configured',
+      'three parts of garbage': 'UNAUTHENTICATED: the issuer of the token is not configured',
       expired: 'UNAUTHENTICATED: the token has expired',
       'without expiry': 'UNAUTHENTICATED: the token has no expiry',
       'not valid yet': 'UNAUTHENTICATED: the token is not valid yet',
       'for another audience': 'UNAUTHENTICATED: the token is for another audience',
-      'of another issuer': 'UNAUTHENTICATED: the token is of no issuer that is configured',
+      'of another issuer': 'UNAUTHENTICATED: the issuer of the token is not configured',
       'signed with an unknown key': 'UNAUTHENTICATED: the token is signed with an unknown key',
       'signed with another key of a known id': 'UNAUTHENTICATED: the signature of the token is wrong',
       'with the algorithm none': 'UNAUTHENTICATED: the token is signed with an algorithm that is not allowed',

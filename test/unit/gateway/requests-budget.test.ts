@@ -89,7 +89,7 @@ describe('large requests over gRPC', () => {
     const session = connection(port);
     const first = beginCall(session);
     expect(decodeURIComponent(await beginCall(session).answer)).toBe(
-      '8 too many large requests are on their way here: send fewer of them at a time',
+      '8 too many large requests are in flight here: send fewer of them at a time',
     );
     first.finish();
     expect(await first.answer).toMatch(/^0 /);
@@ -109,7 +109,7 @@ describe('large requests over gRPC', () => {
     const { port, call } = await grpc({ stallTimeoutMs: 200, totalBytes: LARGE_BYTES });
     const silent = beginCall(connection(port));
     expect((await call(PATH, large)).error).toBeUndefined();
-    expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request has not come in time');
+    expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request did not arrive in time');
   });
 
   it('are counted as what they unpack to', async () => {

@@ -22,11 +22,11 @@ describe('serving', () => {
   });
 
   it.each([
-    [{}, 'there is nobody to authenticate callers'],
+    [{}, 'no issuer of tokens is configured'],
     [{ insecure: true, host: '0.0.0.0' }, 'add --allow-insecure-remote'],
-    [{ ...AUTH, host: '0.0.0.0' }, 'without TLS, tokens to 0.0.0.0 can be read'],
+    [{ ...AUTH, host: '0.0.0.0' }, 'without TLS, tokens sent to 0.0.0.0 can be read'],
     [{ ...AUTH, host: '0.0.0.0', allow_insecure_remote: true }, 'without TLS'],
-    [{ ...AUTH, role: 'log' }, 'a log server authenticates nobody'],
+    [{ ...AUTH, role: 'log' }, 'a log server does not authenticate its clients'],
   ])('is refused with %j', (settings, why) => {
     expect(allowed(settings)).toThrow(why);
   });

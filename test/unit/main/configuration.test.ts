@@ -63,9 +63,9 @@ describe('the configuration', () => {
     ['projects.0.description', { id: 'a', description: 'x'.repeat(301) }, 'must have at most 300 bytes'],
     ['task_resources.limits.cpu', 'lots', 'must be a quantity'],
     ['task_resources.defaults.memory', '-1Gi', 'must be a quantity'],
-    ['role', 'api', "an embedded log is one process's alone"],
-    ['role', ['all', 'api'], 'all and log stand alone'],
-    ['role', 'api,log', 'all and log stand alone'],
+    ['role', 'api', 'an embedded log can be used by one process only'],
+    ['role', ['all', 'api'], 'all and log cannot be combined with other roles'],
+    ['role', 'api,log', 'all and log cannot be combined with other roles'],
     ['role.0', 'worker', 'must be one of all, api, projector, reactor, log, not "worker"'],
     ['role.0', 7, 'must be one of all, api, projector, reactor, log, not 7'],
     ['projects', 'one', 'must be a list, such as [one, two]'],
@@ -95,8 +95,8 @@ describe('the configuration', () => {
     ],
     [{ role: 'log', eventstore_mode: 'off' }, 'eventstore_mode', 'a log server serves nothing but the EventStoreDB'],
     [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
-    [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'is of no use without kafka.tls'],
-    [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'is of no use without kafka.sasl_username'],
+    [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
+    [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
   ])('says that %j cannot all be meant', (settings, key, why) => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
   });

@@ -514,7 +514,7 @@ describe('a stream that a view cannot take', () => {
   it('stops a projector that is to stop', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await expect(target.take(withPoison('Refused'), 6n)).rejects.toThrow(
-      'the views cannot take Refused at position 3 of stream tally-bad: this tally is refused',
+      'the views cannot process Refused at position 3 of stream tally-bad: this tally is refused',
     );
   });
 
@@ -522,6 +522,6 @@ describe('a stream that a view cannot take', () => {
     const gathers = { documents: 100, bytes: 1e6 };
     const target = await start(await newStore(), { onPoison: 'stop', gathers });
     await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n);
-    await expect(target.flush(2n)).rejects.toThrow('the views cannot take position 2: no such sum');
+    await expect(target.flush(2n)).rejects.toThrow('the views cannot process position 2: no such sum');
   });
 });

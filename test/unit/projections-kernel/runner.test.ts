@@ -452,14 +452,14 @@ describe('a rebuild', () => {
     const followed = await allViews();
     await append({ stream: 's', type: 'Refused' });
     await expect(rebuild().done).rejects.toThrow(
-      'the views cannot take Refused at position 6 of stream tally-s: this tally is refused',
+      'the views cannot process Refused at position 6 of stream tally-s: this tally is refused',
     );
     expect(await allViews()).toEqual(followed);
   });
 
   it('stops at such an event of another share too', async () => {
     await append(...[1, 2, 3, 4, 5, 6, 7, 8].map((each) => ({ stream: `bad-${each}`, type: 'Refused' })));
-    await expect(rebuildShared(4).done).rejects.toThrow(/^the views cannot take Refused at position/u);
+    await expect(rebuildShared(4).done).rejects.toThrow(/^the views cannot process Refused at position/u);
     expect(existsSync(join(directory, 'views.db'))).toBe(false);
   });
 
@@ -508,7 +508,10 @@ describe('a rebuild', () => {
     it.each([
       ['it is missing', () => []],
       ['its answer differ', (put: Put) => [{ ...put, document: { ...put.document, answer: Buffer.from('') } }]],
-      ['it has seen position 2 and not 3', (put: Put) => [{ ...put, document: { ...put.document, position: 2n } }]],
+      [
+        'it contains events up to position 2, not 3',
+        (put: Put) => [{ ...put, document: { ...put.document, position: 2n } }],
+      ],
     ])('is refused where that is not so: %s', async (why, spoilt: (put: Put) => readonly Put[]) => {
       const fresh = freshSqliteViews({ directory });
       const write: ReadStore['write'] = ({ documents, ...rest }) =>

@@ -49,7 +49,7 @@ const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
   await Promise.race([all, first.then(() => pause(OTHERS_MS))]);
   const leader = leaderOf(answers);
   if (leader) return leader;
-  if (answers.length > 0) throw new Error(`no node leads, by what ${shown(seeds)} say`);
+  if (answers.length > 0) throw new Error(`none of ${shown(seeds)} reports a leader`);
   const [failed] = (await all).filter((each) => each.status === 'rejected');
   throw failed?.reason ?? new Error(`${shown(seeds)}: no address`);
 };

@@ -113,7 +113,7 @@ describe('the position that a caller has seen', () => {
     const refused = waiting(false)(callOf(createTask, { headers, route: command }), never);
     await expect(refused).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: 'this process has not come to position 7 yet',
+      message: 'this process has not reached position 7 yet',
     });
   });
 

@@ -28,7 +28,7 @@ describe('what an RPC requires', () => {
 
   it('is asked for of what is not in the table', () => {
     expect(() => requirementOf(ServerReflection.method.serverReflectionInfo)).toThrow(
-      'nobody has said which permission ServerReflection.ServerReflectionInfo requires',
+      'no permission is declared for ServerReflection.ServerReflectionInfo',
     );
   });
 
