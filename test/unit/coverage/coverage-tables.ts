@@ -1,23 +1,9 @@
 import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { type Endpoint, isBuilt, type RouteTable } from '../../../services/gateway/routes.js';
+import { markdownTable } from '../../support/markdown-table.js';
 
 const BEGIN = '<!-- derived from the route table: npm run coverage -->';
 const END = '<!-- end of what is derived -->';
-
-/** A Markdown table with its columns padded, as the formatter writes it. */
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const widths = head.map((title, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? title).length)));
-  const line = (cells: readonly string[], fill: string) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
-  return [
-    line(head, ' '),
-    line(
-      head.map(() => '-'),
-      '-',
-    ),
-    ...rows.map((row) => line(row, ' ')),
-  ].join('\n');
-};
 
 const services = (routes: RouteTable): Map<string, Endpoint[]> => {
   const byService = new Map<string, Endpoint[]>();
@@ -42,7 +28,7 @@ const derived = (routes: RouteTable): string => {
       rest(endpoint),
     ]);
     const count = `${endpoints.filter(isBuilt).length} of ${endpoints.length}`;
-    return `### ${service}: ${count}\n\n${table(['RPC', 'state', 'REST'], rows)}`;
+    return `### ${service}: ${count}\n\n${markdownTable(['RPC', 'state', 'REST'], rows)}`;
   };
   const count = `${routes.filter(isBuilt).length} of ${routes.length} RPCs are built.`;
   return [count, ...[...services(routes)].map(section)].join('\n\n');
