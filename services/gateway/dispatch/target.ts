@@ -1,6 +1,14 @@
 import type { DescField, DescMessage, MessageShape } from '@bufbuild/protobuf';
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
+import {
+  type Cursor,
+  DELIMITED,
+  Malformed,
+  readLength,
+  readTag,
+  skipValue,
+  textAt,
+} from '../../kernel/encoding/wire-cursor.js';
 import { fieldPath } from '../field-path.js';
 import type { Target } from './requirement.js';
 
@@ -13,7 +21,15 @@ export type FoundTarget = { readonly project: string; readonly domain: string; r
 /** Reads the resource that a request names; a stream, which has no one request, names none. */
 export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
-type Path = readonly DescField[];
+type Part = keyof FoundTarget;
+
+/** The message that has the names, by the fields that lead to it, and the field of each part in it. */
+type Place = { readonly parents: readonly DescField[]; readonly leaves: readonly (readonly [Part, DescField])[] };
+
+type Found = Record<Part, string>;
+
+const NOTHING: FoundTarget = { project: '', domain: '', name: '' };
+const MAX_GROUPS = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -24,52 +40,70 @@ const memberOf = (message: Members | undefined, { localName, oneof }: DescField)
   return chosen?.case === localName ? chosen.value : undefined;
 };
 
-const inMessage = (request: object, path: Path): string => {
-  let value: unknown = request;
-  for (const field of path) value = memberOf(value as Members | undefined, field);
-  return typeof value === 'string' ? value : '';
+const inMessage = (request: object, { parents, leaves }: Place): FoundTarget => {
+  const parent = parents.reduce<unknown>((message, field) => memberOf(message as Members | undefined, field), request);
+  const found: Found = { ...NOTHING };
+  for (const [part, field] of leaves) {
+    const value = memberOf(parent as Members | undefined, field);
+    if (typeof value === 'string') found[part] = value;
+  }
+  return found;
 };
 
 /** Merges repeated occurrences as protobuf decoding does: the last value counts, over all copies of its parents. */
-const inBytes = (reader: BinaryReader, end: number, path: Path, found = ''): string => {
-  let last = found;
-  while (reader.pos < end) {
-    const [number, wireType] = reader.tag();
-    if (number !== path[0]?.number || wireType !== WireType.LengthDelimited) reader.skip(wireType, number);
-    else if (path.length === 1) last = reader.string();
-    else last = inBytes(reader, reader.uint32() + reader.pos, path.slice(1), last);
+const scan = (cursor: Cursor, end: number, { parents, leaves }: Place, found: Found): void => {
+  const [parent, ...below] = parents;
+  while (cursor.pos < end) {
+    const tag = readTag(cursor, end);
+    const number = (tag & 7) === DELIMITED ? tag >>> 3 : 0;
+    const leaf = parent ? undefined : leaves.find(([, field]) => field.number === number);
+    if (parent?.number === number) scan(cursor, readLength(cursor, end), { parents: below, leaves }, found);
+    else if (leaf) {
+      const stop = readLength(cursor, end);
+      found[leaf[0]] = textAt(cursor.bytes, cursor.pos, stop);
+      cursor.pos = stop;
+    } else skipValue(cursor, end, tag, MAX_GROUPS);
   }
-  return last;
 };
 
-const valueAt = (request: ReceivedRequest | undefined, path: Path): string => {
-  if (path.length === 0 || request === undefined) return '';
-  if (!(request instanceof Uint8Array)) return inMessage(request, path);
+const inBytes = (bytes: Uint8Array, place: Place): FoundTarget => {
+  const found: Found = { ...NOTHING };
   try {
-    return inBytes(new BinaryReader(request), request.length, path);
-  } catch {
-    return ''; // large requests are not validated before their handler runs
+    scan({ bytes, pos: 0 }, bytes.length, place, found);
+    return found;
+  } catch (error) {
+    if (error instanceof Malformed) return NOTHING; // large requests are not validated before their handler runs
+    throw error;
   }
 };
 
-const resolve = (input: DescMessage, path: string | undefined): Path => {
-  if (path === undefined) return [];
+const resolve = (input: DescMessage, path: string): readonly DescField[] => {
   const fields = fieldPath(input, path);
   if (!fields) throw new Error(`${input.name} has no field ${path}`);
   return fields;
+};
+
+const placeOf = (input: DescMessage, target: Target): Place => {
+  const paths = Object.entries(target).map(([part, path]) => [part as Part, resolve(input, path)] as const);
+  const parents = paths[0]?.[1].slice(0, -1) ?? [];
+  const leaves = paths.flatMap(([part, fields]) => fields.slice(-1).map((field) => [part, field] as const));
+  for (const [part, fields] of paths)
+    if (fields.slice(0, -1).some((field, at) => field !== parents[at]) || fields.length !== parents.length + 1)
+      throw new Error(`${input.name} has its ${part} in another message than its other names`);
+  return { parents, leaves };
 };
 
 /**
  * Makes a reader of the resource that requests of a type name. It takes the decoded message or, on the hot path, its
  * bytes.
  *
- * @throws {Error} when the type does not have the fields.
+ * @throws {Error} when the type does not have the fields, or not all in one message.
  */
-export const targetReader = (input: DescMessage, { project, domain, name }: Target): ReadTarget => {
-  const paths = { project: resolve(input, project), domain: resolve(input, domain), name: resolve(input, name) };
-  return (request) => ({
-    project: valueAt(request, paths.project),
-    domain: valueAt(request, paths.domain),
-    name: valueAt(request, paths.name),
-  });
+export const targetReader = (input: DescMessage, target: Target): ReadTarget => {
+  const place = placeOf(input, target);
+  if (place.leaves.length === 0) return () => NOTHING;
+  return (request) => {
+    if (request === undefined) return NOTHING;
+    return request instanceof Uint8Array ? inBytes(request, place) : inMessage(request, place);
+  };
 };

@@ -38,6 +38,14 @@ describe('the caller of a call', () => {
     expect(state.verified).toEqual(['ours-1', 'ours-1']);
   });
 
+  it('is told apart from the caller of the call before by its token alone', async () => {
+    const { ask } = opened();
+    const callers = ['ours-1', 'ours-1', 'ours-1', 'ours-2', 'ours-1'];
+    for (const token of callers) expect(await ask({ authorization: `Bearer ${token}` })).toBe(token);
+    expect(await ask({ authorization: 'Basic ours-1', 'flyte-authorization': 'Bearer ours-2' })).toBe('ours-2');
+    expect(await ask({ authorization: 'Basic ours-1', 'flyte-authorization': 'Bearer ours-1' })).toBe('ours-1');
+  });
+
   it('is forgotten when too many tokens are remembered', async () => {
     const { ask, state } = opened(1);
     for (const token of ['ours-1', 'ours-2', 'ours-1']) await ask({ authorization: `Bearer ${token}` });
