@@ -11,6 +11,7 @@ const DRIVERS = {
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',
+  'oidc-provider': '^services/auth/server/',
   'prom-client': '^services/metrics/',
   '@opentelemetry/(sdk-trace-base|resources|exporter-trace-otlp-http)': '^services/tracing/',
 };

@@ -16,6 +16,7 @@ import type { ExportFlags } from './export-commands.js';
 import { openLogger } from '../main/logger.js';
 import { addLogCommands } from './log-commands.js';
 import { addPayloadCommands } from './payload-commands.js';
+import { addRecordsCommands } from './records-commands.js';
 import { ROLES } from '../config/roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
@@ -182,6 +183,7 @@ addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
 addClientCommands(program);
 addLogCommands(program, { withData, ownSettings, configurationOf });
+addRecordsCommands(program, { withData, ownSettings, configurationOf });
 
 const withSelection = (command: Command): Command =>
   withData(command)

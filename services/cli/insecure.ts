@@ -18,9 +18,9 @@ const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
       'a log server does not authenticate its clients: start it with --insecure, on a network that only they can reach',
     );
   }
-  if (auth.issuers.length === 0) {
+  if (auth.issuers.length === 0 && !auth.server.enabled) {
     throw new OperatorError(
-      'no issuer of tokens is configured: name one in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+      'no issuer of tokens is configured: name one in auth.issuers, let this server issue them with auth.server.enabled, or start with --insecure to serve without authentication, on this machine',
     );
   }
   if (LOOPBACK.test(host) || tls.cert_file !== '' || auth.behind_tls) return;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ANY, ROLES } from '../auth/permissions/roles.js';
+import { authServer } from './auth-server-settings.js';
 import { count, duration, flag } from './setting-kinds.js';
 
 /** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
@@ -45,6 +46,14 @@ const grant = z.strictObject({
   domains: oneOrMore.prefault([ANY]),
 });
 
+/** What command lines are told for signing people in. */
+const publicClient = z.strictObject({
+  client_id: z.string().min(1).default('flytectl').describe('public client as which command lines sign people in'),
+  redirect_uri: z.string().default('http://localhost:53593/callback').describe('where their browser comes back to'),
+  scopes: z.array(z.string().min(1)).default(['all', 'offline']).describe('scopes that they ask for'),
+  audience: z.string().default('').describe('audience that they ask for, where an issuer wants one'),
+});
+
 /** The settings of authentication and permissions. */
 export const auth = z.strictObject({
   issuers: z
@@ -61,5 +70,7 @@ export const auth = z.strictObject({
     .default([])
     .describe('roles by token: claim and value, and the role, projects and domains that they give'),
   cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
+  public_client: publicClient.prefault({}),
+  server: authServer.prefault({}),
   behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),
 });

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
@@ -48,6 +49,13 @@ export type JsonRequest = {
   readonly isStrict: boolean;
 };
 
+/** Serves some HTTP paths by itself, from the unread request on, such as the endpoints of an authorization server. */
+export interface OwnPaths {
+  /** True for a path of its own, without the query. */
+  answers(path: string): boolean;
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
 /** The settings and services that a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
@@ -77,6 +85,8 @@ export type Hosting = {
   readonly files?: LinkedFiles | undefined;
   /** Finds out who asks for a page; without it, everybody may have every page. */
   readonly authentication?: Authentication | undefined;
+  /** Serves paths that are neither RPCs nor pages of the gateway. */
+  readonly ownPaths?: OwnPaths | undefined;
   /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
   /**

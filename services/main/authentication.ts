@@ -1,5 +1,9 @@
+import { externalMetadata } from '../auth/metadata/external.js';
+import { NO_SIGN_IN, type SignInMetadata } from '../auth/metadata/rpc.js';
 import { bearerAuthentication } from '../auth/authentication.js';
-import { accessBy, grantsByClaims } from '../auth/permissions/grants.js';
+import { accessBy, type ClaimGrant, grantsByClaims } from '../auth/permissions/grants.js';
+import { ANY, ROLES } from '../auth/permissions/roles.js';
+import { serverMetadata } from '../auth/server/endpoints.js';
 import { fetchJson } from '../auth/tokens/issuer-metadata.js';
 import type { RemoteIssuer } from '../auth/tokens/issuer.js';
 import { tokenVerifier } from '../auth/tokens/verifier.js';
@@ -26,23 +30,49 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
     introspection: introspectionOf(each),
   }));
 
+/** Tokens of this process name roles, which hold in every project and domain. */
+const grantsOfRoles = ({ issuer }: LocalIssuer): readonly ClaimGrant[] =>
+  ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
+
 /**
- * Opens the authentication of a process, for tokens of the configured issuers and of those in this process; `undefined`
+ * Opens the authentication of a process, for tokens of the configured issuers and of the one in this process; `undefined`
  * with `insecure`, which switches it off.
  */
 export const openAuthentication = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
-  local: readonly LocalIssuer[] = [],
+  local: LocalIssuer | undefined,
 ): Authentication | undefined => {
   if (insecure) return undefined;
   return bearerAuthentication({
-    verifier: tokenVerifier(issuersOf(auth), local, { fetchJson, now: Date.now }),
+    verifier: tokenVerifier(issuersOf(auth), local ? [local] : [], { fetchJson, now: Date.now }),
     metadataKey: auth.metadata_key,
     cachedTokens: auth.cached_tokens,
     accessOf: (identity) => {
-      const grants = grantsByClaims(identity, auth.grants);
+      const grants = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
       return accessBy(identity.scopes, () => grants);
     },
     now: Date.now,
   });
+};
+
+/** The answers to how a token is got: from the authorization server of this process, or else from the first issuer. */
+export const signInMetadata = (
+  { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
+  local: LocalIssuer | undefined,
+): SignInMetadata => {
+  const [external] = auth.issuers;
+  if (insecure || (!local && !external)) return NO_SIGN_IN;
+  const { client_id, redirect_uri, scopes, audience } = auth.public_client;
+  return {
+    server: local
+      ? () => Promise.resolve(serverMetadata(local.issuer))
+      : externalMetadata(external?.issuer ?? '', fetchJson),
+    client: () => ({
+      clientId: client_id,
+      redirectUri: redirect_uri,
+      scopes,
+      audience,
+      authorizationMetadataKey: auth.metadata_key,
+    }),
+  };
 };

@@ -21,7 +21,6 @@ import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { agentClient } from '../agents/agent-client.js';
 import { agentRoutes } from '../agents/rpc.js';
-import { withoutAuthentication } from '../gateway/auth-metadata.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -169,13 +168,6 @@ export const allRoutes = (services: RouteServices): Routing => {
         await following.close();
       },
     },
-    routes: [
-      ...writes,
-      ...reads,
-      ...pastRoutes(services.pastReads),
-      ...files,
-      ...agentRoutes(agents),
-      ...withoutAuthentication,
-    ],
+    routes: [...writes, ...reads, ...pastRoutes(services.pastReads), ...files, ...agentRoutes(agents)],
   };
 };

@@ -8,6 +8,7 @@ import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from '../config/configuration.js';
+import { assertSomebody } from './authorization-server.js';
 import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
@@ -66,9 +67,10 @@ const failureOf = (
     ...failing.flatMap((part) => (part ? [part.failed] : [])),
   ]);
 
-/** Checks all ports and the TLS files before anything is written; returns the port of the EventStoreDB protocol. */
+/** Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
+  await assertSomebody(configuration);
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   return eventstorePort(configuration);
@@ -104,7 +106,7 @@ const registrationsOf = (configuration: Configuration, { source }: Foundation): 
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
- * @throws {OperatorError} when a port cannot be taken; nothing has been written then.
+ * @throws {OperatorError} when a port cannot be taken, or nobody could sign in; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {

@@ -1,5 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
+import { signInRoutes } from '../auth/metadata/rpc.js';
+import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
@@ -17,7 +19,8 @@ import type { AnyRoute } from '../kernel/rpc.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
-import { openAuthentication } from './authentication.js';
+import { openAuthentication, signInMetadata } from './authentication.js';
+import { openAuthorizationServer } from './authorization-server.js';
 import { largeWork } from './threads/large-work.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
@@ -59,9 +62,17 @@ export type Hosted = {
   readonly checks: () => readonly Check[];
 };
 
+/** What the transports serve: the services of the process, and what belongs to the transports alone. */
+type Serving = Hosted & {
+  readonly routes: readonly AnyRoute[];
+  /** Issues tokens; absent where they are issued elsewhere, or not at all. */
+  readonly authorization?: AuthorizationServer | undefined;
+  readonly tracing?: Tracing | undefined;
+};
+
 /** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
-const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], hosted: Hosted, tracing?: Tracing) => {
-  const { logId, logger, ...asked } = hosted;
+const hostingOf = (configuration: Configuration, serving: Serving) => {
+  const { logId, logger, routes, authorization, tracing, ...asked } = serving;
   const answers = answerBudget(limitsOf(configuration.max_unread_bytes));
   const requests = requestBudget(limitsOf(configuration.max_request_bytes));
   const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
@@ -76,7 +87,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], ho
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
   const { known } = asked;
-  const authentication = openAuthentication(configuration);
+  const authentication = openAuthentication(configuration, authorization);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
   const state = { isOpen: true };
   return {
@@ -96,6 +107,7 @@ const hostingOf = (configuration: Configuration, routes: readonly AnyRoute[], ho
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
+      ownPaths: authorization,
       metrics: () => asked.metrics.text(),
       readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
     },
@@ -123,17 +135,21 @@ export const startTransports = async (
 ): Promise<Transports> => {
   const { otlp_endpoint: endpoint, sample_ratio: sampleRatio } = configuration.tracing;
   const tracing = await openTracing({ endpoint, sampleRatio, version });
-  const { hosting, leave, close } = hostingOf(configuration, routes, hosted, tracing);
+  const authorization = await openAuthorizationServer(configuration, hosted.logger);
+  const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
+  const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: all, authorization, tracing });
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const address = urlOf(hosting, http.port);
   hosted.uploads?.listensAt(address);
+  await authorization?.listensAt(address);
   return {
     grpc: `${shown(hosting.host)}:${grpc.port}`,
     http: address,
     close: async () => {
       leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
+      await authorization?.close();
       await close();
       await tracing?.close();
     },
@@ -142,7 +158,7 @@ export const startTransports = async (
 
 /** Serves health, readiness and metrics over HTTP, for a process that does not serve the interface. */
 export const startProbes = async (configuration: Configuration, hosted: Hosted): Promise<Omit<Transports, 'grpc'>> => {
-  const { hosting, leave, close } = hostingOf(configuration, [], hosted);
+  const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: [] });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   return {
     http: urlOf(hosting, http.port),

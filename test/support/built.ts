@@ -1,3 +1,4 @@
+import { NO_SIGN_IN, signInRoutes } from '../../services/auth/metadata/rpc.js';
 import { isBuilt, routeTable, type RouteTable } from '../../services/gateway/routes.js';
 import { configure } from '../../services/config/configuration.js';
 import { allRoutes, type RouteServices } from '../../services/main/routes.js';
@@ -16,7 +17,7 @@ const { routes } = allRoutes(
 );
 
 /** Every RPC of every service, and whether it is implemented. */
-export const allRpcs: RouteTable = routeTable(routes);
+export const allRpcs: RouteTable = routeTable([...routes, ...signInRoutes(NO_SIGN_IN)]);
 
 /** The RPCs that published clients know; the others are our own additions. */
 export const publishedRpcs: RouteTable = allRpcs.filter(({ method }) => method.parent.file.proto.package === SERVICE);

@@ -28,20 +28,25 @@ const addressesOf = (issuer: string): readonly string[] => {
 };
 
 /**
- * Fetches the metadata of an issuer.
+ * Fetches the metadata of an issuer, whole.
  *
  * @throws {Error} when neither address answers with a document of this issuer.
  */
-export const metadataOf = async (issuer: string, fetchDocument: FetchJson): Promise<Metadata> => {
+export const issuerDocument = async (issuer: string, fetchDocument: FetchJson): Promise<z.output<typeof document>> => {
   let reason: unknown;
   for (const address of addressesOf(issuer)) {
     try {
       const found = document.parse(await fetchDocument(address));
       if (found.issuer !== issuer) throw new Error(`${address} names another issuer, ${found.issuer}`);
-      return { jwksUri: found.jwks_uri };
+      return found;
     } catch (error) {
       reason = error;
     }
   }
   throw new Error(`no metadata of the issuer ${issuer}`, { cause: reason });
 };
+
+/** Fetches the metadata of an issuer that are used here; throws as {@link issuerDocument} does. */
+export const metadataOf = async (issuer: string, fetchDocument: FetchJson): Promise<Metadata> => ({
+  jwksUri: (await issuerDocument(issuer, fetchDocument)).jwks_uri,
+});

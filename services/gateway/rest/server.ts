@@ -17,6 +17,7 @@ import { boundBodies } from './incoming.js';
 import { takeCompressedBodies } from './encoding.js';
 import { bindingTable, readBindings } from './bindings.js';
 import { routed, serveLinks } from './links.js';
+import { serveOwnPaths } from './own-paths.js';
 import { pages } from './pages.js';
 
 // In milliseconds: a connection that has not sent its whole request after this time is closed.
@@ -75,6 +76,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   } as FastifyHttpOptions<Server>);
   app.server.maxConnections = hosting.maxConnections;
+  serveOwnPaths(app, hosting);
   takeBodiesAsTheyAre(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);

@@ -25,7 +25,7 @@ import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/exe
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { CreateUploadLocationResponseSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { withoutAuthentication } from '../../../services/gateway/auth-metadata.js';
+import { NO_SIGN_IN, signInRoutes } from '../../../services/auth/metadata/rpc.js';
 import { requestFault } from '../../../services/gateway/rest/answer.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { bytesRoute, type Call, type Route, route, RpcError } from '../../../services/kernel/rpc.js';
@@ -57,7 +57,7 @@ const terminal = create(EventFailureReasonSchema, {
 
 const { method } = AdminService;
 const routes: readonly Route[] = [
-  ...withoutAuthentication,
+  ...signInRoutes(NO_SIGN_IN),
   route(method.getTask, keep(create(TaskSchema, { shortDescription: 'x' }))),
   route(method.listTasks, keep(create(TaskListSchema))),
   route(method.listExecutions, keep(create(ExecutionListSchema))),

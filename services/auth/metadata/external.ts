@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { RpcError } from '../../kernel/rpc.js';
+import { type FetchJson, issuerDocument } from '../tokens/issuer-metadata.js';
+import type { SignInMetadata } from './rpc.js';
+
+const text = z.string().default('');
+const texts = z.array(z.string()).default([]);
+
+const document = z.looseObject({
+  issuer: text,
+  authorization_endpoint: text,
+  token_endpoint: text,
+  device_authorization_endpoint: text,
+  jwks_uri: text,
+  response_types_supported: texts,
+  scopes_supported: texts,
+  grant_types_supported: texts,
+  code_challenge_methods_supported: texts,
+  token_endpoint_auth_methods_supported: texts,
+});
+
+const KEPT_MS = 10 * 60_000;
+const RETRY_S = 5;
+
+type Answer = Awaited<ReturnType<SignInMetadata['server']>>;
+
+const answerOf = (found: z.output<typeof document>): Answer => ({
+  issuer: found.issuer,
+  authorizationEndpoint: found.authorization_endpoint,
+  tokenEndpoint: found.token_endpoint,
+  deviceAuthorizationEndpoint: found.device_authorization_endpoint,
+  jwksUri: found.jwks_uri,
+  responseTypesSupported: found.response_types_supported,
+  scopesSupported: found.scopes_supported,
+  grantTypesSupported: found.grant_types_supported,
+  codeChallengeMethodsSupported: found.code_challenge_methods_supported,
+  tokenEndpointAuthMethodsSupported: found.token_endpoint_auth_methods_supported,
+});
+
+/** The metadata of an external issuer: fetched when asked for, and kept for ten minutes; longer while it is away. */
+export const externalMetadata = (
+  issuer: string,
+  fetchJson: FetchJson,
+  now: () => number = Date.now,
+): SignInMetadata['server'] => {
+  let kept: { readonly answer: Answer; readonly at: number } | undefined;
+  return async () => {
+    if (kept && now() - kept.at < KEPT_MS) return kept.answer;
+    try {
+      kept = { answer: answerOf(document.parse(await issuerDocument(issuer, fetchJson))), at: now() };
+    } catch {
+      if (!kept) throw new RpcError('UNAVAILABLE', `the issuer ${issuer} does not answer`, [], RETRY_S * 1_000);
+    }
+    return kept.answer;
+  };
+};

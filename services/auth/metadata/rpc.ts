@@ -1,0 +1,58 @@
+import { create, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf';
+
+import {
+  AuthMetadataService,
+  OAuth2MetadataResponseSchema,
+  PublicClientAuthConfigResponseSchema,
+} from '../../../proto/gen/platformidl/service/auth_pb.js';
+import { IdentityService, UserInfoResponseSchema } from '../../../proto/gen/platformidl/service/identity_pb.js';
+import { type Call, type Route, route } from '../../kernel/rpc.js';
+
+/** What clients need to know to get a token. */
+export interface SignInMetadata {
+  /** @throws {RpcError} UNAVAILABLE when the issuer must be asked and does not answer. */
+  server(): Promise<MessageInitShape<typeof OAuth2MetadataResponseSchema>>;
+  /** How command lines sign people in. */
+  client(): MessageInitShape<typeof PublicClientAuthConfigResponseSchema>;
+}
+
+/**
+ * The metadata where there is no authentication: empty messages. Clients call these RPCs after UNAUTHENTICATED, and
+ * would show an error of these calls in place of the original one.
+ */
+export const NO_SIGN_IN: SignInMetadata = { server: () => Promise.resolve({}), client: () => ({}) };
+
+/** Claims with fields of their own in the answer, and those about the token itself. */
+const KNOWN = [
+  ...['sub', 'name', 'preferred_username', 'given_name', 'family_name', 'email', 'picture'],
+  ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'azp', 'client_id', 'scope', 'scp', 'typ', 'auth_time', 'sid'],
+];
+
+const userInfo = ({ caller, principal }: Call): MessageInitShape<typeof UserInfoResponseSchema> => {
+  const claims = caller?.identity.claims ?? {};
+  const text = (claim: string): string => (typeof claims[claim] === 'string' ? claims[claim] : '');
+  const additional = Object.fromEntries(Object.entries(claims).filter(([claim]) => !KNOWN.includes(claim)));
+  return {
+    subject: principal,
+    name: text('name'),
+    preferredUsername: text('preferred_username'),
+    givenName: text('given_name'),
+    familyName: text('family_name'),
+    email: text('email'),
+    picture: text('picture'),
+    ...(Object.keys(additional).length > 0 && { additionalClaims: additional as JsonObject }),
+  };
+};
+
+/** The routes that say how to get a token, and who the caller is. */
+export const signInRoutes = (metadata: SignInMetadata): readonly Route[] => [
+  route(AuthMetadataService.method.getOAuth2Metadata, async () =>
+    create(OAuth2MetadataResponseSchema, await metadata.server()),
+  ),
+  route(AuthMetadataService.method.getPublicClientConfig, () =>
+    Promise.resolve(create(PublicClientAuthConfigResponseSchema, metadata.client())),
+  ),
+  route(IdentityService.method.userInfo, (_request, call) =>
+    Promise.resolve(create(UserInfoResponseSchema, userInfo(call))),
+  ),
+];

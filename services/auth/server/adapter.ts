@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { AuthorizationState, FoundObject } from '../../kernel/ports/authorization-state.js';
+import { type Clients, metadataOf } from './clients.js';
+
+/** The objects that belong to a grant, and end with it. */
+const OF_A_GRANT = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceCode'];
+
+const GRANT = 'Grant';
+
+/** Whoever reads the stored state must not be able to use what is in it, so ids are stored as their hashes. */
+const keyOf = (id: string): string => createHash('sha256').update(id).digest('base64url');
+
+const seconds = (now: () => number): number => Math.floor(now() / 1_000);
+
+/** The payload as JSON, without the id, which is often a secret. */
+const contentOf = ({ jti: _id, ...payload }: AdapterPayload): string => JSON.stringify(payload);
+
+const payloadOf = (found: FoundObject | undefined, id: string | undefined): AdapterPayload | undefined => {
+  if (found === undefined) return undefined;
+  const { jti: _hidden, hiddenId, ...payload } = JSON.parse(found.content) as AdapterPayload & { hiddenId?: string };
+  const own = id ?? hiddenId;
+  return {
+    ...payload,
+    ...(own !== undefined && { jti: own }),
+    ...(found.consumedAt !== undefined && { consumed: found.consumedAt }),
+  };
+};
+
+const readOnly = (): Promise<never> => Promise.reject(new Error('clients are changed by commands only'));
+
+/** Clients are read from the configuration and the clients file. */
+const clientAdapter = (clients: Clients): Adapter => ({
+  find: async (id) => {
+    const found = await clients.find(id);
+    return found === undefined ? undefined : metadataOf(id, found);
+  },
+  upsert: readOnly,
+  findByUserCode: readOnly,
+  findByUid: readOnly,
+  consume: readOnly,
+  destroy: readOnly,
+  revokeByGrantId: readOnly,
+});
+
+/** A device code that was found by its user code is stored again under its id, which must come from the content then. */
+const needsItsId = (kind: string): boolean => kind === 'DeviceCode';
+
+/** Stores one kind of the objects of `oidc-provider`. */
+const objectAdapter = (kind: string, state: AuthorizationState, now: () => number): Adapter => {
+  const endGrant = async (grant: string): Promise<void> => {
+    await state.removeGrant(OF_A_GRANT, grant);
+    await state.remove(GRANT, keyOf(grant));
+  };
+  return {
+    upsert: (id, payload, expiresIn) =>
+      state.put({
+        kind,
+        key: keyOf(id),
+        content: contentOf(needsItsId(kind) ? { ...payload, hiddenId: id } : payload),
+        grant: payload.grantId,
+        alias: payload.userCode ?? (kind === 'Session' ? payload.uid : undefined),
+        expiresAt: expiresIn === undefined ? undefined : seconds(now) + expiresIn,
+      }),
+    find: async (id) => payloadOf(await state.find(kind, keyOf(id)), id),
+    findByUid: async (uid) => payloadOf(await state.findByAlias(kind, uid), undefined),
+    findByUserCode: async (code) => payloadOf(await state.findByAlias(kind, code), undefined),
+    consume: async (id) => {
+      if (await state.consume(kind, keyOf(id), seconds(now))) return;
+      // Another request was faster: one of the two is a thief, so both lose.
+      const used = payloadOf(await state.find(kind, keyOf(id)), id);
+      if (used?.grantId !== undefined) await endGrant(used.grantId);
+      throw new errors.InvalidGrant(`${kind} already used`);
+    },
+    destroy: (id) => state.remove(kind, keyOf(id)),
+    revokeByGrantId: (grant) => state.removeGrant([kind], grant),
+  };
+};
+
+/** Makes the storage of `oidc-provider`: an adapter for each kind of object. */
+export const adapters =
+  (state: AuthorizationState, clients: Clients, now: () => number = Date.now) =>
+  (kind: string): Adapter =>
+    kind === 'Client' ? clientAdapter(clients) : objectAdapter(kind, state, now);

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { InteractionResults, Provider } from 'oidc-provider';
+import type { Users } from '../users/users.js';
+import type { SignInLimits } from './sign-in-limits.js';
+import { failurePage, consentPage, loginPage } from './pages/sign-in.js';
+import { pageHeaders } from './pages/page.js';
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+
+/** The services that the pages of signing in need. */
+export type SignIn = {
+  readonly provider: Provider;
+  readonly users: Users;
+  readonly limits: SignInLimits;
+};
+
+/** One request of a browser for a page of signing in. */
+export type PageRequest = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly address: string;
+};
+
+/** The path of the pages of an interaction. */
+export const INTERACTIONS = '/oauth2/interaction/';
+
+const PATH = /^\/oauth2\/interaction\/[\w-]{1,64}(?:\/(login|consent|abort))?$/u;
+const MAX_FORM_BYTES = 16 * 1024;
+
+const TOO_MANY_REQUESTS = 429;
+
+const send = (response: ServerResponse, status: number, body: string, redirects: readonly string[] = []): void => {
+  response.writeHead(status, pageHeaders(redirects)).end(body);
+};
+
+/** Reads a form; `undefined` when it is larger than any of ours. */
+const formOf = async (request: IncomingMessage): Promise<URLSearchParams | undefined> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_FORM_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
+};
+
+/** Cookies are sent with requests of this site alone; browsers that say where a form is from are believed as well. */
+const isFromElsewhere = ({ headers }: IncomingMessage): boolean =>
+  headers['sec-fetch-site'] !== undefined && !['same-origin', 'none'].includes(headers['sec-fetch-site']);
+
+const redirectOf = ({ params }: Interaction): string | undefined => {
+  const uri = params['redirect_uri'];
+  return typeof uri === 'string' && URL.canParse(uri) ? new URL(uri).origin : undefined;
+};
+
+const clientOf = ({ params }: Interaction): string => String(params['client_id']);
+
+const scopesOf = ({ params }: Interaction): readonly string[] =>
+  typeof params['scope'] === 'string' ? params['scope'].split(' ') : [];
+
+const targetOf = (interaction: Interaction): string => {
+  const origin = redirectOf(interaction);
+  return origin === undefined ? '' : `You will be sent to ${origin}.`;
+};
+
+const show = (interaction: Interaction, path: string, response: ServerResponse): void => {
+  const [client, origin] = [clientOf(interaction), redirectOf(interaction)];
+  const user = interaction.session?.accountId;
+  const body =
+    interaction.prompt.name === 'login' || user === undefined
+      ? loginPage(path, client)
+      : consentPage(path, { client, user, scopes: scopesOf(interaction), target: targetOf(interaction) });
+  send(response, 200, body, origin === undefined ? [] : [origin]);
+};
+
+/** Records what the person allows; a grant that is there already is extended. */
+const allow = async (provider: Provider, interaction: Interaction): Promise<InteractionResults> => {
+  const { prompt, grantId, session } = interaction;
+  const known = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  const grant = known ?? new provider.Grant({ accountId: session?.accountId ?? '', clientId: clientOf(interaction) });
+  const { missingOIDCScope: scopes, missingResourceScopes: byResource } = prompt.details as {
+    readonly missingOIDCScope?: readonly string[];
+    readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
+  };
+  if (scopes) grant.addOIDCScope(scopes.join(' '));
+  for (const [resource, each] of Object.entries(byResource ?? {})) grant.addResourceScope(resource, each.join(' '));
+  return { consent: { grantId: await grant.save() } };
+};
+
+type Answering = { readonly interaction: Interaction; readonly path: string } & PageRequest;
+
+const logIn = async ({ provider, users, limits }: SignIn, asked: Answering): Promise<void> => {
+  const { request, response, interaction, path, address } = asked;
+  const form = await formOf(request);
+  const [name, password] = [form?.get('name') ?? '', form?.get('password') ?? ''];
+  const again = (status: number, failure: string): void =>
+    send(response, status, loginPage(path, clientOf(interaction), name, failure), [
+      redirectOf(interaction) ?? "'self'",
+    ]);
+  const wait = limits.take(address, name);
+  if (wait > 0) {
+    response.setHeader('retry-after', wait);
+    again(TOO_MANY_REQUESTS, `Too many attempts. Try again in ${wait} seconds.`);
+    return;
+  }
+  if (!(await users.check(name, password))) {
+    again(200, 'The user name or the password is wrong.');
+    return;
+  }
+  limits.succeeded(address, name);
+  await provider.interactionFinished(request, response, { login: { accountId: name } });
+};
+
+const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promise<void>>> = {
+  login: logIn,
+  consent: async ({ provider }, { interaction, request, response }) =>
+    provider.interactionFinished(request, response, await allow(provider, interaction)),
+  abort: ({ provider }, { request, response }) =>
+    provider.interactionFinished(
+      request,
+      response,
+      { error: 'access_denied', error_description: 'the person has refused' },
+      { mergeWithLastSubmission: false },
+    ),
+};
+
+/** True when the step is the one that the interaction waits for. */
+const isDue = (step: string, { prompt }: Interaction): boolean => step === 'abort' || step === prompt.name;
+
+const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: string, step: string | undefined) => {
+  const { request, response } = asked;
+  const interaction = await signIn.provider.interactionDetails(request, response);
+  const own = `${INTERACTIONS}${interaction.uid}`;
+  if (!path.startsWith(own)) throw new Error('the cookie is of another interaction');
+  const take = request.method === 'POST' && step !== undefined ? steps[step] : undefined;
+  if (take && step !== undefined && isDue(step, interaction)) {
+    await take(signIn, { ...asked, interaction, path: own });
+    return;
+  }
+  show(interaction, own, response);
+};
+
+/** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
+export const answerPage = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
+  const { request, response } = asked;
+  const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  const [known, step] = PATH.exec(path) ?? [];
+  if (known === undefined || (request.method === 'POST' && isFromElsewhere(request))) {
+    send(response, 404, failurePage('Not found', 'There is no such page.'));
+    return;
+  }
+  try {
+    await answerInteraction(signIn, asked, path, step);
+  } catch (error) {
+    if (response.headersSent) throw error;
+    send(response, 400, failurePage('Start again', 'This sign-in has expired, or was begun in another browser.'));
+  }
+};

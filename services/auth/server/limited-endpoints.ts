@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { SignInLimits } from './sign-in-limits.js';
+
+/** The limits of the endpoints, and the address that a request comes from. */
+export type EndpointLimits = {
+  readonly limits: SignInLimits;
+  readonly addressOf: (request: IncomingMessage) => string;
+};
+
+/** Endpoints at which somebody could guess; `failures`: only failed requests count, `all`: each one does. */
+const COUNTED: Readonly<Record<string, 'failures' | 'all'>> = {
+  '/oauth2/token': 'failures',
+  '/oauth2/revoke': 'failures',
+  // Each request stores a code, and each form may be a guess at the code of somebody else.
+  '/oauth2/device/authorize': 'all',
+  '/oauth2/device': 'all',
+};
+
+/** Answers with which a client that asks again and again is told to wait; they are no failures. */
+const PENDING = ['authorization_pending', 'slow_down'];
+
+const TOO_MANY_REQUESTS = 429;
+const FAILED = 400;
+
+/** The client that authenticates with its secret in the header; empty for others, whose name is in the body. */
+const clientOf = ({ headers }: IncomingMessage): string => {
+  const [, encoded = ''] = /^Basic ([A-Za-z0-9+/=]+)$/iu.exec(headers.authorization ?? '') ?? [];
+  const [name = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':', 1);
+  return name;
+};
+
+const hasFailed = ({ status, body }: KoaContextWithOIDC): boolean =>
+  status >= FAILED && !PENDING.includes(String((body as { readonly error?: unknown } | undefined)?.error));
+
+const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
+  context.status = TOO_MANY_REQUESTS;
+  context.set('retry-after', String(seconds));
+  context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
+};
+
+/** Middleware of Koa that refuses requests for a while after too many failed ones, by address and by client. */
+export const limitEndpoints =
+  ({ limits, addressOf }: EndpointLimits) =>
+  async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
+    const counted = context.method === 'POST' ? COUNTED[context.path] : undefined;
+    if (counted === undefined) {
+      await next();
+      return;
+    }
+    const [address, client] = [addressOf(context.req), clientOf(context.req)];
+    const wait = client === '' ? limits.addresses.take(address) : limits.take(address, client);
+    if (wait > 0) {
+      refuse(context, wait);
+      return;
+    }
+    await next();
+    if (counted === 'all' || hasFailed(context)) return;
+    if (client === '') limits.addresses.giveBack(address);
+    else limits.succeeded(address, client);
+  };

@@ -1,0 +1,52 @@
+import { MEANINGS } from '../scopes.js';
+import { html, page, problem } from './page.js';
+
+/** The page that asks who signs in. `action` is the path that the form is sent to. */
+export const loginPage = (action: string, client: string, name = '', failure?: string): string =>
+  page(
+    'Sign in',
+    html`${problem(failure)}
+      <p>to go on to <strong>${client}</strong></p>
+      <form method="post" action="${action}/login">
+        <label for="name">User name</label>
+        <input
+          id="name"
+          name="name"
+          value="${name}"
+          autocomplete="username"
+          autocapitalize="none"
+          spellcheck="false"
+          required
+        />
+        <label for="password">Password</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" required />
+        <button type="submit">Sign in</button>
+      </form>
+      <form method="post" action="${action}/abort"><button type="submit">Cancel</button></form>`,
+  );
+
+/** What a client asks of a person. `target` says where the person is sent then; it may be empty. */
+export type Asked = {
+  readonly client: string;
+  readonly user: string;
+  readonly scopes: readonly string[];
+  readonly target: string;
+};
+
+/** The page that asks whether a client may act for the person who is signed in. */
+export const consentPage = (action: string, { client, user, scopes, target }: Asked): string => {
+  const meanings = [...new Set(scopes.flatMap((scope) => MEANINGS[scope] ?? []))];
+  return page(
+    'Allow access?',
+    html`<p>You are signed in as <strong>${user}</strong>. <strong>${client}</strong> asks to:</p>
+      <ul>
+        ${meanings.map((meaning) => html`<li>${meaning}</li>`)}
+      </ul>
+      <p>${target}</p>
+      <form method="post" action="${action}/consent"><button type="submit">Allow</button></form>
+      <form method="post" action="${action}/abort"><button type="submit">Refuse</button></form>`,
+  );
+};
+
+/** A page that says why signing in cannot go on. */
+export const failurePage = (title: string, text: string): string => page(title, problem(text));

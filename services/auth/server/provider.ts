@@ -1,0 +1,178 @@
+import type { EventEmitter } from 'node:events';
+import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
+import type { Users } from '../users/users.js';
+import { adapters } from './adapter.js';
+import { type Clients, isSecret } from './clients.js';
+import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
+import { INTERACTIONS } from './interactions.js';
+import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
+import { page, pageHeaders, html } from './pages/page.js';
+import { failurePage } from './pages/sign-in.js';
+import { ROUTES } from './endpoints.js';
+import { OPENID_SCOPES, SCOPES } from './scopes.js';
+import { ALGORITHM, type SigningKeys } from './signing-keys.js';
+
+/** How long tokens live, in seconds. */
+export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
+
+/** What a provider is made of. */
+export type ProviderParts = EndpointLimits & {
+  /** The address under which clients reach it, without a path. */
+  readonly issuer: string;
+  readonly state: AuthorizationState;
+  readonly clients: Clients;
+  readonly users: Users;
+  readonly keys: SigningKeys;
+  readonly lifetimes: TokenLifetimes;
+  /** True when a proxy in front terminates TLS, so that its headers say which scheme the client has used. */
+  readonly isBehindProxy: boolean;
+  readonly onError: (error: Error) => void;
+};
+
+const CODE_SECONDS = 60;
+const SIGN_IN_SECONDS = 10 * 60;
+const SESSION_SECONDS = 8 * 60 * 60;
+
+const send = (context: KoaContextWithOIDC, body: string): void => {
+  context.set({ ...pageHeaders() });
+  context.body = body;
+};
+
+const deviceForm = ({ oidc }: KoaContextWithOIDC): DeviceForm => ({
+  action: new URL(oidc.urlFor('code_verification')).pathname,
+  xsrf: (oidc.session?.state as { readonly secret?: string } | undefined)?.secret ?? '',
+});
+
+const deviceFlow: NonNullable<Configuration['features']>['deviceFlow'] = {
+  enabled: true,
+  // Nothing of the device is stored: its address would be personal data without a use.
+  deviceInfo: () => ({}),
+  userCodeInputSource: (context, _form, _out, failure) =>
+    send(
+      context,
+      userCodePage(deviceForm(context), '', failure && 'The code is wrong, was used before, or has expired.'),
+    ),
+  // eslint-disable-next-line max-params -- oidc-provider calls it so
+  userCodeConfirmSource: (context, _form, client, _info, code) =>
+    send(context, confirmDevicePage(deviceForm(context), client.clientName ?? client.clientId, code)),
+  successSource: (context) => send(context, deviceConnectedPage()),
+};
+
+const logout: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
+  enabled: true,
+  logoutSource: (context, form) =>
+    send(
+      context,
+      page(
+        'Sign out?',
+        html`${{ html: form }}<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
+      ),
+    ),
+  postLogoutSuccessSource: (context) => send(context, page('Signed out', html`<p>You can close this page.</p>`)),
+};
+
+const resourceIndicators = ({ issuer, lifetimes }: ProviderParts) => ({
+  enabled: true,
+  defaultResource: () => issuer,
+  useGrantedResource: () => true,
+  getResourceServerInfo: (_context: unknown, resource: string) => {
+    if (resource.replace(/\/$/u, '') !== issuer) throw new errors.InvalidTarget();
+    return {
+      scope: SCOPES.join(' '),
+      audience: issuer,
+      accessTokenFormat: 'jwt' as const,
+      accessTokenTTL: lifetimes.accessSeconds,
+      jwt: { sign: { alg: ALGORITHM } as const },
+    };
+  },
+});
+
+/** Claims of a token in addition to the standard ones: roles, and who the person is. */
+const extraClaims = ({ users, clients }: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
+  return async (_context, token) => {
+    if (token.kind === 'ClientCredentials') return { roles: (await clients.find(token.clientId ?? ''))?.roles ?? [] };
+    const { accountId } = token as unknown as { readonly accountId: string };
+    const { roles = [], name, email } = (await users.find(accountId)) ?? {};
+    return {
+      roles,
+      preferred_username: accountId,
+      ...(name !== undefined && { name }),
+      ...(email !== undefined && { email }),
+    };
+  };
+};
+
+const hasAny = (scopes: ReadonlySet<string>, names: readonly string[]): boolean =>
+  names.some((name) => scopes.has(name));
+
+const STAYS_SIGNED_IN = ['offline', 'offline_access'];
+
+const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Configuration['ttl']> => ({
+  AccessToken: accessSeconds,
+  ClientCredentials: accessSeconds,
+  IdToken: accessSeconds,
+  AuthorizationCode: CODE_SECONDS,
+  DeviceCode: SIGN_IN_SECONDS,
+  Interaction: SIGN_IN_SECONDS,
+  Session: SESSION_SECONDS,
+  Grant: refreshSeconds,
+  RefreshToken: refreshSeconds,
+});
+
+const configurationOf = (parts: ProviderParts): Configuration => {
+  const { issuer, state, clients, users, keys, lifetimes } = parts;
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: issuer.startsWith('https:') } as const;
+  return {
+    adapter: adapters(state, clients),
+    jwks: { keys: keys.private },
+    cookies: { keys: [...keys.cookies], long: cookie, short: cookie },
+    ttl: ttl(lifetimes),
+    scopes: OPENID_SCOPES,
+    claims: { profile: ['name', 'preferred_username'], email: ['email'] },
+    routes: ROUTES,
+    responseTypes: ['code'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientDefaults: { id_token_signed_response_alg: ALGORITHM },
+    pkce: { required: () => true },
+    clientBasedCORS: () => false,
+    issueRefreshToken: (_context, client, source) =>
+      client.grantTypeAllowed('refresh_token') && hasAny(source.scopes, STAYS_SIGNED_IN),
+    expiresWithSession: (_context, source) => !hasAny(source.scopes, STAYS_SIGNED_IN),
+    rotateRefreshToken: true,
+    interactions: { policy: interactionPolicy.base(), url: (_context, { uid }) => `${INTERACTIONS}${uid}` },
+    findAccount: async (_context, name) => {
+      const found = await users.find(name);
+      if (!found) return undefined;
+      const { name: fullName, email } = found;
+      return { accountId: name, claims: () => ({ sub: name, preferred_username: name, name: fullName, email }) };
+    },
+    extraTokenClaims: extraClaims(parts),
+    renderError: (context, out) =>
+      send(context, failurePage('Signing in has failed', out.error_description ?? out.error)),
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      clientCredentials: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
+      userinfo: { enabled: true },
+      resourceIndicators: resourceIndicators(parts),
+      deviceFlow,
+      rpInitiatedLogout: logout,
+    },
+  };
+};
+
+/** Makes the provider of `oidc-provider`. It holds nothing of its own, so that another can replace it at any time. */
+export const makeProvider = (parts: ProviderParts): Provider => {
+  const provider = new Provider(parts.issuer, configurationOf(parts));
+  provider.proxy = parts.isBehindProxy;
+  provider.use(limitEndpoints(parts));
+  provider.Client.prototype.compareClientSecret = function (this: { readonly clientSecret?: string }, secret: string) {
+    return isSecret(secret, this.clientSecret ?? '');
+  };
+  provider.on('server_error', (_context, error) => parts.onError(error));
+  (provider as EventEmitter).on('error', parts.onError); // without a listener, Koa writes to standard error
+  return provider;
+};

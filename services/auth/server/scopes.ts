@@ -1,0 +1,22 @@
+/**
+ * The scopes that a token may carry. `all`, `offline` and `access_token` are those of the clients in the field: `all`
+ * stands for whatever the grants of the principal allow.
+ */
+export const SCOPES = ['all', 'offline', 'access_token', 'read', 'register', 'execute', 'events', 'admin'] as const;
+
+/** Scopes of OpenID Connect: who signed in, and a refresh token. */
+export const OPENID_SCOPES = ['openid', 'profile', 'email', 'offline_access'] as const;
+
+/** What a scope allows, for the page that asks for consent. */
+export const MEANINGS: Readonly<Record<string, string>> = {
+  all: 'do whatever you may do',
+  offline: 'stay signed in',
+  offline_access: 'stay signed in',
+  read: 'read definitions and executions',
+  register: 'register tasks, workflows and launch plans',
+  execute: 'launch and terminate executions',
+  events: 'report events as an engine does',
+  admin: 'administer the control plane',
+  profile: 'see your name',
+  email: 'see your e-mail address',
+};

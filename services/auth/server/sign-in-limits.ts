@@ -1,0 +1,31 @@
+import { type Attempts, attempts } from './attempts.js';
+
+/** Limits of failed attempts at a name and its secret. */
+export interface SignInLimits {
+  /** The limits of addresses, also for requests that name nobody. */
+  readonly addresses: Attempts;
+  /** @returns the seconds to wait; 0 when the attempt may go on. */
+  take(address: string, name: string): number;
+  /** Gives the attempt back. */
+  succeeded(address: string, name: string): void;
+}
+
+/** Many people and engines may share an address, so it may fail more often than one name. */
+const NAMES_PER_ADDRESS = 6;
+
+/** Allows `perMinute` failures for each name, and six times as many for each address. */
+export const signInLimits = (perMinute: number, now: () => number = Date.now): SignInLimits => {
+  const names = attempts(perMinute, now);
+  const addresses = attempts(perMinute * NAMES_PER_ADDRESS, now);
+  return {
+    addresses,
+    take: (address, name) => {
+      const wait = addresses.take(address);
+      return wait > 0 ? wait : names.take(name);
+    },
+    succeeded: (address, name) => {
+      addresses.giveBack(address);
+      names.giveBack(name);
+    },
+  };
+};

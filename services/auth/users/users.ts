@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { isPassword, isPasswordHash } from './password-hash.js';
+import { type RecordsFile, recordsFile } from './records-file.js';
+
+/** What the users file says of one person. */
+export const user = z.strictObject({
+  password: z.string().refine(isPasswordHash),
+  /** Roles in every project and domain; grants by project are given to the user's name. */
+  roles: z.array(z.string().min(1)).default([]),
+  name: z.string().optional(),
+  email: z.string().optional(),
+});
+
+/** A person who may sign in. */
+export type User = z.output<typeof user>;
+
+/** The people who may sign in, by their user names. */
+export interface Users {
+  find(name: string): Promise<User | undefined>;
+  /** @returns `undefined` when the name is unknown or the password is wrong; both take the same time. */
+  check(name: string, password: string): Promise<User | undefined>;
+  count(): Promise<number>;
+}
+
+/** Rule of user names and client ids: they stand in tokens, logs and grants. */
+export const NAME_RULE = '1 to 128 letters, digits or . _ @ + -, the first a letter or a digit';
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/u;
+
+/** True when a text can be a user name or a client id. */
+export const isPrincipalName = (text: string): boolean => NAME.test(text);
+
+const MIN_PASSWORD_CHARACTERS = 12;
+const MAX_PASSWORD_CHARACTERS = 1_024;
+
+/** Why a text cannot be a new password; `undefined` when it can. */
+export const passwordProblem = (password: string): string | undefined => {
+  const { length } = Array.from(password);
+  if (length < MIN_PASSWORD_CHARACTERS) return `must have ${MIN_PASSWORD_CHARACTERS} characters or more`;
+  return length > MAX_PASSWORD_CHARACTERS ? `must have ${MAX_PASSWORD_CHARACTERS} characters or fewer` : undefined;
+};
+
+/** Opens the users file at a path; it may be missing. */
+export const usersFile = (path: string): RecordsFile<User> => recordsFile(path, 'users', user);
+
+/** The users of a file, as it is at each question. */
+export const usersOf = (file: RecordsFile<User>): Users => {
+  const find = async (name: string): Promise<User | undefined> => (await file.read()).get(name);
+  return {
+    find,
+    check: async (name, password) => {
+      const found = await find(name);
+      // A longer text is no password of ours, and hashing megabytes would be a way to keep the process busy.
+      if (password.length > 2 * MAX_PASSWORD_CHARACTERS) return undefined;
+      return (await isPassword(password, found?.password)) ? found : undefined;
+    },
+    count: async () => (await file.read()).size,
+  };
+};

@@ -1,0 +1,116 @@
+import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../auth/server/clients.js';
+import { hashPassword } from '../auth/users/password-hash.js';
+import { isPrincipalName, NAME_RULE, passwordProblem, type User, usersFile } from '../auth/users/users.js';
+import type { Configuration } from '../config/configuration.js';
+import { OperatorError } from '../config/operator-errors.js';
+import { recordPaths } from '../main/authorization-server.js';
+import { askedPassword } from './asked-password.js';
+
+/** The flags of `user add`. */
+export type UserFlags = { readonly roles: readonly string[]; readonly fullName?: string; readonly email?: string };
+
+/** The flags of `client add`. */
+export type ClientFlags = {
+  readonly roles: readonly string[];
+  readonly redirectUri?: readonly string[];
+  readonly public: boolean;
+};
+
+type Settings = Pick<Configuration, 'data' | 'auth'>;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const filesOf = (settings: Settings) => {
+  const paths = recordPaths(settings);
+  return { paths, users: usersFile(paths.users), clients: clientsFile(paths.clients) };
+};
+
+/** A name stands in tokens as their subject, so a user and a client must not share one. */
+const assertFree = async (settings: Settings, name: string): Promise<void> => {
+  if (!isPrincipalName(name)) throw new OperatorError(`${JSON.stringify(name)} cannot be a name: ${NAME_RULE}`);
+  const { users, clients } = filesOf(settings);
+  if ((await users.read()).has(name)) throw new OperatorError(`there is a user ${name} already`);
+  const configured = settings.auth.server.clients.map(({ id }) => id);
+  const isClient = (await clients.read()).has(name) || configured.includes(name) || Object.hasOwn(PUBLIC_CLIENTS, name);
+  if (isClient) throw new OperatorError(`there is a client ${name} already`);
+};
+
+const newPassword = async (): Promise<string> => {
+  const password = await askedPassword();
+  const problem = passwordProblem(password);
+  if (problem !== undefined) throw new OperatorError(`the password ${problem}`);
+  return hashPassword(password);
+};
+
+const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, what: string): Map<string, Entry> => {
+  const left = new Map(records);
+  if (!left.delete(name)) throw new OperatorError(`there is no ${what} ${name}`);
+  return left;
+};
+
+export const addUser = async (settings: Settings, name: string, flags: UserFlags): Promise<void> => {
+  await assertFree(settings, name);
+  const { users, paths } = filesOf(settings);
+  const entry: User = {
+    password: await newPassword(),
+    roles: [...flags.roles],
+    ...(flags.fullName !== undefined && { name: flags.fullName }),
+    ...(flags.email !== undefined && { email: flags.email }),
+  };
+  await users.change((before) => new Map(before).set(name, entry));
+  say(`${name} can sign in (${paths.users})`);
+};
+
+export const changePassword = async (settings: Settings, name: string): Promise<void> => {
+  const { users } = filesOf(settings);
+  const found = (await users.read()).get(name);
+  if (!found) throw new OperatorError(`there is no user ${name}`);
+  const password = await newPassword();
+  await users.change((before) => without(before, name, 'user').set(name, { ...found, password }));
+  say(`the password of ${name} is changed`);
+};
+
+export const removeUser = async (settings: Settings, name: string): Promise<void> => {
+  await filesOf(settings).users.change((before) => without(before, name, 'user'));
+  say(`${name} can sign in no longer`);
+};
+
+const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();
+
+export const listUsers = async (settings: Settings): Promise<void> => {
+  for (const [name, { roles }] of await filesOf(settings).users.read()) say(line(name, roles));
+};
+
+const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void => {
+  for (const uri of redirectUri)
+    if (!URL.canParse(uri) || uri.includes('#'))
+      throw new OperatorError(`--redirect-uri: ${uri} is not an address without a fragment`);
+  if (isPublic && redirectUri.length === 0) throw new OperatorError('--public: name a --redirect-uri as well');
+};
+
+export const addClient = async (settings: Settings, id: string, flags: ClientFlags): Promise<void> => {
+  assertUsable(flags);
+  await assertFree(settings, id);
+  const secret = flags.public ? undefined : newSecret();
+  await filesOf(settings).clients.change((before) =>
+    new Map(before).set(id, {
+      redirect_uris: [...(flags.redirectUri ?? [])],
+      roles: [...flags.roles],
+      ...(secret !== undefined && { secret_hash: hashSecret(secret) }),
+    }),
+  );
+  if (secret !== undefined) process.stderr.write(`the secret of ${id}, which is not shown again:\n`);
+  say(secret ?? `${id} is added, without a secret`);
+};
+
+export const removeClient = async (settings: Settings, id: string): Promise<void> => {
+  await filesOf(settings).clients.change((before) => without(before, id, 'client'));
+  say(`${id} gets no more tokens`);
+};
+
+export const listClients = async (settings: Settings): Promise<void> => {
+  const { server } = settings.auth;
+  for (const [id, { roles }] of await filesOf(settings).clients.read()) say(line(id, roles));
+  for (const { id, roles } of server.clients) say(`${line(id, roles)}  (configuration)`);
+  for (const id of Object.keys(PUBLIC_CLIENTS)) say(`${id}  (built in, public)`);
+};

@@ -1,0 +1,72 @@
+import { join, resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { AuthorizationServer } from '../auth/server/authorization-server.js';
+import { type Client, clientsFile, clientsOf, hashSecret } from '../auth/server/clients.js';
+import { type Users, usersFile, usersOf } from '../auth/users/users.js';
+import type { Configuration } from '../config/configuration.js';
+import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { sqliteAuthorizationState } from '../store/authorization/sqlite-authorization-state.js';
+
+type Settings = Pick<Configuration, 'data' | 'auth'>;
+
+type RecordPaths = { readonly users: string; readonly clients: string };
+
+/** The paths of the users file and the clients file. */
+export const recordPaths = ({ data, auth: { server } }: Settings): RecordPaths => ({
+  users: resolve(server.users_file === '' ? join(data, 'users.json') : server.users_file),
+  clients: resolve(server.clients_file === '' ? join(data, 'clients.json') : server.clients_file),
+});
+
+const configuredClients = ({ auth: { server } }: Settings): ReadonlyMap<string, Client> =>
+  new Map(
+    server.clients.map(({ id, secret, redirect_uris, roles }) => [
+      id,
+      { redirect_uris, roles, ...(secret !== undefined && { secret_hash: hashSecret(secret) }) },
+    ]),
+  );
+
+type Enabled = Settings & Pick<Configuration, 'insecure'>;
+
+const isEnabled = ({ insecure, auth }: Enabled): boolean => auth.server.enabled && !insecure;
+
+const usersIn = (settings: Settings): Users => usersOf(usersFile(recordPaths(settings).users));
+
+/**
+ * Refuses to serve when tokens are issued here and nobody could sign in.
+ *
+ * @throws {OperatorError} with the command that makes the first administrator.
+ */
+export const assertSomebody = async (settings: Enabled): Promise<void> => {
+  if (!isEnabled(settings)) return;
+  const count = await forSetting('auth.server.users_file', () => usersIn(settings).count());
+  if (count > 0) return;
+  const { users } = recordPaths(settings);
+  throw new OperatorError(
+    `nobody can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}`,
+  );
+};
+
+/** Opens the authorization server, if it is enabled. It serves once it knows the address that is listened on. */
+export const openAuthorizationServer = async (
+  settings: Enabled,
+  logger: Logger,
+): Promise<AuthorizationServer | undefined> => {
+  if (!isEnabled(settings)) return undefined;
+  // Loaded where it is needed: it is a fifth of a second of every start.
+  const { authorizationServer } = await import('../auth/server/authorization-server.js');
+  const { server, behind_tls: isBehindProxy } = settings.auth;
+  return authorizationServer({
+    issuer: server.issuer,
+    state: sqliteAuthorizationState(resolve(settings.data)),
+    users: usersIn(settings),
+    clients: clientsOf(clientsFile(recordPaths(settings).clients), configuredClients(settings)),
+    lifetimes: {
+      accessSeconds: Math.floor(server.access_token_ttl / 1_000),
+      refreshSeconds: Math.floor(server.refresh_token_ttl / 1_000),
+    },
+    rotateKeysAfterMs: server.key_rotation,
+    failuresPerMinute: server.failures_per_minute,
+    isBehindProxy,
+    onError: (error) => logger.error({ err: error }, 'authorization server'),
+  });
+};

@@ -1,0 +1,59 @@
+/** A browser without scripts: it follows redirects, keeps cookies by host, and sends forms. */
+export type Browser = {
+  /** Opens an address and follows redirects, up to the first that leaves the origin. */
+  open(url: string): Promise<Page>;
+  /** Sends the form of a page whose action ends with this, with its hidden fields and the given ones. */
+  submit(page: Page, action: string, fields?: Readonly<Record<string, string>>): Promise<Page>;
+};
+
+/** What the browser shows, and where it is. */
+export type Page = { readonly url: string; readonly status: number; readonly text: string; readonly headers: Headers };
+
+const FORM = /<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gsu;
+const HIDDEN = /<input[^>]*type="hidden"[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
+
+export const openBrowser = (): Browser => {
+  const cookies = new Map<string, { readonly path: string; readonly value: string }>();
+
+  const keep = (headers: Headers): void => {
+    for (const line of headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/u.exec(line) ?? [];
+      const [, path = '/'] = /;\s*path=([^;]*)/iu.exec(line) ?? [];
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, { path, value });
+    }
+  };
+
+  const sent = (url: string): string =>
+    [...cookies]
+      .filter(([, { path }]) => new URL(url).pathname.startsWith(path))
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join('; ');
+
+  const ask = async (url: string, init: RequestInit = {}): Promise<Page> => {
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...(init.headers as Readonly<Record<string, string>>), cookie: sent(url) },
+    });
+    keep(response.headers);
+    const location = response.headers.get('location');
+    if (location === null)
+      return { url, status: response.status, text: await response.text(), headers: response.headers };
+    const next = new URL(location, url).href;
+    if (new URL(next).origin === new URL(url).origin) return ask(next);
+    return { url: next, status: response.status, text: '', headers: response.headers };
+  };
+
+  return {
+    open: (url) => ask(url, { headers: { accept: 'text/html' } }),
+    submit: (page, action, fields = {}) => {
+      const form = Array.from(page.text.matchAll(FORM)).find(([, to = '']) => to.endsWith(action));
+      if (!form) throw new Error(`no form leads to ${action}: ${page.status} ${page.text}`);
+      const hidden = Array.from((form[2] ?? '').matchAll(HIDDEN), ([, name = '', value = '']) => [name, value]);
+      const body = new URLSearchParams({ ...(Object.fromEntries(hidden) as Record<string, string>), ...fields });
+      const url = new URL(form[1] ?? '', page.url).href;
+      return ask(url, { method: 'POST', body, headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin' } });
+    },
+  };
+};

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+
+import { attempts } from '../../../../services/auth/server/attempts.js';
+
+const given = () => {
+  const clock = { ms: 0 };
+  const limit = attempts(4, () => clock.ms);
+  const take = (times: number, name = 'alice') => Array.from({ length: times }, () => limit.take(name));
+  return { clock, limit, take };
+};
+
+describe('attempts', () => {
+  it('are held back when there were as many as a minute allows, each name for itself', () => {
+    const { take } = given();
+    expect(take(6)).toEqual([0, 0, 0, 0, 15, 15]);
+    expect(take(1, 'bob')).toEqual([0]);
+  });
+
+  it('are regained one by one', () => {
+    const { clock, take } = given();
+    take(4);
+    clock.ms = 14_000;
+    expect(take(1)).toEqual([1]);
+    clock.ms = 15_000;
+    expect(take(2)).toEqual([0, 15]);
+  });
+
+  it('do not count when they are given back', () => {
+    const { limit, take } = given();
+    take(4);
+    limit.giveBack('alice');
+    expect(take(2)).toEqual([0, 15]);
+  });
+});

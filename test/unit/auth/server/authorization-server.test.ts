@@ -1,0 +1,319 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  type AuthorizationServer,
+  authorizationServer,
+} from '../../../../services/auth/server/authorization-server.js';
+import { clientsFile, clientsOf, hashSecret } from '../../../../services/auth/server/clients.js';
+import { hashPassword } from '../../../../services/auth/users/password-hash.js';
+import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
+import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
+import { openBrowser } from '../../../support/browser.js';
+import { begin, claimsOf, getCode, post, redeem, refresh } from '../../../support/sign-in.js';
+
+const PASSWORD = 'marked-password-of-alice';
+const SECRET = 'marked-secret-of-the-engine';
+const CHEAP = { ln: 10, r: 8, p: 1 };
+const MINUTE_MS = 60_000;
+const ALICE = { name: 'alice', password: PASSWORD };
+
+const directory = mkdtempSync(join(tmpdir(), 'flightlog-oidc-'));
+let http: Server;
+let issuer = '';
+let server: AuthorizationServer;
+const errors: Error[] = [];
+let passedMs = 0;
+
+/** Opens the server on the state of the directory, as a process does at its start. */
+const openServer = async (): Promise<void> => {
+  const clients = new Map([
+    ['engine', { secret_hash: hashSecret(SECRET), redirect_uris: [], roles: ['engine'] }],
+    ['page', { secret_hash: hashSecret(SECRET), redirect_uris: ['https://page.example.com/callback'], roles: [] }],
+  ]);
+  server = authorizationServer({
+    issuer: '',
+    state: sqliteAuthorizationState(directory),
+    users: usersOf(usersFile(join(directory, 'users.json'))),
+    clients: clientsOf(clientsFile(join(directory, 'clients.json')), clients),
+    lifetimes: { accessSeconds: 600, refreshSeconds: 3_600 },
+    rotateKeysAfterMs: 86_400_000,
+    failuresPerMinute: 5,
+    isBehindProxy: false,
+    onError: (error) => errors.push(error),
+    now: () => Date.now() + passedMs,
+  });
+  await server.listensAt(issuer);
+};
+
+beforeAll(async () => {
+  http = createServer((request, response) => void server.answer(request, response));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const alice = { password: await hashPassword(PASSWORD, CHEAP), roles: ['administrator'], name: 'Alice A.' };
+  await usersFile(join(directory, 'users.json')).change(() => new Map([['alice', alice]]));
+  await openServer();
+});
+
+beforeEach(() => {
+  passedMs += MINUTE_MS; // so that no test is held back by failures of the one before
+});
+
+afterAll(async () => {
+  await server.close();
+  http.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Forgets what the server has in memory; a process that was killed could not have done more. */
+const restart = async (): Promise<void> => {
+  await server.close();
+  await openServer();
+};
+
+describe('discovery', () => {
+  it('is served under both well-known names, with the addresses of the issuer', async () => {
+    const [openid, oauth] = await Promise.all(
+      ['openid-configuration', 'oauth-authorization-server'].map(async (name) => {
+        const response = await fetch(`${issuer}/.well-known/${name}`, { headers: { host: 'elsewhere.example.com' } });
+        return (await response.json()) as Record<string, unknown>;
+      }),
+    );
+    expect(oauth).toEqual(openid);
+    expect(openid).toMatchObject({
+      issuer,
+      authorization_endpoint: `${issuer}/oauth2/authorize`,
+      token_endpoint: `${issuer}/oauth2/token`,
+      device_authorization_endpoint: `${issuer}/oauth2/device/authorize`,
+      revocation_endpoint: `${issuer}/oauth2/revoke`,
+      jwks_uri: `${issuer}/oauth2/jwks`,
+      code_challenge_methods_supported: ['S256'],
+    });
+  });
+});
+
+describe('client credentials', () => {
+  it('give a signed token with audience, scope and roles of the client', async () => {
+    const fields = { grant_type: 'client_credentials', scope: 'all' };
+    const { status, body } = await post(`${issuer}/oauth2/token`, fields, `engine:${SECRET}`);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { token_type: 'Bearer', expires_in: 600, scope: 'all' },
+    });
+    const keys = createRemoteJWKSet(new URL(`${issuer}/oauth2/jwks`));
+    const { payload, protectedHeader } = await jwtVerify(body['access_token'] ?? '', keys, {
+      issuer,
+      audience: issuer,
+    });
+    expect(payload).toMatchObject({ sub: 'engine', client_id: 'engine', scope: 'all', roles: ['engine'] });
+    expect(await server.keyOf(protectedHeader.kid ?? '')).toMatchObject({ type: 'public' });
+  });
+
+  it.each([
+    ['a wrong secret', 'engine:wrong', 'client_credentials'],
+    ['an unknown client', `nobody:${SECRET}`, 'client_credentials'],
+    ['a grant that the client does not have', `engine:${SECRET}`, 'password'],
+  ])('are refused for %s', async (_what, basic, grant) => {
+    const { status, body } = await post(`${issuer}/oauth2/token`, { grant_type: grant }, basic);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(body['access_token']).toBeUndefined();
+  });
+});
+
+describe('the code flow', () => {
+  it('signs a person in by password and consent, on any port of the loopback address', async () => {
+    const code = await getCode(issuer, ALICE);
+    const { status, body } = await redeem(issuer, code);
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({
+      sub: 'alice',
+      client_id: 'flytectl',
+      aud: issuer,
+      scope: 'all offline',
+      roles: ['administrator'],
+      preferred_username: 'alice',
+    });
+    expect(body['refresh_token']).toBeDefined();
+  });
+
+  it('gives codes without characters that a client of the field would escape', async () => {
+    const { code } = await getCode(issuer, ALICE);
+    expect(code).toMatch(/^[\w-]+$/u);
+  });
+
+  it('takes no redirect to elsewhere, and none without a challenge', async () => {
+    const elsewhere = await openBrowser().open(begin(issuer, 'all', 'https://elsewhere.example.com/callback').url);
+    expect({ status: elsewhere.status, at: new URL(elsewhere.url).origin }).toEqual({ status: 400, at: issuer });
+    const { url } = begin(issuer);
+    const plain = await openBrowser().open(url.replace(/&code_challenge=[^&]*&code_challenge_method=S256/u, ''));
+    expect(new URL(plain.url).searchParams.get('error')).toBe('invalid_request');
+  });
+
+  it('takes a code once: the second use ends what the first has got', async () => {
+    const code = await getCode(issuer, ALICE);
+    const first = await redeem(issuer, code);
+    const second = await redeem(issuer, code);
+    expect([first.status, second.status]).toEqual([200, 400]);
+    expect((await refresh(issuer, first.body['refresh_token'])).status).toBe(400);
+  });
+
+  it('gives tokens to one at most of those who use a code at once', async () => {
+    const code = await getCode(issuer, ALICE);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(issuer, code)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+  });
+
+  it('takes no code with another verifier', async () => {
+    const code = await getCode(issuer, ALICE);
+    expect((await redeem(issuer, { ...code, verifier: 'x'.repeat(43) })).status).toBe(400);
+  });
+
+  it('goes on after a restart between any two steps, and uses nothing twice', async () => {
+    const { url, verifier, redirect } = begin(issuer);
+    const browser = openBrowser();
+    const login = await browser.open(url);
+    await restart();
+    const consent = await browser.submit(login, '/login', ALICE);
+    await restart();
+    const end = await browser.submit(consent, '/consent');
+    await restart();
+    const code = { code: new URL(end.url).searchParams.get('code') ?? '', verifier, redirect };
+    const first = await redeem(issuer, code);
+    await restart();
+    expect([first.status, (await redeem(issuer, code)).status]).toEqual([200, 400]);
+  });
+});
+
+describe('refresh tokens', () => {
+  const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
+
+  it('are replaced at each use, and a used one ends them all', async () => {
+    const first = await signIn();
+    const second = (await refresh(issuer, first)).body['refresh_token'];
+    expect(second).not.toBe(first);
+    await restart();
+    const third = await refresh(issuer, second);
+    expect(third.status).toBe(200);
+    expect((await refresh(issuer, second)).status).toBe(400);
+    expect((await refresh(issuer, third.body['refresh_token'])).status).toBe(400);
+  });
+
+  it('give tokens to one at most of those who use one at once', async () => {
+    const token = await signIn();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(issuer, token)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+  });
+
+  it('are not given without the scope for it, and end when they are revoked', async () => {
+    expect((await redeem(issuer, await getCode(issuer, ALICE, 'all'))).body['refresh_token']).toBeUndefined();
+    const token = await signIn();
+    await post(`${issuer}/oauth2/revoke`, { token: token ?? '', client_id: 'flytectl' });
+    expect((await refresh(issuer, token)).status).toBe(400);
+  });
+});
+
+describe('the device flow', () => {
+  const start = () => post(`${issuer}/oauth2/device/authorize`, { client_id: 'flytectl', scope: 'all offline' });
+  const poll = (code: string | undefined) =>
+    post(`${issuer}/oauth2/token`, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: 'flytectl',
+      device_code: code ?? '',
+    });
+
+  it('connects a device whose code a person has typed and confirmed', async () => {
+    const { body } = await start();
+    expect((await poll(body['device_code'])).body).toMatchObject({ error: 'authorization_pending' });
+    const browser = openBrowser();
+    const form = await browser.open(body['verification_uri'] ?? '');
+    const confirm = await browser.submit(form, '/oauth2/device', { user_code: body['user_code'] ?? '' });
+    expect(confirm.text).toContain(body['user_code']);
+    const login = await browser.submit(confirm, '/oauth2/device', { confirm: 'yes' });
+    const consent = await browser.submit(login, '/login', ALICE);
+    const done = await browser.submit(consent, '/consent');
+    expect(done.text).toContain('Device connected');
+    await restart();
+    const tokens = await poll(body['device_code']);
+    expect(tokens.status).toBe(200);
+    expect(claimsOf(tokens.body['access_token'])).toMatchObject({ sub: 'alice' });
+    expect((await poll(body['device_code'])).status).toBe(400);
+  });
+
+  it('refuses a device that the person refuses', async () => {
+    const { body } = await start();
+    const browser = openBrowser();
+    const form = await browser.open(body['verification_uri'] ?? '');
+    const confirm = await browser.submit(form, '/oauth2/device', { user_code: body['user_code'] ?? '' });
+    await browser.submit(confirm, '/oauth2/device', { abort: 'yes' });
+    expect((await poll(body['device_code'])).body).toMatchObject({ error: 'access_denied' });
+  });
+});
+
+describe('the pages', () => {
+  it('run no script, are in no frame, and say what went wrong', async () => {
+    const browser = openBrowser();
+    const login = await browser.open(begin(issuer).url);
+    expect(login.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/u);
+    expect(login.text).not.toContain('<script');
+    const again = await browser.submit(login, '/login', { name: '<b>alice', password: 'wrong' });
+    expect(again.text).toContain('&lt;b&gt;alice');
+    expect(again.text).toContain('The user name or the password is wrong.');
+  });
+
+  it('belong to the browser that began, and take no form of another site', async () => {
+    const login = await openBrowser().open(begin(issuer).url);
+    const stranger = await openBrowser().open(login.url);
+    expect(stranger.status).toBe(400);
+    const forged = await fetch(`${login.url}/login`, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } });
+    expect(forged.status).toBe(404);
+  });
+
+  it('send the client an error when the person refuses', async () => {
+    const browser = openBrowser();
+    const end = await browser.submit(await browser.open(begin(issuer).url), '/abort');
+    expect(Object.fromEntries(new URL(end.url).searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: 'the-state',
+    });
+  });
+});
+
+describe('limits', () => {
+  it('hold back a name whose password is guessed', async () => {
+    const browser = openBrowser();
+    const login = await browser.open(begin(issuer).url);
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const page = await browser.submit(login, '/login', { name: 'alice', password: 'wrong' });
+      expect(page.status).toBe(200);
+    }
+    const refused = await browser.submit(login, '/login', ALICE);
+    expect(refused).toMatchObject({ status: 429 });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('hold back a client whose secret is guessed, and not one that gets tokens', async () => {
+    const ask = (secret: string) =>
+      post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `engine:${secret}`);
+    for (let token = 0; token < 10; token += 1) expect((await ask(SECRET)).status).toBe(200);
+    for (let attempt = 0; attempt < 5; attempt += 1) expect((await ask('wrong')).status).toBe(401);
+    expect((await ask(SECRET)).status).toBe(429);
+  });
+});
+
+it('writes no password, secret, code or token to its files', async () => {
+  const code = await getCode(issuer, ALICE);
+  const { body } = await redeem(issuer, code);
+  await server.close();
+  const written = readdirSync(directory)
+    .map((name) => readFileSync(join(directory, name), 'latin1'))
+    .join('\n');
+  await openServer();
+  for (const secret of [PASSWORD, SECRET, code.code, code.verifier, body['access_token'], body['refresh_token']])
+    expect(written.includes(secret ?? ''), `${secret} is in a file`).toBe(false);
+  expect(errors).toEqual([]);
+});
