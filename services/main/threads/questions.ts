@@ -1,0 +1,93 @@
+import {
+  AppendTooLarge,
+  Fault,
+  type FaultCode,
+  OutcomeUnknown,
+  RevisionConflict,
+  StoreUnavailable,
+} from '../../kernel/fault.js';
+import { RpcError, type StatusCode } from '../../kernel/rpc.js';
+
+/** One end of a channel between threads: a `Worker`, a `MessagePort` or `parentPort`. */
+export interface ChannelEnd {
+  postMessage(message: unknown): void;
+  on(event: string, listener: (message: unknown) => void): unknown;
+}
+
+type Asked<Question> = { readonly id: number; readonly question: Question };
+
+type Failure = { readonly message: string } & ({ readonly status: StatusCode } | { readonly fault: FaultCode });
+
+type Answered<Answer> =
+  { readonly id: number; readonly answer: Answer } | { readonly id: number; readonly failure: Failure };
+
+/** The faults that the asking thread tells apart; all others are a {@link StoreUnavailable} there. */
+const FAULTS: Partial<Record<FaultCode, new (message: string) => Fault>> = {
+  'revision-conflict': RevisionConflict,
+  'append-too-large': AppendTooLarge,
+  'outcome-unknown': OutcomeUnknown,
+};
+
+const errorOf = (failure: Failure): Error =>
+  'status' in failure
+    ? new RpcError(failure.status, failure.message)
+    : new (FAULTS[failure.fault] ?? StoreUnavailable)(failure.message);
+
+/** @throws anything that is neither an RpcError nor a Fault, which is a bug: it ends the thread. */
+const failureOf = (error: unknown): Failure => {
+  if (error instanceof RpcError) return { status: error.code, message: error.message };
+  if (error instanceof Fault) return { fault: error.code, message: error.message };
+  throw error;
+};
+
+type Waiting<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void };
+
+/** Questions to another thread, each with one answer. */
+export interface Questions<Question, Answer> {
+  /** @throws {RpcError} or {Fault} that the other thread has thrown. */
+  ask(question: Question): Promise<Answer>;
+  /** The number of questions without an answer. */
+  waiting(): number;
+  /** Fails all questions that wait, because the other thread has ended. */
+  failAll(error: Error): void;
+}
+
+/** Asks questions over a channel; the other end is {@link answerOver}. */
+export const questionsOver = <Question, Answer>(channel: ChannelEnd): Questions<Question, Answer> => {
+  const waiting = new Map<number, Waiting<Answer>>();
+  let count = 0;
+  channel.on('message', (message) => {
+    const answered = message as Answered<Answer>;
+    const asked = waiting.get(answered.id);
+    waiting.delete(answered.id);
+    if ('answer' in answered) asked?.resolve(answered.answer);
+    else asked?.reject(errorOf(answered.failure));
+  });
+  return {
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        count += 1;
+        waiting.set(count, { resolve, reject });
+        channel.postMessage({ id: count, question } satisfies Asked<Question>);
+      }),
+    waiting: () => waiting.size,
+    failAll: (error) => {
+      for (const { reject } of waiting.values()) reject(error);
+      waiting.clear();
+    },
+  };
+};
+
+/** Answers questions as they come; work on them is begun in their order. A bug in `work` ends the thread. */
+export const answerOver = (channel: ChannelEnd, work: (question: never) => unknown): void => {
+  const answerTo = async ({ id, question }: Asked<never>): Promise<Answered<unknown>> => {
+    try {
+      return { id, answer: await work(question) };
+    } catch (error) {
+      return { id, failure: failureOf(error) };
+    }
+  };
+  channel.on('message', (message) => {
+    void answerTo(message as Asked<never>).then((answered) => channel.postMessage(answered));
+  });
+};

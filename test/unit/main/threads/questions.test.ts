@@ -1,0 +1,92 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import {
+  AppendTooLarge,
+  CorruptEvent,
+  OutcomeUnknown,
+  RevisionConflict,
+  StoreUnavailable,
+} from '../../../../services/kernel/fault.js';
+import { RpcError } from '../../../../services/kernel/rpc.js';
+import { streamName } from '../../../../services/kernel/stream.js';
+import { relayAppends, relayedAppends } from '../../../../services/main/threads/append-relay.js';
+import { answerOver, questionsOver } from '../../../../services/main/threads/questions.js';
+
+const channels: MessageChannel[] = [];
+const newChannel = (): MessageChannel => {
+  const channel = new MessageChannel();
+  channels.push(channel);
+  return channel;
+};
+afterAll(() => channels.forEach(({ port1 }) => port1.close()));
+
+const asking = (work: (name: string) => Promise<string>) => {
+  const { port1, port2 } = newChannel();
+  answerOver(port2, work);
+  return questionsOver<string, string>(port1);
+};
+
+describe('questions to another thread', () => {
+  it('get their own answers, in whatever order these come', async () => {
+    const doors = new Map<string, () => void>();
+    const begun: string[] = [];
+    const questions = asking(async (name: string) => {
+      begun.push(name);
+      await new Promise<void>((resolve) => {
+        doors.set(name, resolve);
+        if (name === 'b') resolve();
+      });
+      doors.get('a')?.();
+      return `${name}!`;
+    });
+    const [a, b] = [questions.ask('a'), questions.ask('b')];
+    expect(questions.waiting()).toBe(2);
+    expect(await Promise.all([a, b])).toEqual(['a!', 'b!']);
+    expect({ begun, waiting: questions.waiting() }).toEqual({ begun: ['a', 'b'], waiting: 0 });
+  });
+
+  it.each([
+    [new RpcError('NOT_FOUND', 'no'), RpcError],
+    [new RevisionConflict('moved'), RevisionConflict],
+    [new AppendTooLarge('large'), AppendTooLarge],
+    [new OutcomeUnknown('silent'), OutcomeUnknown],
+    [new StoreUnavailable('gone'), StoreUnavailable],
+    [new CorruptEvent('broken'), StoreUnavailable],
+  ])('are refused with what the work throws: %s', async (thrown, kind) => {
+    const refused = asking(() => Promise.reject(thrown)).ask('x');
+    await expect(refused).rejects.toBeInstanceOf(kind);
+    await expect(refused).rejects.toThrow(thrown.message);
+  });
+
+  it('keep the status of a refusal', async () => {
+    const refused = asking(() => Promise.reject(new RpcError('NOT_FOUND', 'no'))).ask('x');
+    await expect(refused).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('fail when the thread ends before it answers', async () => {
+    const questions = asking(() => new Promise<never>(() => undefined));
+    const asked = questions.ask('x');
+    questions.failAll(new StoreUnavailable('ended'));
+    await expect(asked).rejects.toThrow('ended');
+    expect(questions.waiting()).toBe(0);
+  });
+});
+
+describe('appends by way of another thread', () => {
+  const stream = streamName('purse', ['a']);
+  const over = (append: () => Promise<{ revision: bigint; position: bigint }>) => {
+    const { port1, port2 } = newChannel();
+    relayAppends(port2, { append });
+    return relayedAppends(port1)(stream, 'no-stream', []);
+  };
+
+  it('are answered with what was appended', async () =>
+    expect(await over(() => Promise.resolve({ revision: 0n, position: 7n }))).toEqual({ revision: 0n, position: 7n }));
+
+  it('that meet a bug may have been recorded or not', async () =>
+    expect(over(() => Promise.reject(new TypeError('a bug')))).rejects.toMatchObject({
+      code: 'outcome-unknown',
+      message: 'a bug',
+    }));
+});
