@@ -1,4 +1,4 @@
-/** Who may import whom: part 3 of conventions.md. `from` and `to` are regular expressions over paths from the root. */
+/** Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root. */
 const PLUMBING = 'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */

@@ -9,7 +9,7 @@ const ROOT = dirname(fileURLToPath(import.meta.url));
 const PRODUCT = ['proto/gen', 'services', 'projections', 'engine'];
 const REST = ['test', 'bench', 'vitest.config.ts'];
 
-/** What the translation of every file depends on, besides the file. */
+/** Files that the translation of every source file depends on, besides the file itself. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
 
 /** Files of packages that the product serves as they are, by where they are put. */

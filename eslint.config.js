@@ -4,6 +4,8 @@ import jsdoc from 'eslint-plugin-jsdoc';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
+import { plainWords } from './plain-words.js';
+
 const banned = [
   { selector: 'TSEnumDeclaration', message: 'Write a union of string literals.' },
   { selector: 'TSParameterProperty', message: 'Declare the field and assign it.' },
@@ -38,6 +40,11 @@ export default defineConfig(
       'no-restricted-syntax': ['error', ...banned],
       'object-shorthand': 'error',
     },
+  },
+  {
+    ignores: ['test/unit/events/samples/**'], // the data of users
+    plugins: { plain: plainWords },
+    rules: { 'plain/words': 'error' },
   },
   {
     // The pure part knows neither clock nor chance nor environment.

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { skippedTests } from './test/support/skipped-tests.js';
 import { filesOf, LOADS, MATRICES } from './test/support/suites.js';
 
-/** Which files those are, and why. */
+/** The files that are skipped. */
 const LEFT_OUT = Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
 
 type Kind = {
@@ -11,7 +11,7 @@ type Kind = {
   readonly files?: readonly string[];
   readonly apart?: readonly string[];
   readonly setupFiles?: readonly string[];
-  /** Whether each file has a process of its own; where it has none, what it imports is loaded once for all. */
+  /** True when each file runs in its own process; otherwise its imports are loaded once for all files. */
   readonly isolate?: boolean;
 };
 
@@ -33,7 +33,7 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
 const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
 
 /**
- * What speaks the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
+ * A server of the MongoDB protocol may be slow, and a kill costs as many starts as a control plane has processes: five
  * of them on the cores that others have too.
  */
 const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;

@@ -11,7 +11,7 @@ type Options = {
   readonly verifier: TokenVerifier;
   /** The header that is read for a token where `authorization` has none. */
   readonly metadataKey: string;
-  /** How many verified tokens are remembered. */
+  /** The number of verified tokens that are cached. */
   readonly cachedTokens: number;
   readonly accessOf: (identity: Identity) => Access;
   readonly now: () => number;

@@ -83,7 +83,7 @@ export type Hosting = {
   readonly metrics?: (() => Promise<{ readonly mediaType: string; readonly body: string }>) | undefined;
   /** Serves the upload and download links that this server issues, if it issues any. */
   readonly files?: LinkedFiles | undefined;
-  /** Finds out who asks for a page; without it, everybody may have every page. */
+  /** Authenticates requests for pages; without it, every caller gets every page. */
   readonly authentication?: Authentication | undefined;
   /** Serves paths that are neither RPCs nor pages of the gateway. */
   readonly ownPaths?: OwnPaths | undefined;

@@ -1,8 +1,8 @@
-/** What a caller may be allowed to do with the entities of a project and domain. */
+/** A permission on the entities of a project and domain. */
 export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
 
 /**
- * What one caller may do. An empty project or domain stands for all of them, so that a request without either requires
+ * The permissions of one caller. An empty project or domain stands for all of them, so that a request without either requires
  * the permission everywhere.
  */
 export interface Access {

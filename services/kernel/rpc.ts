@@ -57,7 +57,7 @@ export const invalid = (field: string, why?: string): RpcError =>
 export interface Call {
   /** The authenticated caller; empty where there is no authentication. */
   readonly principal: string;
-  /** That caller and what it may do; `undefined` where everybody may do everything. */
+  /** That caller and what it may do; `undefined` where every caller may do everything. */
   readonly caller?: Caller | undefined;
   readonly requestId: string;
   /** The W3C trace context (`traceparent`) that the caller sent, or that of the call's own span. */
@@ -72,10 +72,10 @@ export interface Call {
   /** Calls `listener` when the call is over: it was answered, its deadline has passed, or the client has disconnected. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
   /**
-   * Waits until the transport's memory budget has room for `bytes` of an answer. Call it before the bytes are read from
+   * Waits until the transport's memory budget has `bytes` left for an answer. Call it before the bytes are read from
    * their source.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED when there is no room in time; CANCELLED when the client has disconnected.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when the budget stays full; CANCELLED when the client has disconnected.
    */
   readonly reserveMemory?: (bytes: number) => Promise<void>;
   /** Sets the log position that the answer is based on; the transport sends it as `flightlog-position`. */

@@ -1,4 +1,4 @@
-/** What an operator can change when the connection to a server fails at TLS. */
+/** Advice to the operator when the connection to a server fails at TLS. */
 export type TlsAdvice = {
   /** The server does not speak TLS. */
   readonly plain: string;

@@ -46,7 +46,7 @@ export const eventstorePort = async ({
   eventstore_mode: mode,
   insecure,
 }: Configuration): Promise<number | undefined> => {
-  if (mode === 'off' || !insecure) return undefined; // nobody is authenticated there yet
+  if (mode === 'off' || !insecure) return undefined; // this port does not authenticate clients yet
   try {
     await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
     return asked ?? USUAL_EVENTSTORE_PORT;

@@ -33,7 +33,7 @@ export type LaunchingParts = {
   readonly isShared: boolean;
 };
 
-/** What a process needs to launch executions, in any role: the reference, the definitions and the services of
+/** The services that a process needs to launch executions, in any role: the reference, the definitions and the services of
  * executions. */
 export type Launching = {
   /** The caller closes `reference.following`. */

@@ -61,7 +61,7 @@ const OTHER_SERVICES = 'UNIMPLEMENTED';
 
 const TLS_ADVICE = { plain: 'add ?tls=false to the address', untrusted: 'name its authority with ?tlsCAFile=FILE' };
 
-/** What waiting does not help against; `undefined` for an error that may pass. */
+/** The problem that a retry cannot solve; `undefined` for an error that may pass. */
 const permanentIn = ({ message }: Error): string | undefined =>
   message.includes(OTHER_SERVICES)
     ? 'a gRPC server answers that is not an EventStoreDB'

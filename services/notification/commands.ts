@@ -24,10 +24,10 @@ export type BeginNotification = {
   readonly lostAfterMs: number;
 };
 
-/** What an attempt came to. All times in milliseconds. */
+/** The outcome of an attempt. All times in milliseconds. */
 export type AttemptOutcome =
   | { readonly kind: 'sent'; readonly answer: string }
-  /** The recipient's server has refused the message for good. */
+  /** The recipient's server has refused the message permanently. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** It was not sent; `retryAfterMs` is how long the server asks to wait. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number }

@@ -3,7 +3,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { NotificationMessage, NotificationStarted } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
 import type { NotificationEvent } from './events.js';
 
-/** Where a message stands. Times are in milliseconds since 1970. */
+/** The status of a message. Times are in milliseconds since 1970. */
 export type Standing =
   | { readonly kind: 'sending'; readonly attempt: string; readonly sinceMs: number }
   | { readonly kind: 'waiting'; readonly reason: string; readonly nextAttemptAtMs: number }

@@ -1,6 +1,6 @@
 import type { Tracer } from '@opentelemetry/api';
 
-/** What is traced, and where spans are sent. */
+/** The traced share of requests, and the address of the collector. */
 export type TracingOptions = {
   /** The base URL of an OpenTelemetry collector, which takes OTLP over HTTP; empty where nothing is traced. */
   readonly endpoint: string;

@@ -87,7 +87,7 @@ describe('a cluster of the double', () => {
     });
   });
 
-  it('has followers that lag as long as they are told to', async () => {
+  it('has followers that lag as long as the test asks', async () => {
     await append(clientOf(leader), 'lagging-1');
     await until(
       () => lastStream(clientOf(follower)),

@@ -100,7 +100,7 @@ describe('an event store whose positions are byte offsets', () => {
     await subscription.close();
   });
 
-  it('ends where anybody has written last, and its readers come to there', async () => {
+  it('ends at the last event of any writer, and its readers reach that event', async () => {
     const foreign = jsonEvent({ type: 'Theirs', data: {} });
     const positions: bigint[] = [];
     const after = await store.head();

@@ -127,7 +127,7 @@ describe('an event store that does not do what it is asked', () => {
     await proxy.close();
   });
 
-  it('is heard again when it has forgotten who listens over a connection that lives', async () => {
+  it('is followed again when it has dropped a subscription over a live connection', async () => {
     const forgetful = await startForgetfulLog(log.address);
     await expectHeardAgain(urlOf(forgetful.address), forgetful.forget);
     await forgetful.close();

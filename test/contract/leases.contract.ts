@@ -15,21 +15,21 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
     });
     afterAll(() => Promise.all([one.close(), other.close()]));
 
-    it('are taken by the first who asks, and renewed by him alone', async () => {
+    it('are taken by the first worker that asks, and renewed by that worker alone', async () => {
       expect([...(await one.take(['first 1', 'first 2'], 'a'))].sort()).toEqual(['first 1', 'first 2']);
       expect(await other.take(['first 2', 'first 3'], 'b')).toEqual(['first 3']);
       expect(await one.take(['first 1', 'first 3'], 'a')).toEqual(['first 1']);
       expect(await one.take([], 'a')).toEqual([]);
     });
 
-    it('are known to everybody, by how their names begin', async () => {
+    it('are listed to every worker, by a prefix of their names', async () => {
       await one.take(['known a/b.c:1', 'known 2', 'known%'], 'a');
       expect(await other.held('known a/')).toEqual(new Map([['known a/b.c:1', 'a']]));
       expect((await other.held('known')).size).toBe(3);
       expect(await other.held('known.')).toEqual(new Map());
     });
 
-    it('are given back by who has them', async () => {
+    it('are released by the worker that has them', async () => {
       await one.take(['back 1', 'back 2'], 'a');
       await other.release(['back 1'], 'b');
       expect(await other.take(['back 1'], 'b')).toEqual([]);
@@ -37,7 +37,7 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       expect(await other.take(['back 1', 'back 2'], 'b')).toEqual(['back 1']);
     });
 
-    it('go to one of many who ask at once', async () => {
+    it('go to one of many workers that ask at once', async () => {
       const leases = await Promise.all(Array.from({ length: 6 }, open));
       const names = Array.from({ length: 8 }, (_, at) => `race ${at}`);
       const taken = await Promise.all(leases.map((each, at) => each.take(names, `worker ${at}`)));

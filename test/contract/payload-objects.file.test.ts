@@ -43,7 +43,7 @@ describe('a payload file that was left aside', () => {
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
-  it('makes room for one that was put anew', async () => {
+  it('gives way to a payload that was stored again', async () => {
     const { objects, object, ref, store } = await left();
     await store.put(ref.scope, Uint8Array.of(1, 2, 3));
     await objects.restore(object);

@@ -57,7 +57,7 @@ it('gives up on a query that finds no page in its time', async () => {
   await store.close();
 });
 
-it('answers 500 who ask for long pages at the same time', async () => {
+it('answers 500 concurrent calls for long pages', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);
@@ -80,7 +80,7 @@ it('finds the whole of a short list at once, whatever limit is asked for', async
   await store.close();
 });
 
-it('tells those to come again who have waited for too long', async () => {
+it('refuses queries that have waited too long, with a retry delay', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);

@@ -209,7 +209,7 @@ describe('a filter', () => {
     expect(heard).toEqual([1n, 2n, 3n]);
   });
 
-  it('that walks hands over empty pages on its way', async () => {
+  it('that scans hands over empty pages in between', async () => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory, hotTypes: ['NodePhaseReported', 'TaskCreated'] });
     cleanups.push(() => store.close());
@@ -307,7 +307,7 @@ describe('a data directory', () => {
     (await lockDataDirectory(directory)).release();
   });
 
-  it('is held together by those that hold it so, and by nobody alone meanwhile', async () => {
+  it('is shared by processes that lock it shared, and is exclusive to none meanwhile', async () => {
     const directory = newDirectory();
     const [one, two] = [await lockDataDirectory(directory, 'together'), await lockDataDirectory(directory, 'together')];
     one.release();
@@ -431,7 +431,7 @@ describe('a full disk', () => {
     return directory;
   };
 
-  it('refuses appends whole, and takes them again once there is room', async ({ skip }) => {
+  it('refuses appends whole, and accepts them again once the disk has space', async ({ skip }) => {
     const directory = smallDisk();
     if (directory === undefined) return skip('this user may not mount a file system');
     writeFileSync(join(directory, 'in-the-way'), new Uint8Array(2_000_000));

@@ -60,7 +60,7 @@ const UNAUTHENTICATED = {
 };
 const DENIED = { grpc: 'PERMISSION_DENIED', rest: 'PERMISSION_DENIED', http: 403, challenge: null };
 
-/** What is expected over gRPC alone, where an RPC has no binding. */
+/** The expectation over gRPC alone, where an RPC has no binding. */
 const expected = (both: object, method: DescMethod) =>
   hasOption(method, http) ? both : { ...both, rest: undefined, http: undefined, challenge: undefined };
 
@@ -69,7 +69,7 @@ type Case = { readonly name: string; readonly headers: Headers; readonly isFor: 
 const isProtected = ({ permission }: Requirement): boolean => permission !== 'none';
 const needsPermission = (requires: Requirement): boolean =>
   isProtected(requires) && requires.permission !== 'authenticated';
-/** A whole project is read by those who may read one of its domains. */
+/** A whole project may be read by callers with a permission in one of its domains. */
 const isReadOfProject = ({ permission, target }: Requirement): boolean =>
   permission === 'read' && target.project !== undefined && target.domain === undefined;
 
@@ -133,7 +133,7 @@ describe('every RPC', () => {
     }
   });
 
-  it('is not refused to those who may', async () => {
+  it('is not refused to callers with the permission', async () => {
     const root = await server.as('root');
     for (const { method, requires, name } of table) {
       const found = await statusesOf(method, requestNaming(method, requires, PLACE), root);
@@ -186,7 +186,7 @@ describe('a caller', () => {
     expect((await get(`/api/v1/data?flyte_url=${url}`, await server.as('ada', { groups: 'team' }))).http).not.toBe(403);
   });
 
-  it('is recorded as the one who did it', async () => {
+  it('is recorded as the actor', async () => {
     const team = await server.as('ada', { groups: ['team'] });
     const before = await server.head();
     const request = fixtureBytes('01-hello/001-task.create_request.pb');
@@ -202,7 +202,7 @@ describe('what is no RPC', () => {
     expect((await get(path)).http).toBe(200);
   });
 
-  it('shows the metrics to those who may read everything', async () => {
+  it('shows the metrics to callers that may read everything', async () => {
     expect((await get('/metrics')).http).toBe(401);
     expect((await get('/metrics', await server.as('elsewhere'))).http).toBe(403);
     expect((await get('/metrics', await server.as('root'))).http).toBe(200);

@@ -184,7 +184,7 @@ describe('a message above the largest', () => {
     expect(await plane.head()).toBe(before);
   });
 
-  it.each(['grpc', 'rest'] as const)('leaves room for large ones, over %s', async (way) => {
+  it.each(['grpc', 'rest'] as const)('leaves memory for large ones, over %s', async (way) => {
     const text = 'x'.repeat(6 * 1024 * 1024);
     const request = helloRequest(`large-over-${way}`, ({ inputs }) => {
       inputs!.literals['name'] = create(LiteralSchema, literal(text));

@@ -83,7 +83,7 @@ describe('while a server runs', () => {
     });
   });
 
-  it.each(['serve --insecure', 'sandbox', 'views rebuild'])('nobody else may write there: %s', async (command) => {
+  it.each(['serve --insecure', 'sandbox', 'views rebuild'])('no other process may write there: %s', async (command) => {
     const ports = command === 'views rebuild' ? [] : ANY_PORTS;
     expect(await flightlog([...command.split(' '), '--data', data, ...ports]).ended).toEqual({
       code: 1,
@@ -178,8 +178,8 @@ describe('while a server runs', () => {
   });
 });
 
-describe('a server that is told to stop', () => {
-  it('takes no new calls, answers those on their way, and ends with 0', async () => {
+describe('a server that is stopped', () => {
+  it('takes no new calls, answers those in flight, and ends with 0', async () => {
     const { server, ready } = await startServe();
     const body = JSON.stringify({ project: { id: 'late', name: 'late' } });
     const { hostname, port } = new URL(ready.http);
@@ -246,7 +246,7 @@ describe('views', () => {
     expect((await stop(server)).code).toBe(0);
   });
 
-  it('that fail for good end the server with the reason; the next one folds them from the log again', async () => {
+  it('that fail permanently end the server with the reason; the next one folds them from the log again', async () => {
     const { server, ready } = await startServe();
     const views = new DatabaseSync(join(data, 'views.db'));
     views.exec('UPDATE checkpoints SET position = position + 1000');
@@ -266,7 +266,7 @@ describe('views', () => {
 });
 
 describe('an engine', () => {
-  it('says that nobody answers, goes on trying, and ends when it is told to', async () => {
+  it('says that no server answers, keeps trying, and ends when it is stopped', async () => {
     const engine = flightlog(['engine', '--endpoint', '127.0.0.1:9', '--until-idle']);
     await until(
       () => Promise.resolve(engine.stderr()),

@@ -304,7 +304,7 @@ describe('what is not there or cannot be used', () => {
 });
 
 describe('a Node that is too old', () => {
-  it('is told in one line, and nothing is written', async () => {
+  it('is reported in one line, and nothing is written', async () => {
     const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } })';
     const args = ['--import', `data:text/javascript,${older}`, `${CHECKOUT}/flightlog.js`, ...serve()];
     expect(await start(process.execPath, args).ended).toEqual({

@@ -22,7 +22,7 @@ import { until } from '../support/until.js';
 const { method } = AdminService;
 const streamOf = ({ project, domain, name }: ExecutionId): string => `execution-${project}:${domain}:${name}`;
 
-describe('a control plane whose log somebody else has had their hands in', () => {
+describe('a control plane whose log another program has written', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-hands-'));
   let log: LogServer;
   let server: ServerProcess;

@@ -93,7 +93,7 @@ describe.each(RPCS)('%s', (path) => {
       'RESOURCE_EXHAUSTED',
     ],
     [
-      'a packing that nobody knows',
+      'an unknown compression',
       { body: framed(Buffer.from('abc'), 1), headers: { 'grpc-encoding': 'zip9' } },
       'UNIMPLEMENTED',
     ],

@@ -246,7 +246,7 @@ describe('a log server', () => {
     ['a stream where there is none', false, STREAM_EXISTS],
     ['a revision that is ahead', true, 7n],
     ['a revision of no stream', false, 0n],
-  ] as const)('tells a writer who expects %s', async (_, isThere, expectedRevision) => {
+  ] as const)('answers a writer that expects %s', async (_, isThere, expectedRevision) => {
     const name = stream();
     if (isThere) await client.appendToStream(name, event());
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
@@ -296,7 +296,7 @@ describe('a log server', () => {
     expect(await revisions(name)).toEqual([2n]);
   });
 
-  it('ends a stream for good, also for those who come after a restart', async () => {
+  it('ends a stream permanently, also after a restart', async () => {
     const name = stream();
     await client.appendToStream(name, event());
     await client.tombstoneStream(name);

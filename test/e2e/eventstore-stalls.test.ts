@@ -100,8 +100,8 @@ afterAll(async () => {
   await way?.close();
 });
 
-describe('a control plane that hears nothing more of its log, while another goes on', () => {
-  it('says that it gets no calls and what is behind, and has lost nothing once it hears again', async () => {
+describe('a control plane that receives no more events, while another continues', () => {
+  it('reports that it is not ready and which component is behind, and has lost nothing once events arrive again', async () => {
     await whileWriting(async () => {
       way!.stallAnswers();
       const launching = launchThroughFirst('asked-while-deaf');
@@ -116,7 +116,7 @@ describe('a control plane that hears nothing more of its log, while another goes
   it('connects anew when it has heard nothing for long, and goes on from where it was', async () => {
     await whileWriting(async () => {
       way!.stallAnswers();
-      const launching = launchThroughFirst('asked-before-the-end-of-patience');
+      const launching = launchThroughFirst('asked-before-the-timeout');
       await expectBehind('log', 'down');
       await untilCheck(http(), 'log', 'well');
       await untilCheck(http(), 'views', 'well');

@@ -67,7 +67,7 @@ describe('gates that wait for their signals', () => {
     return open.map((signal) => signal.id!.signalId);
   };
 
-  it('stand still until somebody answers, and go on with the answer', async () => {
+  it('wait until they get a signal, and continue with its value', async () => {
     await until(signals, (found) => found.length > 0);
     await until(phases, (nodes) => gatesAre(nodes, Phase.RUNNING));
     const answered: string[] = [];

@@ -52,7 +52,7 @@ describe.each([
     },
   );
 
-  it('answers UNAVAILABLE to who asks for the attributes themselves', async () => {
+  it('answers UNAVAILABLE to a call for the attributes themselves', async () => {
     const answer = await way().refused(method.getProjectAttributes, {
       project: 'attributed-corrupt',
       resourceType: MatchableResource.TASK_RESOURCE,

@@ -102,15 +102,15 @@ describe('an execution that is terminated while no engine runs', () => {
       const transport = plane[way];
       const id = await running(transport, `expires-${way}`);
       const startedAt = performance.now();
-      await transport.call(method.terminateExecution, { id, cause: 'nobody is there' });
+      await transport.call(method.terminateExecution, { id, cause: 'no longer needed' });
       const { closure: aborting } = await execution(transport, id);
       expect(Phase[aborting!.phase]).toBe('ABORTING');
-      expect(aborting!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'nobody is there' } });
+      expect(aborting!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'no longer needed' } });
       const { closure } = await expired(transport, id);
       expect(performance.now() - startedAt).toBeGreaterThan(900);
       expect(closure!.outputResult).toMatchObject({
         case: 'abortMetadata',
-        value: { cause: expect.stringMatching(/^nobody is there; ended by the control plane/u) as string },
+        value: { cause: expect.stringMatching(/^no longer needed; ended by the control plane/u) as string },
       });
       expect(NodePhase[await nodePhase(transport, id)]).toBe('ABORTED');
       expect(TaskPhase[await taskPhase(transport, id)]).toBe('ABORTED');

@@ -98,7 +98,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
   );
 
   it(
-    'sets aside what it does not know once the log is switched, and goes on; so does this one',
+    'parks what it does not know once the log is switched, and continues; so does this one',
     async () => {
       const open = await launchHello(old.api, 'over-the-switch');
       await old.api.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.QUEUED }));

@@ -151,7 +151,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     );
 
     it.runIf(leases)(
-      'have one told to stop: it gives its partitions back, and nobody waits for its leases to end',
+      'have one stopped: it releases its partitions, so no other process waits for its leases to expire',
       async () => {
         const [going, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
         // The suspended projector may not have its partitions any more, although its last log message says so.

@@ -67,7 +67,7 @@ describe('a control plane of processes with a role each', () => {
     expect(await probe(name, '/api/v1/projects')).toBe(501);
   });
 
-  it('shows what one API process was told through the other, to who names its position', async () => {
+  it('shows a write of one API process through the other, to a caller that names its position', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [here, there] = round % 2 === 0 ? [first(), other()] : [other(), first()];
       const name = `told-${round}`;

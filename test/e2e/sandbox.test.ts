@@ -115,7 +115,7 @@ describe('the sandbox', () => {
     usual.close();
   });
 
-  it('runs its dynamic sample as dynamic, fails where it is told to, and waits at gates', async () => {
+  it('runs its dynamic sample as dynamic, fails where the sample says so, and waits at gates', async () => {
     const inPhase = (nodes: readonly Node[], phase: string): number =>
       nodes.filter(({ closure }) => closure.phase === phase).length;
     const failing = await startSandbox('--failure-probability', '1');
@@ -137,7 +137,7 @@ describe('the sandbox', () => {
     expect((await waiting.ended).code).toBe(0);
   });
 
-  it('waits for who is still sending when it is stopped, and ends at once when it is told again', async () => {
+  it('waits for requests that are still arriving when it is stopped, and ends at once at a second signal', async () => {
     const sandbox = await startSandbox();
     const { hostname, port } = new URL(api(sandbox));
     const sending = connect(Number(port), hostname);

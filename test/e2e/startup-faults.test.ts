@@ -115,7 +115,7 @@ describe('where waiting does not help, the process ends saying what to change', 
   });
 });
 
-describe('where nobody is, it is waited for, which the log says, and taken up once it is there', () => {
+describe('an address without a server is retried, which the log says, and used once a server answers', () => {
   it.for<[string, () => string, string]>([
     ['refuses connections', () => '', 'connect ECONNREFUSED'],
     ['is something else', () => at('http'), 'Protocol error'],
@@ -152,22 +152,18 @@ describe('where nobody is, it is waited for, which the log says, and taken up on
 });
 
 describe('a process that waits', () => {
-  it.each(['all', 'projector'])(
-    'ends at once with 0 when it is told to stop: %s',
-    { timeout: LIMIT_MS },
-    async (role) => {
-      const address = `127.0.0.1:${await freePort()}`;
-      const args = ['--event-store', `esdb://${address}?tls=false`, '--role', role];
-      const waiting = serve(args, join(folder, `stopped-${role}`), 'warn');
-      await until(
-        () => Promise.resolve(waiting.stderr()),
-        (log) => log.includes('connect ECONNREFUSED'),
-      );
-      waiting.child.kill('SIGTERM');
-      const { code, stdout } = await waiting.ended;
-      expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    },
-  );
+  it.each(['all', 'projector'])('ends at once with 0 when it is stopped: %s', { timeout: LIMIT_MS }, async (role) => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const args = ['--event-store', `esdb://${address}?tls=false`, '--role', role];
+    const waiting = serve(args, join(folder, `stopped-${role}`), 'warn');
+    await until(
+      () => Promise.resolve(waiting.stderr()),
+      (log) => log.includes('connect ECONNREFUSED'),
+    );
+    waiting.child.kill('SIGTERM');
+    const { code, stdout } = await waiting.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  });
 });
 
 describe('what a newer release has written is not touched, and the process ends saying what it is', () => {
@@ -193,7 +189,7 @@ describe('what a newer release has written is not touched, and the process ends 
   );
 
   it(
-    'views in the data directory, for who keeps them and who rebuilds nothing',
+    'views in the data directory, for processes that project and those that only read',
     async () => {
       const data = await edited('views.db', 'PRAGMA user_version = 99');
       expectRefused(

@@ -109,7 +109,7 @@ const plain = ({ ready }: ServerProcess): Promise<string> =>
   });
 
 describe('with a certificate', () => {
-  it('both transports speak TLS to who trusts its authority, and to nobody else', async () => {
+  it('both transports speak TLS to clients that trust its authority, and to no others', async () => {
     const server = await serving();
     expect(server.ready.http).toMatch(/^https:/);
     const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];

@@ -94,7 +94,7 @@ beforeAll(async () => {
 afterAll(() => two.close(), LIMIT_MS);
 
 describe('two control planes on one log', () => {
-  it('know at once what the other was told', async () => {
+  it('know at once what the other has recorded', async () => {
     await expect(launchHello(other(), 'told-elsewhere')).resolves.toMatchObject({ name: 'told-elsewhere' });
     const answer = await first().refused(
       method.createNodeEvent,
@@ -108,7 +108,7 @@ describe('two control planes on one log', () => {
     expect(task.code).toBe('OK');
   });
 
-  it('show what the other was told to who names its position', async () => {
+  it('show a write of the other process to a caller that names its position', async () => {
     for (let round = 0; round < 10; round += 1) {
       const name = `positioned-${round}`;
       const bytes = toBinary(method.createExecution.input, helloRequest(name));
@@ -152,7 +152,7 @@ describe('two control planes on one log', () => {
   );
 
   it(
-    'have one active version of a launch plan at most, whoever activates',
+    'have one active version of a launch plan at most, whichever process activates it',
     async () => {
       const recorded = fromBinary(
         LaunchPlanCreateRequestSchema,
@@ -229,7 +229,7 @@ describe('two control planes on one log', () => {
   );
 
   it(
-    'count what is launched of an old version, where they are told of a new one that limits them all',
+    'count executions of an old version, where a new version that limits them all is registered meanwhile',
     async () => {
       const recorded = fromBinary(
         LaunchPlanCreateRequestSchema,
@@ -304,7 +304,7 @@ describe('two control planes on one log', () => {
   );
 
   it(
-    'agree on the end of what one terminates while the other hears of it',
+    'agree on the end of an execution that one terminates while the other gets a report of it',
     async () => {
       for (let round = 0; round < 10; round += 1) {
         const id = await launchHello(api(round), `ended-${round}`);

@@ -78,7 +78,7 @@ const unfinishedBodies = (connections: number, head: string): readonly Socket[] 
     return socket;
   });
 
-describe('large requests that nobody finishes', () => {
+describe('large requests that are never completed', () => {
   it('take little memory over gRPC, and small calls go on', async () => {
     const before = residentBytes();
     const session = unfinishedCalls(UNFINISHED);

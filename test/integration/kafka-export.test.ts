@@ -233,7 +233,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
   });
 
-  it('stops and asks when somebody has removed its positions, and so does one that is at work', async () => {
+  it('stops with an error when its positions were deleted, also while it exports', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     const egress = await publishedBy(log);
@@ -249,7 +249,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
 
-  it('asks in both of two exporters when somebody has removed its positions', async () => {
+  it('stops both of two exporters when their positions were deleted', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     const standby = exporting(log, { worker: 'one', standbyMs: 2_000 });

@@ -10,7 +10,7 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
 
   leasesContract('a MongoDB', () => mongoLeases(location));
 
-  it('keeps where somebody has come to in a log, and nothing of another log', async () => {
+  it('keeps a checkpoint of a log, and none of another log', async () => {
     const leases = await mongoLeases(location);
     const checkpoint = leases.checkpoint('release-slots', 'log');
     expect(await checkpoint.read()).toBe(0n);

@@ -29,7 +29,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     expect(await store.get(ref)).toBeUndefined();
   });
 
-  it('puts an object back that was set aside', async () => {
+  it('puts a quarantined object back', async () => {
     const { store, objects } = open();
     const ref = await store.put('definitions/a', Uint8Array.of(1, 2, 3));
     const list = () => objectsOf(objects);

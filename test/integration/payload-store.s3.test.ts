@@ -104,7 +104,7 @@ describe('an S3 server that cannot be reached', () => {
     server.close();
   });
 
-  it('is unavailable when nobody listens', async () => {
+  it('is unavailable when no server listens', async () => {
     const server = await silentServer();
     server.close();
     const store = unreachable(server.endpoint);

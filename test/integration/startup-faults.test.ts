@@ -72,7 +72,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
   });
 
   it(
-    'one with the views of another log, for who writes them and who reads them',
+    'one with the views of another log, for processes that write them and those that read them',
     async () => {
       await about({ format: 1 });
       const line =

@@ -85,7 +85,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     expect(await server.stop()).toBe(0);
   }, 180_000);
 
-  it('are kept whole by who has started since they were built again, beside who has not', async () => {
+  it('are kept complete by processes that started after the rebuild, beside those that started before', async () => {
     const own = newMongoLocation();
     const store = ['--read-store', own.url];
     const parts = await startRoleProcesses(['api', 'projector', 'projector'], { args: store });

@@ -217,7 +217,7 @@ const cutShort = (bytes: Uint8Array): readonly Hostile[] =>
 
 const beside = (type: DescMessage, base: Message): readonly Hostile[] => {
   const bytes = toBinary(type, base);
-  const unknown = new BinaryWriter().tag(19_999, WireType.LengthDelimited).string('who are you').finish();
+  const unknown = new BinaryWriter().tag(19_999, WireType.LengthDelimited).string('unknown field').finish();
   return [
     { what: 'nothing', bytes: new Uint8Array() },
     { what: 'an unknown field', bytes: Buffer.concat([bytes, unknown]) },

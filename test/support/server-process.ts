@@ -45,7 +45,7 @@ const servesEventStore = (args: readonly string[], env: Readonly<Record<string, 
 
 /**
  * Starts `flightlog serve` as its users do, by default on free ports, and waits until it is ready. The port of the
- * EventStoreDB protocol is open for those alone who ask for it, because its thread is an eighth of the work of a start.
+ * EventStoreDB protocol is open only for tests that ask for it, because its thread is an eighth of the work of a start.
  */
 export const startServerProcess = async ({
   data,

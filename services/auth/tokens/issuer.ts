@@ -5,7 +5,7 @@ export type Introspection = {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** How long an answer counts, in milliseconds. */
+  /** The time for which an answer is cached, in milliseconds. */
   readonly cacheMs: number;
 };
 
@@ -13,12 +13,12 @@ export type Introspection = {
 export type RemoteIssuer = {
   readonly issuer: string;
   readonly audience: readonly string[];
-  /** Where its keys are; by default its metadata say that. */
+  /** The URL of its keys; by default that of its metadata. */
   readonly jwksUrl?: string | undefined;
   readonly algorithms: readonly string[];
-  /** How far the clocks of the issuer and of this process may be apart, in milliseconds. */
+  /** The greatest difference between the clocks of the issuer and of this process, in milliseconds. */
   readonly clockSkewMs: number;
-  /** How its opaque tokens are verified; without it, they are refused. */
+  /** The verification of its opaque tokens; without it, they are refused. */
   readonly introspection?: Introspection | undefined;
 };
 

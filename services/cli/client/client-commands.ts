@@ -15,9 +15,7 @@ const withServer = (command: Command): Command =>
 export const addClientCommands = (program: Command): void => {
   withServer(program.command('history'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
-    .description(
-      'print every transition of an execution, its nodes and its tasks: when, by whom, by which request, why',
-    )
+    .description('print every transition of an execution, its nodes and its tasks: time, actor, request, cause')
     .option('--node <id>', 'of this node and its tasks only')
     .option('--phase <phase,...>', 'to these phases only; repeatable', names)
     .option('--type <type,...>', 'by events of these types only; repeatable', names)

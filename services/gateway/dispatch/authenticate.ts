@@ -23,7 +23,7 @@ const admit = <Answer>(call: DispatchedCall, caller: Caller, next: () => Promise
 };
 
 /**
- * Finds out who calls, unless the RPC requires nothing. Without authentication, `principal` stays empty.
+ * Authenticates the caller, unless the RPC requires nothing. Without authentication, `principal` stays empty.
  *
  * @throws {RpcError} UNAUTHENTICATED when there is no valid token, and when the token of a stream expires; UNAVAILABLE
  * when the issuer of the token must be asked and cannot be reached.

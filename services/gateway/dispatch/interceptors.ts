@@ -16,7 +16,7 @@ import { reportFaults } from './report-faults.js';
 export type InterceptorServices = {
   readonly logger: GatewayLog;
   readonly positions: PositionTokens;
-  /** Finds out who calls; without it, everybody may do everything. */
+  /** Authenticates callers; without it, every caller may do everything. */
   readonly authentication?: Authentication | undefined;
   /** The log followers that a command with a minimum position waits for; none by default. */
   readonly known?: readonly Follower[] | undefined;

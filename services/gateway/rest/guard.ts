@@ -4,13 +4,13 @@ import type { Authentication } from '../../kernel/ports/authentication.js';
 import { denied } from '../../kernel/permitted.js';
 import { headerOf } from './header.js';
 
-/** What a page asks of a caller: any valid token, or the permission to read every project. */
+/** The requirement of a page: any valid token, or the permission to read every project. */
 export type PageRequirement = 'authenticated' | 'read';
 
 const EVERYWHERE = { project: '', domain: '' };
 
 /**
- * Checks who asks for a page.
+ * Checks that the caller may have a page.
  *
  * @throws {RpcError} UNAUTHENTICATED without a valid token; PERMISSION_DENIED when the caller may not have the page.
  */

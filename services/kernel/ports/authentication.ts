@@ -34,7 +34,7 @@ export interface LocalIssuer {
 /** The text of UNAUTHENTICATED for a call without a token. */
 export const NO_TOKEN = 'the request has no bearer token';
 
-/** Finds out who calls. */
+/** Authenticates callers. */
 export interface Authentication {
   /**
    * The caller that the headers of a call name: at once for a token that was verified before.

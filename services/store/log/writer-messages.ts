@@ -24,7 +24,7 @@ export type Answer =
       readonly places: Float64Array<ArrayBuffer>;
       /** Index and message of each append that was rejected with a conflict. */
       readonly conflicts: readonly (readonly [index: number, text: string])[];
-      /** How long its commit took, which ends with the sync of the disk, in milliseconds. */
+      /** The duration of its commit, which ends with the sync of the disk, in milliseconds. */
       readonly syncMs: number;
     }
   | { readonly type: 'failed'; readonly fault: FaultMessage; readonly count: number };

@@ -15,7 +15,7 @@ export type Conflict = { readonly conflict: string };
 export type LogWriter = {
   /** Position of the last committed event, and of the last one that is not hot or is the first of its kind. */
   head(): { readonly position: number; readonly rare: number };
-  /** How long the last COMMIT took, in milliseconds: it ends when the disk has synced. */
+  /** The duration of the last COMMIT, in milliseconds: it ends when the disk has synced. */
   syncMs(): number;
   /**
    * Commits the appends in one transaction. A conflict of one append does not affect the others.

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { uuidOf, uuidText } from './uuid.js';
 
-/** The server version that clients are told; they parse three numbers. */
+/** The server version in answers to clients, which parse three numbers. */
 export const PROTOCOL_VERSION = '23.10.6';
 
 /** The description of this server for clients: the only node of its cluster, and its leader. */

@@ -7,7 +7,7 @@ import type { Call } from '../../kernel/rpc.js';
 
 /**
  * Checks that the caller may read the tasks and launch plans that a workflow refers to: its compiled form has their
- * interfaces. Only for callers who may not read everything is the request decoded for that.
+ * interfaces. The request is decoded for that only when the caller may not read everything.
  *
  * @throws {RpcError} PERMISSION_DENIED at the first reference that the caller may not read.
  */

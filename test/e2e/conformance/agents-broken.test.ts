@@ -99,7 +99,7 @@ describe('an agent', () => {
   const exchange = (options: CallOptions = {}) =>
     client.makeBidiStreamRequest(EXECUTE_TASK_SYNC, asIs, asIs, new Metadata(), options);
 
-  it.for(CASES)('that %s is told of in the answer to a call', { timeout: BOUND_MS }, async ([how, said], context) => {
+  it.for(CASES)('that %s is reported in the answer to a call', { timeout: BOUND_MS }, async ([how, said], context) => {
     const request = create(getTaskMetrics.input, { taskCategory: { name: typeOf(how) } });
     const answer = await plane.grpc.send('GetTaskMetrics', toBinary(getTaskMetrics.input, request));
     expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
@@ -107,7 +107,7 @@ describe('an agent', () => {
   });
 
   it.for(CASES)(
-    'that %s ends the stream of a caller who does not',
+    'that %s ends the stream of a caller that does not',
     { timeout: BOUND_MS },
     async ([how, , ofStream, said = ofStream], context) => {
       const call = exchange();
@@ -133,7 +133,7 @@ describe('an agent', () => {
     expect([answer.http, answer.message]).toEqual([504, 'Deadline exceeded']);
   });
 
-  it('hears that a caller has gone', { timeout: BOUND_MS }, async () => {
+  it('is cancelled when a caller has disconnected', { timeout: BOUND_MS }, async () => {
     const call = exchange({ deadline: Date.now() + 200 });
     const ended = statusOf(call);
     call.write(header('waited-for'));
@@ -141,12 +141,12 @@ describe('an agent', () => {
     await patient.left('ExecuteTaskSync');
   });
 
-  it('is not waited with for who does not say what it is about', { timeout: BOUND_MS }, async () => {
+  it('is not started for a call that does not name its task', { timeout: BOUND_MS }, async () => {
     const { code, details } = await statusOf(exchange());
     expect([status[code], details]).toEqual(['DEADLINE_EXCEEDED', expect.stringMatching(/no header has come/u)]);
   });
 
-  it('that is nowhere is told of to a caller who does not end', { timeout: BOUND_MS }, async () => {
+  it('that cannot be reached is reported to a caller that keeps its stream open', { timeout: BOUND_MS }, async () => {
     const call = exchange();
     const ended = statusOf(call);
     call.write(header('gone'));

@@ -80,7 +80,7 @@ describe('agents in the configuration', () => {
     });
   const decodeSync = (bytes: Buffer) => fromBinary(executeTaskSync.output, bytes);
 
-  it('are told when nobody waits for what they were asked', async () => {
+  it('are cancelled when their caller has gone', async () => {
     const { grpc, http } = plane.server().ready;
     const channel = new Client(grpc, credentials.createInsecure());
     const request = Buffer.from(
@@ -148,7 +148,7 @@ describe('agents in the configuration', () => {
 
   const REFUSALS: readonly (readonly [string, string, RegExp, () => Promise<unknown>])[] = [
     [
-      'a type that nobody runs',
+      'a type that no agent runs',
       'NOT_FOUND',
       /no agent runs tasks of type poem/u,
       () => client.call(createTask, { template: { type: 'poem' } }),
@@ -176,7 +176,7 @@ describe('agents in the configuration', () => {
     ['an agent without a name', 'INVALID_ARGUMENT', /missing name/u, () => client.call(getAgent, {})],
     ['an exchange without a beginning', 'INVALID_ARGUMENT', /missing header/u, () => sync([inputs])],
     ['an exchange of nothing', 'INVALID_ARGUMENT', /missing header/u, () => sync([])],
-    ['an exchange for nobody', 'NOT_FOUND', /no agent runs tasks of type poem/u, () => sync([header('poem')])],
+    ['an exchange for no agent', 'NOT_FOUND', /no agent runs tasks of type poem/u, () => sync([header('poem')])],
     ['an exchange with an agent that is down', 'UNAVAILABLE', /agent gone/u, () => sync([header('letter')])],
     ['a list with an agent that is down', 'UNAVAILABLE', /agent gone/u, () => client.call(listAgents, {})],
   ];

@@ -109,7 +109,7 @@ describe('the web console, from another origin', () => {
     }
   });
 
-  it('learns who is there, as JSON, where there is no authentication', async () => {
+  it('learns the caller, as JSON, where there is no authentication', async () => {
     const response = await http('GET', '/me', { headers: { accept: 'application/json' } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({ subject: '', name: '', email: '' });
@@ -296,7 +296,7 @@ describe('the web console, from another origin', () => {
     await plane.grpc.call(method.terminateExecution, { id: id! });
   });
 
-  it('is told in bytes what is not there', async () => {
+  it('gets errors in bytes for what does not exist', async () => {
     const { status, bytes } = await ask('GET', `executions/${IN_PLACE}/nobody`);
     expect([status, fromBinary(StatusSchema, bytes).code]).toEqual([404, 5]);
     const nowhere = await ask('GET', 'nothing/at/all');
@@ -315,7 +315,7 @@ describe('the command line', () => {
     expect(await page('1000000')).toEqual([]);
   });
 
-  it('is told by NOT_FOUND that there are no attributes, and removes what is not there', async () => {
+  it('gets NOT_FOUND where there are no attributes, and removes what is not there', async () => {
     const at = { ...PLACE, workflow: 'none', resourceType: MatchableResource.TASK_RESOURCE };
     for (const { code } of [
       await plane.grpc.refused(method.getWorkflowAttributes, at),

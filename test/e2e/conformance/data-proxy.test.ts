@@ -398,7 +398,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     ['a name that is not there', `${base}/i/y`, 'INVALID_ARGUMENT', 'name [y] not found in node execution'],
     ['a name that is not there in a task', `${base}/1/o/y`, 'INVALID_ARGUMENT', 'name [y] not found in task execution'],
     ['a node that is not there', base.replace('n0', 'n9') + '/i', 'NOT_FOUND', 'node execution'],
-    ['inputs that nobody has sent', base.replace('n0', 'n1') + '/i', 'NOT_FOUND', 'no inputs are recorded'],
+    ['inputs that were never sent', base.replace('n0', 'n1') + '/i', 'NOT_FOUND', 'no inputs are recorded'],
   ])('refuses %s', async (_, flyteUrl, code, gist) => {
     const answer = await plane[way].refused(method.getData, { flyteUrl });
     expect(answer).toMatchObject({ code, message: expect.stringContaining(gist) as string });

@@ -201,7 +201,7 @@ const DECIDED: readonly Story[] = [
     steps: [ok(queuedBy('east')), ok(from('east')), foreign(from('west'), 'west')],
   },
   {
-    rule: 'before 3: what was said already is known, whoever has the execution now',
+    rule: 'before 3: a repeated report is recognized, whichever cluster has the execution',
     steps: [ok(queuedBy('east')), ok(from('east')), ok(queuedBy('west')), again(from('east'))],
   },
   { rule: '5: inside a node that there is', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
@@ -439,7 +439,7 @@ const FOLDS: readonly Shown[] = [
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },
   {
-    rule: 'with its child, which it has for good',
+    rule: 'with its child, which does not change any more',
     steps: [
       ok(node('RUNNING')),
       known(node('RUNNING', started(CHILD))),
@@ -448,7 +448,7 @@ const FOLDS: readonly Shown[] = [
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },
   {
-    rule: 'with where its dynamic workflow is told',
+    rule: 'with the location of its dynamic workflow',
     steps: [ok(node('DYNAMIC_RUNNING', cached(made('made', 's3://b/j')))), ok(node('SUCCEEDED'))],
     closure: { dynamicJobSpecUri: 's3://b/j' },
   },

@@ -164,7 +164,7 @@ const DECIDED: readonly Story[] = [
     steps: [ok(queuedBy('east')), ok(from('east')), foreign(from('west'), 'west')],
   },
   {
-    rule: 'before 5: what was said already is known, whoever has the execution now',
+    rule: 'before 5: a repeated report is recognized, whichever cluster has the execution',
     steps: [ok(queuedBy('east')), ok(from('east')), ok(queuedBy('west')), again(from('east'))],
   },
   { rule: '7: each attempt for itself', steps: [ok(task('FAILED')), ok(task('QUEUED', { retryAttempt: 1 }))] },
@@ -440,7 +440,7 @@ const LOGS: readonly Shown[] = [
     closure: { logs: [log('c', 's3://1'), log('', 's3://d'), log('', 's3://b')] },
   },
   ...(['QUEUED', 'INITIALIZING'] as const).map((phase) => ({
-    rule: `with the links for who waits, while it is ${phase}`,
+    rule: `with the links for waiting users, while it is ${phase}`,
     steps: [ok(task(phase, links(ALWAYS, PENDING, RUNNING)))],
     closure: { logs: [ALWAYS, PENDING] },
   })),

@@ -185,7 +185,7 @@ const DECIDED: readonly Story[] = [
     steps: [ok(named('QUEUED', 'east')), ok(named('FAILED', 'east')), foreign(named('RUNNING', 'west'), 'west')],
   },
   {
-    rule: '7 before 8: QUEUED after the end is too late, whoever says it',
+    rule: '7 before 8: QUEUED after the end is too late, from any producer',
     steps: [ok(workflow('RUNNING')), ok(workflow('FAILED')), ended(named('QUEUED', 'west'), 'FAILED')],
   },
   {
@@ -214,7 +214,7 @@ const DECIDED: readonly Story[] = [
     steps: [ok(workflow('QUEUED')), ok(workflow('RUNNING')), again(workflow('QUEUED'))],
   },
   {
-    rule: 'the end is told once, and what is new of it is kept',
+    rule: 'the end is reported once, and new content of it is kept',
     steps: [ok(at('SUCCEEDED', 9)), known(at('SUCCEEDED', 10)), again(at('SUCCEEDED', 10))],
   },
   {
@@ -346,9 +346,9 @@ const FOLDS: readonly Fold[] = [
 type Cluster = { readonly rule: string; readonly steps: readonly Step[]; readonly cluster: string };
 
 const CLUSTERS: readonly Cluster[] = [
-  { rule: 'that of who queues it', steps: [ok(named('QUEUED', 'east'))], cluster: 'east' },
+  { rule: 'that of the cluster that queues it', steps: [ok(named('QUEUED', 'east'))], cluster: 'east' },
   {
-    rule: 'that of who queues it last',
+    rule: 'that of the last cluster that queues it',
     steps: [ok(named('QUEUED', 'east')), ok(named('QUEUED', 'west'))],
     cluster: 'west',
   },

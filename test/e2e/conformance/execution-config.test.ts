@@ -244,7 +244,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { overwriteCache: true },
     ],
     [
-      'a security context whole, and only one that says who runs',
+      'a security context whole, and only one that names an identity',
       {
         request: { securityContext: { secrets: [{ key: 'k' }] } },
         plan: { securityContext: role('plan') },
@@ -301,7 +301,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { tier: Tier.LOW },
     ],
     ['a tier of the domain', { domain: 'production' }, { tier: Tier.HIGH, queueingBudget: { seconds: 60n } }],
-    ['the middle tier where nobody says', {}, { tier: Tier.MEDIUM, queueingBudget: { seconds: 600n } }],
+    ['the middle tier by default', {}, { tier: Tier.MEDIUM, queueingBudget: { seconds: 600n } }],
     [
       'the cluster label of the request',
       { request: { executionClusterLabel: { value: 'asked' } }, attributes: { domain: [label('own')] } },
@@ -399,7 +399,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { request: notify({ phases: [Phase.SUCCEEDED] }) },
       'invalid value for notification type',
     ],
-    ['a notification to nobody', { request: notify(email()) }, 'missing recipients'],
+    ['a notification without recipients', { request: notify(email()) }, 'missing recipients'],
     ['a notification to an empty recipient', { request: notify(email('a@example.org', '')) }, 'missing recipient'],
     [
       'a notification before the end',
@@ -426,7 +426,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { plan: planNotifies, request: { notificationOverrides: { case: 'disableAll', value: true } } },
       [],
     ],
-    ['none where nobody says', {}, []],
+    ['none by default', {}, []],
     ['one that never fires', { request: notify({ ...email('never@example.org'), phases: [] }) }, ['never@example.org']],
   ])('shows of notifications %s', async (_what, levels, expected) => {
     const asked = await request(transport, levels);

@@ -158,7 +158,7 @@ const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: 
   },
   { rule: 'a name that can be', change: (r) => void (r.name = 'A'), says: 'invalid name format: A' },
   {
-    rule: 'a name that nobody has',
+    rule: 'a name that does not exist',
     change: (r) => void (r.name = 'taken'),
     code: 'ALREADY_EXISTS',
     says: 'value with matching already exists',

@@ -174,7 +174,7 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   { rule: 'no more labels than the platform takes', change: fourLabels, says: 'labels has too many entries [4 > 3]' },
   { rule: 'the pool that it is assigned to', change: otherPool, says: 'cannot run on cluster pool [other]' },
   {
-    rule: 'a name that nobody has',
+    rule: 'a name that does not exist',
     change: named('taken'),
     code: 'ALREADY_EXISTS',
     says: 'value with matching already',
@@ -346,7 +346,7 @@ const SHOWN: readonly Shown[] = [
   ).map((mode) => ({ rule: `of mode ${Mode[mode]}`, change: metadata({ mode }), metadata: { mode } })),
   {
     rule: 'with the principal that launched it, and no other',
-    change: metadata({ principal: 'somebody else' }),
+    change: metadata({ principal: 'eve' }),
     metadata: { principal: '' },
   },
   {
@@ -396,7 +396,7 @@ const UNREAD: readonly Read[] = [
   ['no project', { ...PLACE, name: 'taken', project: '' }, 'INVALID_ARGUMENT', 'missing project'],
   ['no domain', { ...PLACE, name: 'taken', domain: '' }, 'INVALID_ARGUMENT', 'missing domain'],
   ['no name', { ...PLACE, name: '' }, 'INVALID_ARGUMENT', 'missing name'],
-  ['a name that nobody has', { ...PLACE, name: 'nobody' }, 'NOT_FOUND', 'missing entity of type execution with'],
+  ['a name that does not exist', { ...PLACE, name: 'nobody' }, 'NOT_FOUND', 'missing entity of type execution with'],
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {

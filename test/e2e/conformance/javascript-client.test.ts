@@ -45,13 +45,16 @@ describe('the published JavaScript client', () => {
     expect(JSON.parse(JSON.stringify(answer.answer))).toMatchObject(holds);
   });
 
-  it.each(publishedRpcs.map(({ name }) => name))('is told what an empty request to %s lacks', async (rpc) => {
-    const answer = await plane.unchanged(() => client.call(rpc, {}));
-    const lacking = isAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
-    if (!builtRpcs.has(rpc)) expectUnbuilt(rpc, answer);
-    else if (ASK_NOTHING.has(rpc)) expect(answer.code).toBe('OK');
-    else expect([answer.code, answer.message]).toEqual([expect.stringMatching(lacking), expect.stringMatching(/./u)]);
-  });
+  it.each(publishedRpcs.map(({ name }) => name))(
+    'gets an error that names what an empty request to %s lacks',
+    async (rpc) => {
+      const answer = await plane.unchanged(() => client.call(rpc, {}));
+      const lacking = isAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
+      if (!builtRpcs.has(rpc)) expectUnbuilt(rpc, answer);
+      else if (ASK_NOTHING.has(rpc)) expect(answer.code).toBe('OK');
+      else expect([answer.code, answer.message]).toEqual([expect.stringMatching(lacking), expect.stringMatching(/./u)]);
+    },
+  );
 
   it('has called every RPC of every service', () => {
     expect(new Set(wholeRequests.map(([rpc]) => rpc))).toEqual(new Set(publishedRpcs.map(({ name }) => name)));

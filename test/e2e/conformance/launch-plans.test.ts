@@ -268,7 +268,11 @@ const REST_OF_IT: readonly Create[] = [
   })),
   { rule: '14: the older one, too', change: scheduled(oldCron('every day')), says: 'Invalid cron expression: ' },
   { rule: '15: notifications of a type', change: noType, says: 'invalid value for notification type' },
-  { rule: '15: to somebody', change: notifying({ phases: [Phase.FAILED], type: email() }), says: 'missing recipients' },
+  {
+    rule: '15: to a recipient',
+    change: notifying({ phases: [Phase.FAILED], type: email() }),
+    says: 'missing recipients',
+  },
   {
     rule: '15: with a name',
     change: notifying({ phases: [Phase.FAILED], type: email('') }),

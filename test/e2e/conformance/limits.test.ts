@@ -68,7 +68,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await events[of]!(plane[way], id, MAX_OUTPUT)).toMatchObject({ code: 'OK' });
   });
 
-  it('the name of an execution may have 63 characters, and has 20 where nobody gives one', async () => {
+  it('the name of an execution may have 63 characters, and has 20 where none is given', async () => {
     const name = `n${way}`.padEnd(63, 'x');
     const above = await plane.unchanged(() => plane[way].refused(method.createExecution, helloRequest(`${name}x`)));
     expect(above).toMatchObject({
@@ -81,7 +81,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(nameless.id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
   });
 
-  it('an execution runs 25 nodes at a time where nobody says', async () => {
+  it('an execution runs 25 nodes at a time by default', async () => {
     const { id } = await plane[way].call(method.createExecution, helloRequest(''));
     const { spec } = await plane[way].call(method.getExecution, { id: id! });
     expect(spec!.maxParallelism).toBe(25);

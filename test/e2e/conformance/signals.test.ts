@@ -52,7 +52,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     execution = await launchHello(transport, `signals-${way}`);
   });
 
-  it('are made by whoever asks first, without a value, and found by who asks again', async () => {
+  it('are created by the first caller, without a value, and found by later calls', async () => {
     const made = await wait('first');
     expect(made).toMatchObject({ id: { signalId: 'first', executionId: execution }, type: type(INTEGER) });
     expect(made.value).toBeUndefined();
@@ -246,7 +246,7 @@ it.each<[string, List, string]>([
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
 });
 
-it('of many who set a signal at once, each is answered, and one value is the last', async () => {
+it('of many callers that set a signal at once, each is answered, and one value is the last', async () => {
   const execution = await launchHello(plane.grpc, 'crowded');
   const id = { signalId: 'crowded', executionId: execution };
   await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });

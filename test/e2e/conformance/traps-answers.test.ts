@@ -180,7 +180,7 @@ describe('traps about answers', () => {
     for (const [answer, status] of asked) expect((await answer).status).toBe(status);
   });
 
-  it('trap 37: what clients ask before they know whom to ask is answered to everybody', async () => {
+  it('trap 37: clients need no authentication for what they ask before they can authenticate', async () => {
     const published = publishedClient(plane.server().ready.grpc);
     for (const rpc of ['AuthMetadataService.GetOAuth2Metadata', 'AuthMetadataService.GetPublicClientConfig'])
       expect((await published.call(rpc, {})).code).toBe('OK');

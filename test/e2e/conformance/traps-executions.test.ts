@@ -43,7 +43,7 @@ const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[
   (await refused(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
 describe('traps about executions', () => {
-  it('trap 3: an event of an execution that nobody knows is NOT_FOUND, and one that was just created is known', async () => {
+  it('trap 3: an event of an unknown execution is NOT_FOUND, and one that was just created is known', async () => {
     const unknown = { ...PLACE, name: 'nobody' };
     const answers = [
       await reportWorkflow(unknown, { phase: Phase.RUNNING }),
@@ -128,7 +128,7 @@ describe('traps about executions', () => {
 
   it('trap 21: an engine that cannot start an execution leaves a FAILED one with its error, not a failed launch', async () => {
     const id = await launch('never-started');
-    const error = { code: 'Internal', message: 'no room for it', kind: ErrorKind.SYSTEM };
+    const error = { code: 'Internal', message: 'disk full', kind: ErrorKind.SYSTEM };
     await call(
       method.createWorkflowEvent,
       workflowReport(id, { phase: Phase.FAILED, outputResult: { case: 'error', value: error } }),

@@ -135,7 +135,7 @@ describe('traps about lists and reads', () => {
     expect(closure?.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'by REST' } });
   });
 
-  it('trap 38: attributes that nobody set are NOT_FOUND, but what a project runs with is always known', async () => {
+  it('trap 38: attributes that were not set are NOT_FOUND, but what a project runs with is always known', async () => {
     const resourceType = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
     const codes = [
       refused(method.getProjectDomainAttributes, { ...PLACE, resourceType }),

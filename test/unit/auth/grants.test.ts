@@ -45,7 +45,7 @@ describe('access', () => {
     expect(may('read', 'b', 'production')).toBe(false);
   });
 
-  it('to some domain of a project, or some project of a domain, is told by any grant', () => {
+  it('to some domain of a project, or some project of a domain, is found in any grant', () => {
     const some = access([IN_DEVELOPMENT]);
     expect([some.mayInSome('read', 'a'), some.mayInSome('read', 'c'), some.mayInSome('admin', 'a')]).toEqual([
       true,

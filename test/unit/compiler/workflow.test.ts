@@ -74,7 +74,7 @@ describe('a graph', () => {
     ['with an unknown upstream node', [taskNode('a', MAKE, {}, ['b'])], ['NodeReferenceNotFound a']],
     ['with an unknown task', [taskNode('a', 'none')], ['TaskReferenceNotFound a']],
     ['with an input that is not bound', [taskNode('a', TAKE)], ['ParameterNotBound a']],
-    ['with an input that nobody has', [taskNode('a', MAKE, { b: constant(1n) })], ['VariableNameNotFound a']],
+    ['with an input that does not exist', [taskNode('a', MAKE, { b: constant(1n) })], ['VariableNameNotFound a']],
     ['with a wrong constant', [taskNode('a', TAKE, { a: constant('1') })], ['MismatchingTypes a']],
     ['with a list for a number', [taskNode('a', TAKE, { a: many() })], ['MismatchingBindings a']],
     [

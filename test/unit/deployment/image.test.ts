@@ -18,7 +18,7 @@ describe('the image', () => {
     expect(bases).toEqual([node, node]);
   });
 
-  it('runs as somebody without rights', () => {
+  it('runs as a user without privileges', () => {
     expect([...dockerfile.matchAll(/^USER (\S+)$/gmu)].at(-1)?.[1]).toBe('node');
   });
 

@@ -139,7 +139,7 @@ describe('conditions', () => {
     expect(holds(compare(Operator.GT, 'zone', text('harbour')), inputs)).toBe(true);
   });
 
-  it('are joined by AND and OR', () => {
+  it('combine with AND and OR', () => {
     const [yes, no] = [compare(Operator.EQ, 'kg', integer(5n)), compare(Operator.EQ, 'kg', integer(6n))];
     expect(holds(both(Logical.AND, yes, no), inputs)).toBe(false);
     expect(holds(both(Logical.OR, no, yes), inputs)).toBe(true);
@@ -147,7 +147,7 @@ describe('conditions', () => {
 });
 
 describe('ids', () => {
-  it('are joined with hyphens, and hashed above 20 characters', () => {
+  it('are concatenated with hyphens, and hashed above 20 characters', () => {
     expect(uniqueNodeId('', 0, 'n0')).toBe('n0');
     expect(uniqueNodeId('n0', 0, 'dn1')).toBe('n0-0-dn1');
     expect(uniqueNodeId('n0-0-dn1', 0, 'start-node')).toBe('fmsvd5hi');

@@ -118,7 +118,7 @@ const CONSUMERS = table(
     ['position', '`position`', 'the commit position', '`position`'],
     ['when it was recorded', '`recordedAt`', 'created', '`time`'],
     [
-      'who, with what request',
+      'the actor and the request',
       '`actor`, `commandId`, `correlationId`, `causationId`, `traceparent`',
       'the metadata of the event: `actor`, `commandId`, `$correlationId`, `$causationId`, `traceparent`',
       '`actor`, `commandid`, `correlationid`, `causationid`, `traceparent`',

@@ -28,7 +28,7 @@ describe('the configuration of an execution', () => {
     expect(levels({}).maxParallelism).toBe(25);
   });
 
-  it('takes a security context whole, and only one that says who runs', () => {
+  it('takes a security context whole, and only one that names an identity', () => {
     const withSecrets = { securityContext: { secrets: [{ key: 'k' }] } };
     const config = levels(withSecrets, role('plan'));
     expect(config.securityContext?.runAs?.iamRole).toBe('plan');

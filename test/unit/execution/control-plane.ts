@@ -100,7 +100,7 @@ export const openControlPlane = async (
   return {
     registry,
     aggregate,
-    /** What the use cases of executions need. */
+    /** The services of the use cases of executions. */
     services,
     send,
     sendBytes,

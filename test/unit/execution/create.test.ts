@@ -99,7 +99,7 @@ describe('CreateExecution', () => {
     expect(Object.keys(given.literals)).toEqual(['times']);
   });
 
-  it('says who launched it and where, whatever the client claims', async () => {
+  it('records the caller and the place of the launch, whatever the client sends', async () => {
     await launch('claimed', { metadata: { principal: 'somebody', mode: 4, artifactIds: [{ version: '1' }] } }, 'grace');
     const { spec } = await created('claimed');
     expect(spec?.metadata).toMatchObject({
@@ -126,7 +126,7 @@ describe('CreateExecution', () => {
     expect((await created('untold')).notifications).toHaveLength(0);
   });
 
-  it('refuses notifications that nobody gets, or before the end', async () => {
+  it('refuses notifications without recipients, or before the end', async () => {
     const told = (rule: object) =>
       launch('told-wrong', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });

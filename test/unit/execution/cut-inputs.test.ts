@@ -44,7 +44,7 @@ describe('the inputs of a request to launch', () => {
     expect(cutUp(encoded({ ...old, inputs: map('new') })).inputs).toEqual(create(LiteralMapSchema, map('new')));
   });
 
-  it('are joined where they come in parts, as every decoder does', () => {
+  it('are merged where they come in several fields, as every decoder does', () => {
     const parts = [
       encoded({ ...rest, inputs: map('a') }),
       encoded({ inputs: map('b') }),

@@ -127,7 +127,7 @@ describe('a terminated execution', () => {
     expect(await types()).toEqual(['ExecutionCreated', 'TerminationRequested', 'ExecutionExpired']);
   });
 
-  it('is ended once by two who look after it', async () => {
+  it('is ended once by two reactors', async () => {
     await run(creation);
     await run(termination);
     const timers = manualTimers(START);

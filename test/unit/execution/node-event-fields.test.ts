@@ -63,7 +63,7 @@ const looked = (
   return { id, retryGroup, specNodeId, isParent, isDynamic, isArray, isEager, ...parents, ...times, ...parts };
 };
 
-describe('what an engine tells of a node', () => {
+describe('the event of a node from an engine', () => {
   it('is what protobuf makes of it, whatever is said, in any order and also twice', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {

@@ -85,7 +85,7 @@ describe('a node event', () => {
 });
 
 describe('an event that has the phase and time of others', () => {
-  it('is told apart by its content, and kept', async () => {
+  it('is distinguished by its content, and kept', async () => {
     const run = openStream(creation, node('RUNNING', { deckUri: 's3://one' }));
     const others = ['s3://two', 's3://three'].map((deckUri) => node('RUNNING', { deckUri }));
     for (const other of others) expect(await run.answer(other)).toBe('phase-recorded');
@@ -113,7 +113,7 @@ describe('a task event', () => {
     expect(await openStream(creation).answer(task('QUEUED'))).toBe('node-not-found');
   });
 
-  it('with a higher version of its phase is news', async () => {
+  it('with a higher version of its phase is recorded', async () => {
     const run = openStream(creation, node('RUNNING'), task('RUNNING'));
     expect(await run.answer(task('RUNNING', { version: 1, second: 1 }))).toBe('OK');
     expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('phase-recorded');

@@ -114,7 +114,7 @@ describe('events that an engine sends again', () => {
     expect(read).toBe(1 + 2 * reports.length);
   });
 
-  it('are refused also while the first of them is on its way', async () => {
+  it('are refused also while the first of them is in flight', async () => {
     const run = openRun();
     await run(creation);
     const first = reports.slice(0, 60);

@@ -148,7 +148,7 @@ describe('the views of what an engine says', () => {
     expect(repeated).toBeGreaterThan(numRuns);
   });
 
-  it('are the same in whatever order different things are told', { timeout }, async () => {
+  it('are the same in whatever order independent reports arrive', { timeout }, async () => {
     let differ = 0;
     await fc.assert(
       fc.asyncProperty(

@@ -68,14 +68,14 @@ describe('an execution', () => {
     expect(timestampMs(updatedAt!)).toBe(second(9));
   });
 
-  it('that is terminated shows who and why, and is not counted as updated', async () => {
+  it('that is terminated shows the principal and the cause, and is not counted as updated', async () => {
     const closure = await closureAfter(workflow('RUNNING', { second: 1 }), termination);
     expect(closure.phase).toBe(Phase.ABORTING);
     expect(closure.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'enough', principal: 'ada' } });
     expect(timestampMs(closure.updatedAt!)).toBe(second(1));
   });
 
-  it('that ends ABORTED with an error shows who terminated it, and keeps the error', async () => {
+  it('that ends ABORTED with an error shows the principal that terminated it, and keeps the error', async () => {
     const document = await documentOf(termination, workflow('ABORTED', failure('killed')));
     expect(answerOf(document).closure!.outputResult).toMatchObject({
       case: 'abortMetadata',

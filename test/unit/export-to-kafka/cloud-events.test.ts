@@ -48,7 +48,7 @@ const json = async (event: RecordedEvent): Promise<Readonly<Record<string, unkno
   JSON.parse((await made(event)).value.toString()) as Readonly<Record<string, unknown>>;
 
 describe('an event as a CloudEvent', () => {
-  it('says who, what, when and where in its attributes', async () => {
+  it('has actor, type, time and stream in its attributes', async () => {
     const id = Uint8Array.from({ length: 16 }, (_, at) => at * 17);
     const event = withMetadata(nodeReported('a1b2', 0), {
       recordedAtMs: 1_767_225_600_120,
@@ -85,7 +85,7 @@ describe('an event as a CloudEvent', () => {
     });
   });
 
-  it('leaves out who and why where nobody is named', async () => {
+  it('leaves out actor and cause where none is recorded', async () => {
     const event = await json(recorded(withMetadata(nodeReported('a1b2', 0), { actor: '' })));
     for (const absent of ['actor', 'correlationid', 'causationid', 'traceparent', 'dataref'])
       expect(event).not.toHaveProperty(absent);
@@ -97,7 +97,7 @@ describe('an event as a CloudEvent', () => {
     for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
   });
 
-  it('is byte for byte the same, however often it is published, and by whom', async () => {
+  it('is byte for byte the same, however often it is published, and by any process', async () => {
     const event = recorded(nodeReported('a1b2', 0, '"größe"\n'));
     expect(await made(event)).toEqual(await made({ ...event }));
   });

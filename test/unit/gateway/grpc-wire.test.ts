@@ -180,7 +180,7 @@ describe('the one message of a request', () => {
     expect((await answer).rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  it('may be compressed in one of the ways that are told to who uses another', async () => {
+  it('may be compressed in a supported encoding; another is refused with the list', async () => {
     const packed = framed(gzipSync(named('x')), 1);
     expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('0');
     const refused = await send(GET_TASK, packed, { 'grpc-encoding': 'snappy' });
@@ -302,7 +302,7 @@ describe('a caller that leaves', () => {
     expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
   });
 
-  it('harms nobody else, however often and however early', { timeout: 30_000 }, async () => {
+  it('does not affect other calls, however often and however early', { timeout: 30_000 }, async () => {
     for (let round = 0; round < 40; round++) {
       for (let i = 0; i < 50 && !session.destroyed; i++) {
         const stream = open(GET_TASK);
@@ -323,7 +323,7 @@ describe('a caller whose requests are refused', () => {
     ['too large', GET_TASK, tooLarge, '8'],
     ['more than one', GET_TASK, Buffer.concat([framed(named('x')), framed(Buffer.alloc(MAX_BYTES))]), '3'],
     ['no message of a stream', REFLECTION, Buffer.concat([framed(Buffer.alloc(9, 0xff)), tooLarge]), '3'],
-    ['for nobody', '/x/y', tooLarge, '12'],
+    ['for no RPC', '/x/y', tooLarge, '12'],
   ])('may have as many open as before: %s', { timeout: 30_000 }, async (_what, path, body, code) => {
     for (let sent = 0; sent < 5; sent++) expect(statusOf(await send(path, body))).toBe(code);
     const refused: string[] = [];

@@ -137,7 +137,7 @@ describe('a call over gRPC', () => {
     },
   );
 
-  it('is told what the caller got wrong', async () => {
+  it('gets an error that names the mistake', async () => {
     const { error } = await toy.call(GET_TASK, named('missing'));
     expect(error).toMatchObject({ code: status.INVALID_ARGUMENT, details: 'missing version' });
   });
@@ -153,14 +153,14 @@ describe('a call over gRPC', () => {
     }
   });
 
-  it('hears of a fault without what it is about', async () => {
+  it('gets a fault without its internal details', async () => {
     const { error } = await toy.call(GET_TASK, named('fault'));
     expect(error!.code).toBe(status.UNAVAILABLE);
     expect(error!.details).toBe('a store is unavailable');
     expect(logged.at(-1)).toMatchObject({ level: 'warn', fields: { fault: 'store-unavailable' } });
   });
 
-  it('hears nothing of a bug, which is in the log with its request', async () => {
+  it('gets no details of a bug, which is in the log with its request', async () => {
     const { error } = await toy.call(GET_TASK, named('bug'), { 'x-request-id': 'r-bug' });
     expect(error).toMatchObject({ code: status.INTERNAL, details: 'internal error' });
     expect(logged.at(-1)).toMatchObject({
@@ -189,7 +189,7 @@ describe('a call over gRPC', () => {
     },
   );
 
-  it('keeps its details as long as they leave room for a text, and then its text', async () => {
+  it('keeps its details as long as a text still fits, and then its text', async () => {
     expect(statusOf(await toy.call(GET_TASK, named('percent'))).details).toHaveLength(1);
     const called = await toy.call(GET_TASK, named('huge detail'));
     expect(called.error!.details).toBe('ended');
@@ -226,7 +226,7 @@ describe('bytes that are no message', () => {
     ['no protobuf at all', NODE_EVENT, Buffer.from('{"event":{}}'), 'at byte'],
     ['messages nested too deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
     ['a hundred thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
-  ])('are the mistake of the caller, who is told where: %s', async (_what, path, bytes, where) => {
+  ])('are an error of the caller that names the place: %s', async (_what, path, bytes, where) => {
     const { error } = await toy.call(path, bytes);
     expect(error!.code).toBe(status.INVALID_ARGUMENT);
     expect(error!.details).toContain(where);
@@ -300,7 +300,7 @@ describe('a request that never becomes a message', () => {
     expect(await frame(toy.port, bytes, { 'grpc-encoding': encoding })).toMatchObject({ text: 'missing version' });
   });
 
-  it('is compressed with what nobody here knows', async () => {
+  it('is compressed with an unknown encoding', async () => {
     const { code, text } = await frame(toy.port, framed(named('ok'), 1), { 'grpc-encoding': 'br' });
     expect({ code, text }).toMatchObject({ code: '12', text: expect.stringContaining('"br"') as string });
   });
@@ -388,7 +388,7 @@ describe('the health check', () => {
 });
 
 describe('a server that closes', () => {
-  it('waits for calls on their way, and takes no new ones', async () => {
+  it('waits for calls in flight, and takes no new ones', async () => {
     let release: (() => void) | undefined;
     const own = await overGrpc([
       route(AdminService.method.getTask, async () => {

@@ -30,7 +30,7 @@ describe('a message that JSON has no form for', () => {
     });
   });
 
-  it('stays as it is for those who read its bytes', () => {
+  it('stays as it is for clients that read its bytes', () => {
     const template = create(TaskTemplateSchema, { metadata: { timeout: { seconds: FAR } } });
     writeJson(TaskTemplateSchema, template, 'jsonName');
     expect(

@@ -73,7 +73,7 @@ const serving = async (limits: Parameters<typeof answerBudget>[0], more: { hands
   return { ...toy, handled };
 };
 
-describe('answers that nobody reads', () => {
+describe('answers that are not read', () => {
   it('are put together no faster than they are read, and all come in the end', async () => {
     const toy = await serving(limits());
     const caller = unreading(toy.port, 12);
@@ -84,13 +84,13 @@ describe('answers that nobody reads', () => {
     await expect.poll(() => caller.statuses, { timeout: 10_000 }).toEqual(Array(12).fill('0'));
   });
 
-  it('are RESOURCE_EXHAUSTED where there is no room for them in time', async () => {
+  it('are RESOURCE_EXHAUSTED where the memory budget stays full', async () => {
     const toy = await serving(limits({ waitMs: 300 }));
     const caller = unreading(toy.port, 4);
     await expect.poll(() => caller.statuses, { timeout: 5_000 }).toContain('8');
   });
 
-  it('keep no room from another connection', async () => {
+  it('take no memory from another connection', async () => {
     const toy = await serving(limits());
     unreading(toy.port, 12);
     await expect.poll(toy.handled).toBe(1);
@@ -99,7 +99,7 @@ describe('answers that nobody reads', () => {
     await expect.poll(() => reader.statuses, { timeout: 5_000 }).toEqual(['0']);
   });
 
-  it('give their room back when the caller goes', async () => {
+  it('release their memory when the caller disconnects', async () => {
     const toy = await serving(limits({ totalBytes: 3 * ANSWER_BYTES }));
     const first = unreading(toy.port, 3);
     await expect.poll(toy.handled).toBe(1);
@@ -132,7 +132,7 @@ describe('answers that nobody reads', () => {
   });
 });
 
-describe('answers over REST that nobody reads', () => {
+describe('answers over REST that are not read', () => {
   it('end the connection too', async () => {
     const answers = answerBudget(limits({ stallTimeoutMs: 300 }));
     const tens = route(AdminService.method.getTask, () =>
@@ -174,7 +174,7 @@ describe('a connection that does not begin to speak', () => {
     await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
   });
 
-  it('is told by REST that its request has not come, as in every other error', async () => {
+  it('gets an error in the usual form over REST when its request does not arrive', async () => {
     const toy = await overHttp([], [], { handshakeMs: 200 });
     closing.push(() => toy.close());
     const socket = silent(Number(new URL(toy.url).port), 'GET / HTTP/1.1\r\nHost:');

@@ -101,6 +101,7 @@ describe('the OpenAPI document', () => {
 
   it('has the comments of the proto files', () => {
     expect(document.components.schemas['admin.AbortMetadata']).toMatchObject({
+      // eslint-disable-next-line plain/words -- a person is meant
       description: 'Why an execution was ended, and by whom.',
       properties: { principal: { description: 'Empty where there is no authentication.' } },
     });

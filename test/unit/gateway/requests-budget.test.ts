@@ -84,7 +84,7 @@ describe('large requests over gRPC', () => {
     expect(await second.answer).toMatch(/^0 /);
   });
 
-  it('are RESOURCE_EXHAUSTED when there is no room for them in time', async () => {
+  it('are RESOURCE_EXHAUSTED when the memory budget stays full', async () => {
     const { port } = await grpc({ waitMs: 200 });
     const session = connection(port);
     const first = beginCall(session);
@@ -95,7 +95,7 @@ describe('large requests over gRPC', () => {
     expect(await first.answer).toMatch(/^0 /);
   });
 
-  it('leave their room when their connection ends', async () => {
+  it('release their memory when their connection ends', async () => {
     const { port, call } = await grpc();
     const gone = [connection(port), connection(port), connection(port)];
     for (const session of gone) beginCall(session);
@@ -105,7 +105,7 @@ describe('large requests over gRPC', () => {
     expect((await waiting).error).toBeUndefined();
   });
 
-  it('are DEADLINE_EXCEEDED when the rest does not come, and room is left for the next', async () => {
+  it('are DEADLINE_EXCEEDED when the rest does not arrive, and release their memory', async () => {
     const { port, call } = await grpc({ stallTimeoutMs: 200, totalBytes: LARGE_BYTES });
     const silent = beginCall(connection(port));
     expect((await call(PATH, large)).error).toBeUndefined();
@@ -129,7 +129,7 @@ describe('large requests over gRPC', () => {
     expect(await status).toBe('8');
   });
 
-  it('are unpacked when there is room for them', async () => {
+  it('are decompressed when the memory budget allows', async () => {
     const { port, requests } = await grpc();
     const reservation = requests.open(new Socket());
     await reservation.reserve(LARGE_BYTES * 3);
@@ -186,7 +186,7 @@ describe('large requests over REST', () => {
   };
   const LENGTH = `Content-Length: ${LARGE_BYTES + 20}`;
 
-  it('are RESOURCE_EXHAUSTED when there is no room for them in time, and tell when to try again', async () => {
+  it('are RESOURCE_EXHAUSTED when the memory budget stays full, with a retry delay', async () => {
     const { url, send } = await rest({ waitMs: 200, totalBytes: LARGE_BYTES });
     await beginBody(url, LENGTH).sent;
     const refused = await send('POST', '/api/v1/tasks', body());
@@ -197,7 +197,7 @@ describe('large requests over REST', () => {
     });
   });
 
-  it('leave their room when their connection ends', async () => {
+  it('release their memory when their connection ends', async () => {
     const { url, send } = await rest({ totalBytes: LARGE_BYTES });
     const { socket, sent } = beginBody(url, LENGTH);
     await sent;

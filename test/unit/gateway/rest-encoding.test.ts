@@ -47,14 +47,14 @@ const raw = (path: string, headers: Record<string, string>) =>
   });
 
 describe('an answer', () => {
-  it.each(['gzip', 'br, gzip;q=0.5', '*'])('is compressed for who accepts %s', async (accepted) => {
+  it.each(['gzip', 'br, gzip;q=0.5', '*'])('is compressed for clients that accept %s', async (accepted) => {
     const { headers, body } = await raw('/api/v1/tasks/p/d/n/long', { 'accept-encoding': accepted });
     expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Origin, accept, accept-encoding' });
     expect(body.length).toBeLessThan(10_000);
     expect(JSON.parse(gunzipSync(body).toString())).toMatchObject({ shortDescription: TEXT });
   });
 
-  it.each(['', 'br', 'gzip;q=0', 'identity'])('is sent as it is to who accepts %j', async (accepted) => {
+  it.each(['', 'br', 'gzip;q=0', 'identity'])('is sent uncompressed to clients that accept %j', async (accepted) => {
     const { headers, body } = await raw('/api/v1/tasks/p/d/n/long', { 'accept-encoding': accepted });
     expect(headers['content-encoding']).toBeUndefined();
     expect(headers['content-length']).toBe(String(body.length));
@@ -147,7 +147,7 @@ describe('a page of another origin', () => {
     expect(headers.get('access-control-expose-headers')).toContain('retry-after');
   });
 
-  it('is told nothing when it is not', async () => {
+  it('gets no header when it is not compressed', async () => {
     expect(
       (await preflight(toy.url, 'https://elsewhere.example')).headers.get('access-control-allow-origin'),
     ).toBeNull();

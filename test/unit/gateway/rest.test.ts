@@ -139,7 +139,7 @@ describe('a path', () => {
     expect((await toy.get('/api/v1/executions/p/d/a%2Fb')).status).toBe(404);
   });
 
-  it('that nobody knows is not found', async () => {
+  it('that is unknown is not found', async () => {
     const response = await toy.get('/api/v1/nonsense');
     expect(response.status).toBe(404);
     expect(await errorOf(response)).toEqual({ code: 5, message: 'Not Found', details: [] });
@@ -338,7 +338,7 @@ describe('an answer', () => {
     });
   });
 
-  it('is in snake_case for those who accept JSON by its exact name', async () => {
+  it('is in snake_case for clients that accept JSON by its exact name', async () => {
     const closure = async (headers: Record<string, string>) =>
       ((await (await toy.get(path, headers)).json()) as { closure: object }).closure;
     expect(await closure({ accept: 'application/json' })).toHaveProperty('created_at');
@@ -352,7 +352,7 @@ describe('an answer', () => {
     expect(closure).not.toHaveProperty('outputs');
   });
 
-  it('is the message itself for those who speak bytes', async () => {
+  it('is the message itself for clients that speak protobuf', async () => {
     const response = await toy.get(path, { accept: 'application/octet-stream' });
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(fromBinary(ExecutionSchema, new Uint8Array(await response.arrayBuffer()))).toEqual(execution);
@@ -542,7 +542,7 @@ describe('a caller', () => {
 });
 
 describe('a server that closes', () => {
-  it('waits for requests on their way, then cuts them off', async () => {
+  it('waits for requests in flight, then cuts them off', async () => {
     let release: (() => void) | undefined;
     const own = await overHttp([
       route(method.getTask, async () => {

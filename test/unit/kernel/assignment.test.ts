@@ -70,7 +70,7 @@ const fixture = () => {
 };
 
 describe('a share of some work', () => {
-  it('is every so manieth part, by the order of all workers', () => {
+  it('is every n-th partition, by the order of all workers', () => {
     expect(shareOf(PARTS, ['b', 'a', 'c'], 'b')).toEqual(['1', '4', '7']);
     expect(shareOf(PARTS, ['a'], 'a')).toEqual(PARTS);
     expect(shareOf(PARTS, ['a'], 'b')).toEqual([]);
@@ -91,7 +91,7 @@ describe('a share of some work', () => {
     ]);
   });
 
-  it('goes to the others at once from who leaves, and within 10 seconds from who is gone', async () => {
+  it('goes to the others at once from a worker that leaves, and within 10 seconds from one that died', async () => {
     const { join, pass } = fixture();
     const [a, b, c] = [join('a'), join('b'), join('c')];
     await pass(4_000);

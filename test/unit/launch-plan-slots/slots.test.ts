@@ -223,7 +223,7 @@ describe('the slots of executions that have ended', () => {
   };
   const isReleased = async () => (await types()).at(-1) === 'SlotReleased';
 
-  it('are given back without anybody asking for one', async () => {
+  it('are released without a request for one', async () => {
     const slot = await take('a');
     await createAs('a', slot!.attempt);
     const reactor = open();
@@ -252,7 +252,7 @@ describe('the slots of executions that have ended', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are given back once by two who look after them', async () => {
+  it('are released once by two reactors', async () => {
     const slot = await take('a');
     await createAs('a', slot!.attempt);
     await end('a');

@@ -102,7 +102,7 @@ describe('a launch plan', () => {
       .then(activated('1'));
   });
 
-  it('has no version activated or deactivated that nobody registered', () => {
+  it('refuses to activate or deactivate a version that is not registered', () => {
     given(launchPlanDecider, registered('1')).when(activate('2')).thenRefused({ kind: 'version-unknown' });
     given(launchPlanDecider).when(deactivate('2')).thenRefused({ kind: 'version-unknown' });
   });

@@ -37,7 +37,7 @@ it('a log that ends before what was read of it makes a process not ready, until 
   }
 });
 
-it('what nobody keeps is ahead of no log', async () => {
+it('views without a projector are ahead of no log', async () => {
   const { log, state } = logAt(5n);
   const lag = headLag(log, () => MAX_POSITION);
   try {

@@ -5,7 +5,7 @@ import { throughLog, timeLeft } from '../../../services/cli/progress-bar.js';
 describe('the time that a phase still takes', () => {
   const began = { done: 100, atMs: 5_000 };
 
-  it('is told by the rate of the phase itself, without what was done before it', () => {
+  it('is estimated by the rate of the phase itself, without earlier work', () => {
     expect(timeLeft(began, { done: 200, atMs: 15_000 }, 400)).toBe(' · 20 s left');
     expect(timeLeft(began, { done: 400, atMs: 15_000 }, 400)).toBe(' · 0 s left');
   });

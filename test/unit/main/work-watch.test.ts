@@ -9,7 +9,7 @@ import { watchWork } from '../../../services/main/work-watch.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, termination } from '../execution/reports.js';
 
-it('an engine beside the log is told of launches and terminations, and of nothing else', async () => {
+it('an engine beside the log is notified of launches and terminations, and of nothing else', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-work-'));
   const log = await sqliteEventStore({ directory });
   const { id, created } = creation;

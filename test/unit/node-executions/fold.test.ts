@@ -131,7 +131,7 @@ describe('a node execution', () => {
     });
   });
 
-  it('names its child execution from the first event on, and for good', async () => {
+  it('names its child execution from the first event on, permanently', async () => {
     const { targetMetadata } = await closureAfter(
       node('RUNNING', { child: 'known' }),
       node('SUCCEEDED', taskNode({ checkpointUri: 's3://check' })),

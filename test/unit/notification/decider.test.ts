@@ -89,7 +89,7 @@ const NO = { kind: 'failed', reason: 'no' } as const;
 const UNKNOWN = { kind: 'unknown', reason: 'no' } as const;
 
 describe('an attempt', () => {
-  it('begins with a message that nobody has tried to send', () => {
+  it('begins with a message that was never attempted', () => {
     given().when(begin('a')).then(started('a'));
   });
   it('that has begun does not begin again', () => {
@@ -175,7 +175,7 @@ describe('a message', () => {
     given(givenUp('too old')).when(giveUp).thenNothing();
     given(started('a'), sent('a')).when(giveUp).thenNothing();
   });
-  it('that was sent is sent again where someone asks, and says so', () => {
+  it('that was sent is sent again on request, and says so', () => {
     given(started('a'), sent('a')).when(resend).then(resent);
     given(started('a'), sent('a'), resent)
       .when(begin('b'))

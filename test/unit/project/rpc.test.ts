@@ -55,7 +55,7 @@ describe('projects over the interface', () => {
     });
   });
 
-  it('are not updated when nobody registered them', async () => {
+  it('are not updated when they are not registered', async () => {
     await expect(update({ id: 'nobody', description: 'x'.repeat(301) })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: 'project [nobody] not found',

@@ -105,7 +105,7 @@ describe('a read', () => {
     await later;
   });
 
-  it('of what nobody has recorded is not folded, and of what only others have is, while the view lacks it', async () => {
+  it('of a stream without events folds nothing, and of events that other processes recorded does, while the view lacks them', async () => {
     const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
     const { views, fresh, folded } = fixture(undefined, undefined, 7n);
     expect(await fixture(undefined).fresh.recorded(stream)).toBeUndefined();

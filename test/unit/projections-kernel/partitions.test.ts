@@ -54,7 +54,7 @@ describe('claims on the views', () => {
   const of = (version: number, build?: number): string =>
     leasesName({ models: [{ collection: { name: 'things', version } }] as never }, build);
 
-  it('are shared with who keeps the same views, and not with who keeps another version or build of them', () => {
+  it('are shared by processes with the same views, and not with those of another version or build', () => {
     expect(of(1)).toBe(of(1, 0));
     expect(new Set([of(1), of(2), of(1, 1), of(2, 1)]).size).toBe(4);
   });

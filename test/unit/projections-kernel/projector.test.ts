@@ -223,7 +223,7 @@ describe('a projector', () => {
     expect(await views(store)).toEqual(before);
   });
 
-  it('decodes an event once, and of those that nobody follows the first of each kind', async () => {
+  it('decodes an event once, and of those that no model follows the first of each kind', async () => {
     const store = await newStore();
     const target = await start(store);
     tallyCodec.decoded = 0;

@@ -117,7 +117,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  describe('whose store has no room', () => {
+  describe('whose store is full', () => {
     /** Wraps the store so that its next writes fail as on a full disk. */
     const full = (store: ReadStore, writes: number): ReadStore => {
       let left = writes;
@@ -157,7 +157,7 @@ describe('running projections', () => {
       await store.close();
     });
 
-    it('end when nobody says that they are to try again', async () => {
+    it('end when there is no retry callback', async () => {
       const store = openStore();
       await append({ stream: 's' });
       const { running } = await run(full(store, 1));

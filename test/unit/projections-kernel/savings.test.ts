@@ -136,7 +136,7 @@ describe('the documents in hand', () => {
   };
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`);
 
-  it('are as many as have room, by the size of what is stored of them and what each costs besides', async () => {
+  it('are as many as fit, by the size of what is stored of them and what each costs besides', async () => {
     const cache = await load(16_000, names);
     await cache.load(tallies, names);
     expect(names.length - store.looked.length).toBe(10);
@@ -149,7 +149,7 @@ describe('the documents in hand', () => {
     expect(kept).toEqual(['t3', ...names.slice(-9)]);
   });
 
-  it('make room as they grow, and are counted at their last size', async () => {
+  it('evict others as they grow, and are counted at their last size', async () => {
     const cache = await load(16_000, names.slice(0, 8));
     cache.stored(cache.entry(tallies, 't7'), { fields: {}, answer: Buffer.alloc(9_000) });
     cache.trim();

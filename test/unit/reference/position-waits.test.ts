@@ -79,13 +79,13 @@ describe('calls that wait for a position', () => {
     expect(await waiting).toBe(false);
   });
 
-  it('are turned away when too many wait, and hear of a log that cannot be read', async () => {
+  it('are refused when too many wait, and fail when the log cannot be read', async () => {
     const waits = Promise.allSettled(waitFor(7n, 1_000));
     await expect(following.reached(7n, 60_000)).rejects.toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       retryAfterMs: 1_000,
     });
-    fail(new StoreUnavailable('nobody is there'));
+    fail(new StoreUnavailable('no server answers'));
     expect((await waits).every(({ status }) => status === 'rejected')).toBe(true);
     close();
     expect(await following.reached(7n, 1)).toBe(false);

@@ -114,7 +114,7 @@ describe('a bounded memory', () => {
     expect(memory.get('a')).toBeUndefined();
   });
 
-  it('reads once for all who ask together, and again for what was not there', async () => {
+  it('reads once for concurrent callers, and again for what was absent', async () => {
     const remember = immutableCache(1_000);
     let reads = 0;
     const read = (value: string | undefined) => () => {

@@ -58,7 +58,7 @@ describe('notifications', () => {
     value: { recipientsEmail },
   });
 
-  it('are sent at the end, to somebody', () => {
+  it('are sent at the end, to a recipient', () => {
     expect(() => assertNotifications([{ phases: [4, 6, 7, 8], type: email('ada@example.com') }])).not.toThrow();
     expect(() => assertNotifications([{ phases: [], type: email('ada@example.com') }])).not.toThrow();
   });

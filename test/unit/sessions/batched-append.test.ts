@@ -66,7 +66,7 @@ describe('commands that wait together on a log that others write too', () => {
     return events;
   };
 
-  it('share an append, and each hears its own revision', async () => {
+  it('share an append, and each gets its own revision', async () => {
     const outcomes = await several(opened(), 8);
     expect(outcomes.map((each) => each.kind === 'accepted' && each.revision)).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n]);
     expect(appends).toEqual([8]);
@@ -107,7 +107,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(await recorded()).toHaveLength(10);
   });
 
-  it('go together again when nobody else has written for a while', async () => {
+  it('are batched again when no other process has written for a while', async () => {
     const here = opened();
     const there = opened();
     await several(here, 2);
@@ -216,7 +216,7 @@ describe('commands that wait together on a log that others write too', () => {
     }
   };
 
-  it('are in the log once and in order, whatever becomes of the answers, and whoever else writes', async () => {
+  it('are in the log once and in order, whatever becomes of the answers, and whatever others write', async () => {
     const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
     const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
     const given = fc.record({

@@ -85,7 +85,7 @@ describe('the cache of live streams', () => {
     expect(kept()).toEqual([0, 2, 3]);
   });
 
-  it('passes over few busy ones for each that it is told of, and comes to all of them', () => {
+  it('skips few busy ones for each insertion, and reaches all of them', () => {
     const cache = sessionCache<Fake>({ ...LIMITS, sessions: 1 });
     const sessions = Array.from({ length: 50 }, (_, name) => {
       const session = cache.use(named(name), fake);

@@ -59,7 +59,7 @@ describe('a live stream', () => {
     };
   };
 
-  it('records what it accepts, with who and when', async () => {
+  it('records what it accepts, with actor and time', async () => {
     await expect(add()).resolves.toEqual({ kind: 'accepted', revision: 0n, position: 1n });
     const [event] = await recorded();
     expect(event?.type).toBe('CoinAdded');

@@ -69,13 +69,13 @@ describe('a live stream of a log that others write too', () => {
     for (let coins = 0; coins < 10; coins += 1) await ask(sessions, 'add');
   };
 
-  it('does not refuse what another process has made room for', async () => {
+  it('does not refuse what another process has freed a slot for', async () => {
     await fill(here);
     await ask(there, 'spend');
     await expect(ask(here, 'add')).resolves.toEqual({ kind: 'accepted', revision: 11n, position: 12n });
   });
 
-  it('refuses at the head of the stream, with one look for all who ask together', async () => {
+  it('refuses at the head of the stream, with one read for concurrent callers', async () => {
     await fill(here);
     reads = [];
     const all = await Promise.all(Array.from({ length: 20 }, () => ask(here, 'add')));
@@ -92,7 +92,7 @@ describe('a live stream of a log that others write too', () => {
     expect(reads).toEqual([{ from: 10n }]);
   });
 
-  it('needs no look for a refusal that nothing can undo', async () => {
+  it('needs no read for a permanent refusal', async () => {
     const lasting = { ...purse, isPermanent: () => true };
     const add = () => here.handle(lasting, stream, { kind: 'add' }, context());
     for (let coins = 0; coins < 10; coins += 1) await add();
@@ -118,7 +118,7 @@ describe('a live stream of a log that others write too', () => {
     expect(appends).toBe(3);
   });
 
-  it('is kept current by what it hears, and meets no conflict then', async () => {
+  it('is kept current by observed events, and then meets no conflict', async () => {
     await ask(here, 'add');
     await ask(there, 'add');
     for (const event of await recorded()) here.observe(event);
@@ -127,7 +127,7 @@ describe('a live stream of a log that others write too', () => {
     expect({ reads, appends }).toEqual({ reads: [], appends: 2 });
   });
 
-  it('counts what it hears once, also when it hears of its own events before their answer', async () => {
+  it('folds an observed event once, also its own events before their answer', async () => {
     const echoing: EventStore = {
       ...store,
       append: async (...given) => {
@@ -164,7 +164,7 @@ describe('a live stream of a log that others write too', () => {
     expect(reads).toEqual([undefined, { from: 1n }, { from: 2n }, { from: 2n }]);
   });
 
-  it('does a command once under its key, whoever is asked', async () => {
+  it('does a command once under its key, in any process', async () => {
     const idempotency = { key: 'k', operation: 'Add', content: 'c' };
     await Promise.all([ask(here, 'add'), ask(there, 'add')]);
     const both = [here, there, here, there].map((each) => ask(each, 'add', { idempotency }));
@@ -208,7 +208,7 @@ describe('a live stream of a log that others write too', () => {
     await expect(ask(here, 'add')).rejects.toBeInstanceOf(RevisionConflict);
   });
 
-  it('keeps to the rules whoever decides, and whatever each has heard', async () => {
+  it('keeps the invariants in every process, whatever each has observed', async () => {
     const kinds = fc.constantFrom<'add' | 'spend'>('add', 'add', 'spend');
     const step = fc.record({ isHere: fc.boolean(), kind: kinds, hears: fc.boolean() });
     await fc.assert(

@@ -9,7 +9,7 @@ const measured = async (): Promise<Readonly<Record<string, number>>> => {
   return ratios;
 };
 
-describe('the size that a cache is told of', () => {
+describe('the size that is given to a cache', () => {
   it('is what the thing takes in memory, within a factor of 1.5', async () => {
     const ratios = await measured();
     const wrong = Object.entries(ratios).filter(([, ratio]) => !(ratio > 1 / 1.5 && ratio < 1.5));

@@ -132,7 +132,7 @@ describe('the answer to an append', () => {
   it.each([
     ['a stream that is elsewhere', details(WrongExpectedVersionSchema), RevisionConflict],
     ['an append that is too large', details(MaximumAppendSizeExceededSchema, { maxAppendSize: 9 }), AppendTooLarge],
-    ['a user who may not', details(AccessDeniedSchema), StoreUnavailable],
+    ['a user without permission', details(AccessDeniedSchema), StoreUnavailable],
     ['a stream that was deleted', details(StreamDeletedSchema), CorruptEvent],
   ])('is a fault that no second try mends, for %s', (_, any, fault) => {
     expect(finalFault(refused(any))).toBeInstanceOf(fault);

@@ -26,7 +26,7 @@ describe('the leader of a cluster', () => {
     expect(leaderOf([answer, answer])).toEqual({ host: 'b', port: 2113 });
   });
 
-  it('is the one that most of them name, whoever answered first', () => {
+  it('is the one that most of them name, in any order of answers', () => {
     const deposed = said({ a: leads, b: follows, c: follows });
     const others = said({ a: follows, b: leads, c: follows });
     expect(leaderOf([deposed, others, others])).toEqual({ host: 'b', port: 2113 });
@@ -37,11 +37,11 @@ describe('the leader of a cluster', () => {
     ['the leader resigns', said({ a: [State.ResigningLeader, true], b: follows })],
     ['it is to be elected', said({ a: [State.Unknown, true], b: [State.DiscoverLeader, true] })],
     ['only replicas are left', said({ a: [State.ReadOnlyReplica, true], b: [State.ReadOnlyLeaderless, true] })],
-  ])('is nobody where %s', (_, answer) => {
+  ])('is none where %s', (_, answer) => {
     expect(leaderOf([answer])).toBeUndefined();
   });
 
-  it('is nobody where nobody answers', () => {
+  it('is none where no node answers', () => {
     expect(leaderOf([])).toBeUndefined();
   });
 });

@@ -77,7 +77,7 @@ describe('an event that is read from an event store', () => {
     expect(answered(eventContent({ ...given, data: Buffer.from('{') }))).toMatchObject({ data: '{' });
   });
 
-  it('is told from what is none', () => {
+  it('is distinguished from what is none', () => {
     expect(answered({ case: 'caughtUp', value: {} })).toEqual({ mark: 'caught-up' });
     expect(answered({ case: 'checkpoint', value: { commitPosition: 2n ** 40n, preparePosition: 1n } })).toEqual({
       mark: 'checkpoint',

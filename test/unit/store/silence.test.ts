@@ -13,13 +13,13 @@ const looked = () => {
   return { state, look };
 };
 
-describe('who hears of the log', () => {
+describe('a subscription to the log', () => {
   it('has not been forgotten while nothing happens in it', async () => {
     const { look } = looked();
     for (let turn = 0; turn < 5; turn += 1) expect(await look()).toBe(false);
   });
 
-  it('has been forgotten when the log goes on and nothing is heard of it from one look to the next', async () => {
+  it('was dropped when the log grows and nothing was received between two checks', async () => {
     const { state, look } = looked();
     await look();
     state.head = 9n;

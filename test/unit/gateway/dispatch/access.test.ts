@@ -17,7 +17,7 @@ const admin = AdminService.method;
 
 const ada = (grants: readonly Grant[], expiresAt?: number): Authentication => ({
   callerOf: (header) => {
-    if (header('authorization') === undefined) throw new RpcError('UNAUTHENTICATED', 'who?');
+    if (header('authorization') === undefined) throw new RpcError('UNAUTHENTICATED', 'no-token');
     const identity = { principal: 'ada', issuer: 'i', clientId: '', scopes: [], claims: {}, expiresAt };
     return { identity, access: accessBy([], () => grants) };
   },
@@ -55,7 +55,7 @@ describe('a call', () => {
 
   it('without a token is refused before its request is received, unless the RPC needs none', async () => {
     const receive = () => Promise.reject(new Error('received'));
-    expect(await ask(ada([]), callOf(admin.createTask, { receive }))).toBe('UNAUTHENTICATED: who?');
+    expect(await ask(ada([]), callOf(admin.createTask, { receive }))).toBe('UNAUTHENTICATED: no-token');
     expect(await ask(ada([]), callOf(admin.getVersion))).toBe('done for ""');
   });
 

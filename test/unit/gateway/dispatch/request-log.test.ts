@@ -42,7 +42,7 @@ const report = toBinary(
 );
 
 describe('the log of requests', () => {
-  it('says of a write who asked for what, how it ended, how long it took and how large it was', async () => {
+  it('has the caller, the RPC, the status, the duration and the size of a write', async () => {
     const traceParent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const headers = { 'x-request-id': 'r1', traceparent: traceParent };
     const bytes = toBinary(TaskCreateRequestSchema, task);

@@ -75,7 +75,7 @@ describe('the history of an execution', () => {
     expect(await named({ newestFirst: true })).toEqual([...WHOLE].reverse());
   });
 
-  it('says when, by whom, by which request and where in the log', async () => {
+  it('has time, actor, request and position in the log', async () => {
     const { transitions } = await list();
     const running = transitions[1]!;
     expect(running).toMatchObject({
