@@ -26,7 +26,7 @@ export const operatorText = (error: unknown): string => {
   return text.replaceAll(/^/gmu, 'flightlog: ');
 };
 
-/** Rejects with a {@link OperatorError} as soon as one of the promises rejects; a promise that resolves has no effect. */
+/** Rejects with an {@link OperatorError} as soon as one of the promises rejects; a promise that resolves has no effect. */
 export const firstFailure = (parts: readonly Promise<unknown>[]): Promise<never> => {
   const first = new Promise<never>((_, reject) => {
     const fail = (cause: unknown): void => {

@@ -12,9 +12,9 @@ const VARINT_BITS = 7;
  * The bytes of a message without one field, and the occurrences of that field. Concatenated, the occurrences of a
  * message field are one message.
  */
-type Cut = { readonly rest: readonly Uint8Array[]; readonly parts: readonly Uint8Array[] };
+type Cut = { readonly rest: readonly Uint8Array[]; readonly occurrences: readonly Uint8Array[] };
 
-const join = (parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
+const join = (chunks: readonly Uint8Array[]): Uint8Array => Buffer.concat(chunks);
 
 const varint = (value: number): number[] => {
   const bytes: number[] = [];
@@ -34,7 +34,7 @@ const cut = (
 ): Cut => {
   const cursor: Cursor = { bytes, pos: 0 };
   const rest: Uint8Array[] = [];
-  const parts: Uint8Array[] = [];
+  const occurrences: Uint8Array[] = [];
   while (cursor.pos < bytes.length) {
     const start = cursor.pos;
     const tag = readTag(cursor, bytes.length);
@@ -47,10 +47,10 @@ const cut = (
     const end = readLength(cursor, bytes.length);
     const value = bytes.subarray(cursor.pos, end);
     cursor.pos = end;
-    if (number === field) parts.push(value);
+    if (number === field) occurrences.push(value);
     else rest.push(changed(number, value) ?? bytes.subarray(start, end));
   }
-  return { rest, parts };
+  return { rest, occurrences };
 };
 
 /** A launch request without its inputs, and the inputs as an encoded `core.LiteralMap`. */
@@ -65,12 +65,12 @@ export const cutInputs = (request: Uint8Array): CutRequest => {
   const old: Uint8Array[] = [];
   const withoutOld = (field: number, value: Uint8Array): Uint8Array | undefined => {
     if (field !== SPEC) return undefined;
-    const { rest, parts } = cut(value, SPEC_INPUTS);
-    old.push(...parts);
+    const { rest, occurrences } = cut(value, SPEC_INPUTS);
+    old.push(...occurrences);
     const spec = join(rest);
     return join([Uint8Array.from([(SPEC << 3) | DELIMITED, ...varint(spec.length)]), spec]);
   };
-  const { rest, parts } = cut(request, INPUTS, withoutOld);
-  const given = join(parts);
+  const { rest, occurrences } = cut(request, INPUTS, withoutOld);
+  const given = join(occurrences);
   return { rest: join(rest), inputs: given.length > 0 ? given : join(old) };
 };

@@ -35,7 +35,7 @@ type Registered = {
   readonly 'launch-plan': RegisterLaunchPlan;
 };
 
-/** In bytes. A definition is decoded and hashed entry by entry: one of this size takes tens of milliseconds. */
+/** Definitions above this size, in bytes, are compiled on the thread: decoding and hashing one takes tens of ms. */
 const LARGE = 32 * 1024;
 
 export type LargeRegistrations = {
