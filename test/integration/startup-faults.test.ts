@@ -62,14 +62,27 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
       () => withUrl((url) => Object.assign(url, { username: 'nobody', password: 'wrong-secret' })),
       /^flightlog: read_store: the read store mongodb:\/\/[^@]+ refuses: .*\n$/u,
     ],
-    [
-      'that is asked for TLS and has none',
-      () => withUrl((url) => url.searchParams.set('tls', 'true')),
-      /^flightlog: read_store: the server does not speak TLS: take tls=true out of the address\n$/u,
-    ],
   ])('one %s', { timeout: LIMIT_MS }, async ([, url, line]) => {
     expectRefused(await started(url()), line);
   });
+
+  it(
+    'one that is asked for TLS and has none closes connections, so it is waited for, with a hint',
+    async () => {
+      const url = withUrl(({ searchParams }) => {
+        searchParams.set('tls', 'true');
+        searchParams.set('serverSelectionTimeoutMS', '500');
+      });
+      const server = serve(['--event-store', 'embedded:', '--read-store', url], {}, 'warn');
+      await until(
+        () => Promise.resolve(server.stderr()),
+        (log) => log.includes('a MongoDB must listen at the address, with TLS only if the address has tls=true'),
+      );
+      server.child.kill('SIGTERM');
+      expect((await server.ended).code).toBe(0);
+    },
+    LIMIT_MS,
+  );
 
   it(
     'one with the views of another log, for processes that write them and those that read them',
