@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { StreamName } from '../kernel/stream.js';
-import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
 import type { Configuration } from '../config/configuration.js';
 import {
   beginAfter,
@@ -16,6 +15,7 @@ import {
 } from './log-cat-selection.js';
 import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
+import { lineOf } from '../main/event-json/event-line.js';
 import { readable } from '../main/event-json/readable.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
@@ -35,29 +35,6 @@ type Cat = {
   /** The beginning of the read: at or before the first event to print. */
   readonly start: LogStart;
   readonly limit: number;
-};
-
-/** Formats one event as `log cat` prints it: one line of JSON, with its line break. */
-export const lineOf = async (
-  event: RecordedEvent,
-  dataOf: (event: RecordedEvent) => Promise<Buffer>,
-): Promise<string> => {
-  const metadata = metadataOf(event);
-  const line = JSON.stringify({
-    position: Number(event.position),
-    stream: event.stream,
-    revision: Number(event.revision),
-    type: event.type,
-    id: uuidText(event.id),
-    schema: metadata.schema,
-    recordedAt: new Date(metadata.recordedAtMs).toISOString(),
-    actor: metadata.actor,
-    commandId: metadata.commandId,
-    correlationId: metadata.$correlationId ?? '',
-    causationId: metadata.$causationId ?? '',
-    traceparent: metadata.traceparent ?? '',
-  });
-  return `${line.slice(0, -1)},"data":${(await dataOf(event)).toString()}}\n`;
 };
 
 /** Makes a function that prints the selected events, up to the limit; it returns true once the limit is reached. */

@@ -1,6 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { EventLogService } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -26,6 +27,7 @@ export const services: readonly DescService[] = [
   AsyncAgentService,
   AgentMetadataService,
   HistoryService,
+  EventLogService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

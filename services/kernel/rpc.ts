@@ -121,6 +121,17 @@ export type StreamRoute = {
   readonly takes: 'stream';
   /** The handler must end its answers when the signal reports that the client has disconnected. */
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** Makes a Server-Sent Event of an answer. Set for an RPC without end, which over REST is a stream of such events. */
+  readonly asEvent?: (answer: Uint8Array) => ServerSentEvent;
+};
+
+/** One Server-Sent Event: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export type ServerSentEvent = {
+  /** The client sends it as `Last-Event-ID` when it connects again. */
+  readonly id: string;
+  readonly type: string;
+  /** One line. */
+  readonly data: string;
 };
 
 /** One RPC of any kind and its handler. */

@@ -40,6 +40,7 @@ import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
 import { entities } from './entities.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
+import { tailRoutes, type Tails } from './tail/tails.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { runData } from './run-data.js';
@@ -61,6 +62,7 @@ export type RouteServices = {
   readonly logger: Logger;
   /** Answers reads of the past, on a thread of its own. */
   readonly pastReads: PastReader;
+  readonly tails: Tails;
 };
 
 /**
@@ -168,6 +170,13 @@ export const allRoutes = (services: RouteServices): Routing => {
         await following.close();
       },
     },
-    routes: [...writes, ...reads, ...pastRoutes(services.pastReads), ...files, ...agentRoutes(agents)],
+    routes: [
+      ...writes,
+      ...reads,
+      ...pastRoutes(services.pastReads),
+      ...tailRoutes(services.tails),
+      ...files,
+      ...agentRoutes(agents),
+    ],
   };
 };

@@ -20,6 +20,7 @@ import { largeRegistrations } from './threads/large-registrations.js';
 import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
+import { openTails } from './tail/tails.js';
 import { pastReader } from './past/past-reads.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
@@ -106,7 +107,7 @@ const registrationsOf = (configuration: Configuration, { source }: Foundation): 
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
  * the reactors, the transports. Projections and reactors run only where the process has their role.
  *
- * @throws {OperatorError} when a port cannot be taken, or nobody could sign in; nothing has been written then.
+ * @throws {OperatorError} when a port cannot be taken, or no caller could sign in; nothing has been written then.
  * @throws {Fault} when the data directory cannot be used.
  */
 export const startServer = async (configuration: Configuration, logger: Logger): Promise<Running> => {
@@ -130,7 +131,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, slots, largeLaunches: launches, isShared: warm !== undefined });
-  const pastReads = pastReader(source);
+  const [pastReads, tails] = [pastReader(source), openTails(source)];
   const { routes, following } = allRoutes({
     ...parts,
     launching,
@@ -139,6 +140,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     largeLaunchPlans: registrations.launchPlans,
     uploads: uploads.store,
     pastReads,
+    tails,
   });
 
   const keeping = watchLag(log, { warm, reference: following });
@@ -155,7 +157,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: components that take calls first, those that others depend on last.
-  const first = [transports, behind, eventstore, egress, reactors, keeping, following, unprojected, pastReads];
+  const first = [tails, transports, behind, eventstore, egress, reactors, keeping, following, unprojected, pastReads];
   const last = [registrations, launches, current, foundation];
   return {
     grpc: transports.grpc,

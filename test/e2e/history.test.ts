@@ -1,9 +1,18 @@
-import type { DescMessage } from '@bufbuild/protobuf';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+
+import { create, type DescMessage, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { EntityDiff_Kind, HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { flightlog } from '../support/command.js';
+import {
+  TailRequest_Format as Format,
+  TailRequestSchema,
+  TailResponseSchema,
+} from '../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
@@ -137,5 +146,66 @@ describe('the difference of two moments', () => {
     const paths = entities.flatMap(({ fields }) => fields.map(({ path }) => path));
     expect(paths).toContain('/closure/createdAt');
     expect(paths.filter((path) => path.startsWith('/inputs') || path === '/closure/phase')).toEqual([]);
+  });
+});
+
+describe('the log, followed', () => {
+  const events = (text: string) => text.split('\n\n').filter((block) => block.includes('event: event'));
+  /** By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits for it when it stops. */
+  const read = async (query: string, count: number, headers: Record<string, string> = {}) => {
+    const request = get(`${server()}/api/v1/tail?${query}`, { headers, agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(response.headers['content-type']).toContain('text/event-stream');
+    let text = '';
+    for await (const chunk of response) {
+      text += String(chunk);
+      if (events(text).length >= count) break;
+    }
+    request.destroy();
+    return events(text).slice(0, count);
+  };
+
+  it('is sent as Server-Sent Events, and goes on after the last one that a client names', async () => {
+    const scope = `project=${ID.project}&domain=${ID.domain}&name=${ID.name}`;
+    const all = await read(`from=start&${scope}`, 4);
+    const [first] = all;
+    expect(first).toMatch(/^id: \d+\nevent: event\ndata: \{.*"type":"ExecutionCreated"/u);
+    const id = /^id: (\d+)/u.exec(first!)![1]!;
+    expect(await read(scope, 3, { 'last-event-id': id })).toEqual(all.slice(1));
+  });
+
+  it('has an event as soon as it is recorded', async () => {
+    const reading = read('from=now&types=ExecutionCreated', 1);
+    let isThere = false;
+    const launched = async () => {
+      for (let count = 0; !isThere; count += 1) await launchHello(plane.grpc, `followed-${count}`);
+    };
+    const [[only]] = await Promise.all([reading.finally(() => (isThere = true)), launched()]);
+    expect(only).toContain('followed-');
+  });
+
+  it('is refused with a status when the request cannot be', async () => {
+    const response = await fetch(`${server()}/api/v1/tail?from=yesterday`);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('invalid value for from');
+  });
+
+  it('is printed by the command line, and comes over gRPC as protobuf', async () => {
+    const args = ['tail', '--server', server(), '--from', 'start', '--type', 'ExecutionCreated', '--limit', '1'];
+    expect((await flightlog(args).ended).stdout).toMatch(/^\d+ +\S+Z +ExecutionCreated +QUEUED /u);
+    const request = toBinary(TailRequestSchema, create(TailRequestSchema, { from: '1', format: Format.PROTOBUF }));
+    const client = new Client(plane.server().ready.grpc, credentials.createInsecure());
+    const path = '/platformidl.eventlog.EventLogService/Tail';
+    const asIs = (bytes: Buffer): Buffer => bytes;
+    const call = client.makeServerStreamRequest(path, asIs, asIs, Buffer.from(request));
+    call.on('error', () => undefined); // the cancellation below
+    for await (const answer of call as AsyncIterable<Buffer>) {
+      const { event } = fromBinary(TailResponseSchema, answer);
+      if (!event) continue;
+      expect(event.data.case).toBe('message');
+      break;
+    }
+    call.cancel();
+    client.close();
   });
 });

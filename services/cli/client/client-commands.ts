@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { names, oneOrMore } from '../../config/arguments.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
+import type { TailFlags } from './tail.js';
 
 const withServer = (command: Command): Command =>
   command
@@ -34,5 +35,26 @@ export const addClientCommands = (program: Command): void => {
     .action(async (name: string, flags: GetFlags) => {
       const { getExecution } = await import('./get.js');
       await getExecution(name, flags);
+    });
+
+  program
+    .command('tail')
+    .description('print events as they are recorded, until Ctrl-C')
+    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
+    .option('--token-file <file>', 'file with an access token')
+    .option('--from <where>', 'start, now, a position, or a time such as 2026-03-02T09:58:16Z', 'now')
+    .option('-p, --project <id>', 'of this project only')
+    .option('-d, --domain <id>', 'of this domain only, with --project')
+    .option('--name <name>', 'of this execution only, with --project and --domain')
+    .option('--node <id>', 'of this node only')
+    .option('--category <category,...>', 'of streams of these categories only; repeatable', names)
+    .option('--type <type,...>', 'of these types only; repeatable', names)
+    .option('--phase <phase,...>', 'to these phases only; repeatable', names)
+    .option('--label <key=value,...>', 'of executions with these labels only; repeatable', names)
+    .option('--limit <n>', 'end after so many', oneOrMore)
+    .option('--json', 'print JSON, one object a line', false)
+    .action(async (flags: TailFlags) => {
+      const { tail } = await import('./tail.js');
+      await tail(flags);
     });
 };

@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -96,6 +97,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [signal.listSignals, at('workflow_execution_id')],
     [HistoryService.method.listTransitions, ID],
     [HistoryService.method.diff, ID],
+    [EventLogService.method.tail, PROJECT_AND_DOMAIN],
     [AgentMetadataService.method.getAgent, NOWHERE],
     [AgentMetadataService.method.listAgents, NOWHERE],
   ],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 
 import { RpcError } from '../../kernel/rpc.js';
-import { type DispatchedCall, openCall } from '../dispatch/call.js';
+import { type DispatchedCall, openCall, type Received } from '../dispatch/call.js';
 import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
@@ -11,12 +11,28 @@ import { messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { failureOf } from '../status.js';
 
-/** Yields the requests of a call after checking that each decodes; exactly one for a server-streaming RPC. */
-const requestsOf = async function* ({ method }: Endpoint, call: GrpcCall, hosting: Hosting): AsyncIterable<Uint8Array> {
-  const isOne = method.methodKind === 'server_streaming';
-  const arriving = incoming(call, hosting, isOne);
-  for await (const request of isOne ? [onlyMessage(arriving)] : messagesOf(arriving)) {
-    assertDecodable(method.input, request);
+const isServerStreaming = ({ method }: Endpoint): boolean => method.methodKind === 'server_streaming';
+
+/** Receives the only request of a server-streaming RPC, before it is authorized by what it names. */
+const receive = async (endpoint: Endpoint, call: GrpcCall, hosting: Hosting): Promise<Received> => {
+  if (!isServerStreaming(endpoint)) return { request: undefined, bytes: 0 };
+  const request = await onlyMessage(incoming(call, hosting, true));
+  assertDecodable(endpoint.method.input, request);
+  return { request, bytes: request.length };
+};
+
+/** Yields the requests of a call after checking that each decodes. */
+const requestsOf = async function* (
+  { endpoint, request: received }: DispatchedCall,
+  call: GrpcCall,
+  hosting: Hosting,
+): AsyncIterable<Uint8Array> {
+  if (received instanceof Uint8Array) {
+    yield received;
+    return;
+  }
+  for await (const request of messagesOf(incoming(call, hosting, false))) {
+    assertDecodable(endpoint.method.input, request);
     yield request;
   }
 };
@@ -37,7 +53,7 @@ const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Stre
   if (!endpoint.stream) throw unimplemented(endpoint);
   let length = 0;
   try {
-    for await (const each of endpoint.stream.open(requestsOf(endpoint, grpcCall, hosting), call, gone)) {
+    for await (const each of endpoint.stream.open(requestsOf(call, grpcCall, hosting), call, gone)) {
       await write(grpcCall, each, gone);
       length += each.length;
     }
@@ -48,7 +64,7 @@ const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Stre
   return { length };
 };
 
-const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): DispatchedCall =>
+const open = (endpoint: Endpoint, { grpcCall, gone, hosting }: Streaming): DispatchedCall =>
   openCall({
     endpoint,
     transport: 'grpc',
@@ -56,7 +72,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, gone: AbortSignal): Dispat
     deadline: grpcCall.deadline,
     header: grpcCall.header,
     isCancelled: () => gone.aborted,
-    receive: () => Promise.resolve({ request: undefined, bytes: 0 }),
+    receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // no budget: each message waits until the client reads
   });
@@ -66,7 +82,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler
   const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
     const streaming = { grpcCall, gone: gone.signal, hosting };
     try {
-      await hosting.dispatch(open(endpoint, grpcCall, gone.signal), (call) => answerAll(call, streaming));
+      await hosting.dispatch(open(endpoint, streaming), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });
     } catch (thrown) {
       gone.abort(); // after a missed deadline the handler still runs

@@ -6,6 +6,7 @@ import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
+import type { Sent } from '../dispatch/dispatch.js';
 import type { MemoryReservation } from '../memory-budget.js';
 import { answerUnary, COMPOSING, decodeRequest, type Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
@@ -17,7 +18,8 @@ import { largeRequest } from './large.js';
 import { ignoredIn, ignoredText } from './parameters.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './request.js';
 import { unimplemented } from '../routes.js';
-import { answerStream, messagesOf } from './stream.js';
+import { sendEvents } from './server-sent-events.js';
+import { answerStream, eventsOf, messagesOf, withLastEventId } from './stream.js';
 import { failureOf, statuses } from '../status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -77,6 +79,10 @@ const requestIn = async ({ request, addressed }: Exchange, hosting: Hosting): Pr
   const { binding } = addressed.match;
   const { endpoint } = binding;
   const { route, stream } = endpoint;
+  if (stream?.asEvent) {
+    const message = readRequest(request, addressed, dialectsOf(request).read);
+    return withLastEventId(endpoint, message, headerOf(request, 'last-event-id'));
+  }
   if (stream) return undefined; // the messages of a stream are read one by one
   if (!route) throw unimplemented(endpoint);
   const dialect = dialectsOf(request).read;
@@ -95,14 +101,19 @@ const streamBody = (
   call: DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } },
   { request, reply, addressed }: Exchange,
   { maxMessageBytes: maxBytes }: Hosting,
-): Promise<string> => {
-  const { endpoint } = call;
+): Promise<string | Sent> => {
+  const { endpoint, request: received } = call;
+  const { open: openStream, asEvent } = endpoint.stream;
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  if (asEvent && received && !(received instanceof Uint8Array)) {
+    const events = eventsOf({ open: openStream, asEvent }, { endpoint, message: received, call }, gone.signal);
+    return sendEvents(reply, events, gone.signal);
+  }
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
   return answerStream({ endpoint, messages, call, dialects, maxBytes }, gone.signal);
 };
 
@@ -111,8 +122,15 @@ const isStream = (
 ): call is DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } } =>
   call.endpoint.stream !== undefined;
 
-/** Builds the body of an answer: one message, or all messages of a stream. */
-const bodyFor = async (call: DispatchedCall, exchange: Exchange, hosting: Hosting): Promise<Uint8Array | string> => {
+const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>
+  typeof body === 'string' || body instanceof Uint8Array;
+
+/** Builds the body of an answer: one message, or all messages of a stream. Server-Sent Events are sent at once. */
+const bodyFor = async (
+  call: DispatchedCall,
+  exchange: Exchange,
+  hosting: Hosting,
+): Promise<Uint8Array | string | Sent> => {
   if (isStream(call)) return streamBody(call, exchange, hosting);
   return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };
@@ -176,10 +194,15 @@ export const answerRequest = async (
     const exchange = { request, reply, addressed };
     call = open(exchange, hosting);
     const body = await hosting.dispatch(call, (dispatched) => bodyFor(dispatched, exchange, hosting));
+    if (reply.sent || !isBody(body)) return; // a stream of events
     sendNotes(reply, call, hosting);
     void reply.header('grpc-metadata-content-type', 'application/grpc');
     send({ request, reply }, dialectsOf(request).write, body);
   } catch (thrown) {
+    if (reply.sent) {
+      reply.raw.destroy(); // in the middle of a stream of events
+      return;
+    }
     if (!call) logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
     sendNotes(reply, call, hosting);
     sendFailure(request, reply, thrown, addressed?.match.binding.endpoint.method);

@@ -1,9 +1,10 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
-import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
+import { RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
 import type { DispatchedCall } from '../dispatch/call.js';
 import type { Dialect } from './dialects.js';
 import type { Endpoint } from '../routes.js';
+import { setFields } from './json.js';
 
 /** Reads the messages of a body: one message, or one JSON object on each line. */
 export const messagesOf = (
@@ -34,6 +35,29 @@ const requestsOf = async function* (
   messages: readonly MessageShape<DescMessage>[],
 ): AsyncIterable<Uint8Array> {
   for (const message of messages) yield await Promise.resolve(toBinary(method.input, message));
+};
+
+const LAST_EVENT_ID = 'last_event_id';
+
+/** Sets the field `last_event_id` from the header that a client of Server-Sent Events sends when it connects again. */
+export const withLastEventId = (
+  { method }: Endpoint,
+  message: MessageShape<DescMessage>,
+  lastEventId: string | undefined,
+): MessageShape<DescMessage> => {
+  const field = method.input.fields.find(({ name }) => name === LAST_EVENT_ID);
+  if (field && lastEventId !== undefined && lastEventId !== '')
+    setFields(method.input, message, { [LAST_EVENT_ID]: lastEventId });
+  return message;
+};
+
+/** The Server-Sent Events of a streaming RPC with one request. */
+export const eventsOf = async function* (
+  stream: Required<Pick<StreamRoute, 'open' | 'asEvent'>>,
+  { endpoint, message, call }: { endpoint: Endpoint; message: MessageShape<DescMessage>; call: DispatchedCall },
+  signal: AbortSignal,
+): AsyncGenerator<ServerSentEvent> {
+  for await (const bytes of stream.open(requestsOf(endpoint, [message]), call, signal)) yield stream.asEvent(bytes);
 };
 
 /**

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { ENGINE_REPORTED } from '../../../../services/execution/events.js';
 import { type EventType, eventTypes } from '../../../../services/main/event-json/event-types.js';
-import { lineOf } from '../../../../services/cli/log-cat.js';
+import { lineOf } from '../../../../services/main/event-json/event-line.js';
 import { presentingWhole, readable } from '../../../../services/main/event-json/readable.js';
 import { messageMaker } from '../../../../services/reactors/export-to-kafka/message.js';
 import { definitionSamples } from './definitions.js';

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import type { FastifyReply } from 'fastify';
+
+import type { Sent } from '../dispatch/dispatch.js';
+import type { ServerSentEvent } from '../../kernel/rpc.js';
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // nginx and others would hold the events back: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+  'x-accel-buffering': 'no',
+};
+
+const textOf = ({ id, type, data }: ServerSentEvent): string => `id: ${id}\nevent: ${type}\ndata: ${data}\n\n`;
+
+/**
+ * Answers a request with Server-Sent Events until they end or the client leaves. The headers are sent with the first
+ * event, so that a request that fails before is answered with its status.
+ *
+ * @returns a length of 0: nothing of it is in memory.
+ * @throws what the events throw before the first of them; later the connection is closed, and the client comes back.
+ */
+export const sendEvents = async (
+  reply: FastifyReply,
+  events: AsyncIterable<ServerSentEvent>,
+  gone: AbortSignal,
+): Promise<Sent> => {
+  try {
+    for await (const event of events) {
+      if (!reply.sent) {
+        reply.hijack();
+        reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
+      }
+      if (!reply.raw.write(textOf(event))) await once(reply.raw, 'drain', { signal: gone });
+    }
+  } catch (thrown) {
+    if (!reply.sent) throw thrown;
+    reply.raw.destroy();
+  }
+  if (reply.sent) reply.raw.end();
+  return { length: 0 };
+};

@@ -1,0 +1,87 @@
+import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { EXECUTION_CATEGORY, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
+
+/** Tells whether an event matches the filters of a tail. */
+export type Matches = (event: RecordedEvent) => boolean | Promise<boolean>;
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The labels of the execution of a stream; empty for another stream. */
+export type LabelsOf = (stream: StreamName) => Promise<Labels>;
+
+const MAX_KNOWN = 10_000;
+const NONE: Labels = {};
+
+const createdIn = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<Labels | undefined> => {
+  for await (const page of log.readStream(stream)) {
+    for (const recorded of page) {
+      const event: ExecutionEvent = decodeEvent(executionCodec, recorded);
+      if (event.type === 'ExecutionCreated') return event.data.spec?.labels?.values ?? NONE;
+      if (event.type !== 'ExecutionVoided') return NONE;
+    }
+  }
+  return undefined;
+};
+
+/** Reads the labels of executions from their first event; those of the last 10,000 streams are cached. */
+export const labelsFrom = (log: Pick<EventLog, 'readStream'>): LabelsOf => {
+  const known = new Map<StreamName, Labels>();
+  return async (stream) => {
+    if (categoryOf(stream) !== EXECUTION_CATEGORY) return NONE;
+    const found = known.get(stream) ?? (await createdIn(log, stream));
+    if (!found) return NONE;
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(stream, found);
+    return found;
+  };
+};
+
+const pairOf = (label: string): readonly [string, string] => {
+  const [, key, value = ''] = /^([^=]+)=(.*)$/su.exec(label) ?? [];
+  if (key === undefined) throw invalid('labels', `${label} is not key=value`);
+  return [key, value];
+};
+
+type Test = (event: RecordedEvent) => boolean;
+
+const among = (asked: readonly string[], of: (event: RecordedEvent) => string | undefined): readonly Test[] =>
+  asked.length === 0 ? [] : [(event) => asked.includes(of(event) ?? '')];
+
+const only = (asked: string, of: (event: RecordedEvent) => string | undefined): readonly Test[] =>
+  among(asked === '' ? [] : [asked], of);
+
+/**
+ * Makes the test of the filters of a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const matching = (request: TailRequest, labelsOf: LabelsOf): Matches => {
+  if (request.domain !== '' && request.project === '') throw missing('project');
+  if (request.name !== '' && request.domain === '') throw missing('domain');
+  const labels = request.labels.map(pairOf);
+  const tests: readonly Test[] = [
+    ...among(request.categories, ({ stream }) => categoryOf(stream)),
+    ...among(request.types, ({ type }) => type),
+    ...only(request.project, ({ stream }) => segmentsOf(stream)[0]),
+    ...only(request.domain, ({ stream }) => segmentsOf(stream)[1]),
+    ...only(request.name, (event) => flatFields(event).execution),
+    ...only(request.nodeId, (event) => flatFields(event).node),
+    ...among(request.phases, (event) => flatFields(event).phase),
+  ];
+  return (event) => {
+    if (!tests.every((test) => test(event))) return false;
+    if (labels.length === 0) return true;
+    return labelsOf(event.stream).then((own) => labels.every(([key, value]) => own[key] === value));
+  };
+};
+
+/** The filter that the log applies itself before events are read. */
+export const logFilter = ({ categories, types }: TailRequest): EventFilter => ({
+  ...(categories.length > 0 && { categories }),
+  ...(types.length > 0 && { types }),
+});
