@@ -4,6 +4,7 @@ export type FailPoint =
   | 'after-commit'
   | 'after-payload'
   | 'after-upload'
+  | 'after-consume'
   | 'payload-aside'
   | 'inside-checkpoint'
   | 'backup-object';

@@ -241,7 +241,7 @@ describe('where it may not listen, it says so, and nothing is written', () => {
     refuses(
       ['serve', '--data', data],
       [
-        'flightlog: no issuer of tokens is configured: name one in auth.issuers, or start with --insecure to serve without authentication, on this machine',
+        'flightlog: no issuer of tokens is configured: name one in auth.issuers, let this server issue them with auth.server.enabled, or start with --insecure to serve without authentication, on this machine',
       ],
     ));
 

@@ -20,11 +20,21 @@ export type Running = {
   readonly said: (text: string | RegExp) => Promise<void>;
 };
 
-export type CommandOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
+export type CommandOptions = {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Written to standard input, which is empty otherwise. */
+  readonly input?: string;
+};
 
 /** Starts any command. */
-export const start = (command: string, args: readonly string[], { cwd, env }: CommandOptions = {}): Running => {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+export const start = (
+  command: string,
+  args: readonly string[],
+  { cwd, env, input = '' }: CommandOptions = {},
+): Running => {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' });
+  child.stdin.on('error', () => undefined).end(input); // a command that reads nothing may end first
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

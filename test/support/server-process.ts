@@ -59,7 +59,8 @@ export const startServerProcess = async ({
     const flag = all[at - (at % 2)] ?? '';
     return !args.includes(flag);
   });
-  const security = 'FLIGHTLOG_AUTH_ISSUERS' in env ? [] : ['--insecure'];
+  const isSecure = ['FLIGHTLOG_AUTH_ISSUERS', 'FLIGHTLOG_AUTH_SERVER_ENABLED'].some((name) => name in env);
+  const security = isSecure ? [] : ['--insecure'];
   const stores = [...readStoreFlags(data, args), ...(await eventStoreFlags(data, args))];
   const child = spawn(
     process.execPath,

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { AuthorizationState, FoundObject, StoredKey } from '../../kernel/ports/authorization-state.js';
+import { failPoint } from '../fail-point.js';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS objects (
@@ -68,7 +69,11 @@ export const stateDatabase = (directory: string): StateDatabase => {
     },
     find: (kind, key) => found(find.get(kind, key)),
     findByAlias: (kind, alias) => found(findByAlias.get(kind, alias)),
-    consume: (kind, key, at): boolean => consume.get(at, kind, key) !== undefined,
+    consume: (kind, key, at): boolean => {
+      const isFirst = consume.get(at, kind, key) !== undefined;
+      failPoint('after-consume');
+      return isFirst;
+    },
     remove: (kind, key): void => void remove.run(kind, key),
     removeGrant: (kinds, grant): void => void removeGrant.run(grant, JSON.stringify(kinds)),
     removeExpired: (before): void => void removeExpired.run(before),

@@ -15,6 +15,7 @@ describe('serving', () => {
     [{ insecure: true }],
     [{ insecure: true, host: '0.0.0.0', allow_insecure_remote: true }],
     [AUTH],
+    [{ auth: { server: { enabled: true } } }],
     [{ ...AUTH, ...TLS, host: '0.0.0.0' }],
     [{ auth: { ...AUTH.auth, behind_tls: true }, host: '0.0.0.0' }],
   ])('is allowed with %j', (settings) => {

@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { flightlog, freePort } from '../support/command.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { getCode, post, redeem, refresh } from '../support/sign-in.js';
+
+const data = mkdtempSync(join(tmpdir(), 'flightlog-authorization-'));
+const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
+const LIMIT_MS = 60_000;
+
+const secrets: string[] = [ALICE.password];
+const logs: string[] = [];
+let issuer = '';
+let server: ServerProcess;
+
+const serving = (failPoint?: string): Promise<ServerProcess> =>
+  startServerProcess({
+    data,
+    args: ['--http-port', new URL(issuer).port, '--log-level', 'trace'],
+    env: { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true', ...(failPoint !== undefined && { FLIGHTLOG_FAIL_POINT: failPoint }) },
+  });
+
+/** Starts the server again on its port, after it was killed. */
+const again = async (failPoint?: string): Promise<void> => {
+  await server.kill();
+  logs.push(server.log());
+  server = await serving(failPoint);
+};
+
+const run = (args: readonly string[], input = '') => flightlog([...args, '--data', data], { input }).ended;
+
+const ask = async (path: string, token = '', init: RequestInit = {}) => {
+  const headers = { ...(token !== '' && { authorization: `Bearer ${token}` }), 'content-type': 'application/json' };
+  const answer = await fetch(`${issuer}${path}`, { ...init, headers });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+
+/** Gets a token for a client, and remembers what must be written nowhere. */
+const tokenFor = async (id: string, secret: string): Promise<string> => {
+  const fields = { grant_type: 'client_credentials', scope: 'all' };
+  const { body } = await post(`${issuer}/oauth2/token`, fields, `${id}:${secret}`);
+  secrets.push(secret, body['access_token'] ?? 'none');
+  return body['access_token'] ?? '';
+};
+
+beforeAll(async () => {
+  issuer = `http://127.0.0.1:${await freePort()}`;
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+describe(
+  'the authorization server',
+  () => {
+    it('does not start without a user, and says which command adds the first', async () => {
+      const env = { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true' };
+      const refused = await flightlog(['serve', '--data', data, '--grpc-port', '0', '--http-port', '0'], { env }).ended;
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(`flightlog user add NAME --roles administrator --data ${data}`);
+      const added = await run(['user', 'add', 'alice', '--roles', 'administrator'], `${ALICE.password}\n`);
+      expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('alice can sign in') as string });
+      expect((await run(['client', 'add', 'alice'])).stderr).toContain('there is a user alice already');
+      server = await serving();
+    });
+
+    it('gives tokens to a client that is added while it runs, with its roles alone', async () => {
+      const { stdout } = await run(['client', 'add', 'reader', '--roles', 'viewer']);
+      const token = await tokenFor('reader', stdout.trim());
+      expect(await ask('/api/v1/projects', token)).toMatchObject({ status: 200 });
+      const project = { method: 'POST', body: JSON.stringify({ project: { id: 'mine', name: 'mine' } }) };
+      expect(await ask('/api/v1/projects', token, project)).toMatchObject({ status: 403 });
+      expect(await ask('/api/v1/projects')).toMatchObject({ status: 401 });
+      await run(['client', 'remove', 'reader']);
+      expect(await tokenFor('reader', stdout.trim())).toBe('');
+    });
+
+    it('says how to sign in, and who has signed in', async () => {
+      expect((await ask('/config/v1/flyte_client')).body).toMatchObject({
+        client_id: 'flytectl',
+        scopes: ['all', 'offline'],
+        authorization_metadata_key: 'flyte-authorization',
+      });
+      expect((await ask('/api/v1/auth/metadata')).body).toMatchObject({ token_endpoint: `${issuer}/oauth2/token` });
+      const { body } = await redeem(issuer, await getCode(issuer, ALICE));
+      expect((await ask('/api/v1/me', body['access_token'])).body).toMatchObject({
+        subject: 'alice',
+        preferred_username: 'alice',
+        additional_claims: { roles: ['administrator'] },
+      });
+    });
+
+    it('uses no code twice, killed after it was given and while it is used', async () => {
+      const code = await getCode(issuer, ALICE);
+      secrets.push(code.code, code.verifier);
+      await again('after-consume:1');
+      await expect(redeem(issuer, code)).rejects.toThrow('fetch failed');
+      await again();
+      expect((await redeem(issuer, code)).status).toBe(400);
+    });
+
+    it('uses no refresh token twice, killed while it is used and after its use', async () => {
+      const { body } = await redeem(issuer, await getCode(issuer, ALICE));
+      secrets.push(body['refresh_token'] ?? 'none');
+      expect((await refresh(issuer, body['refresh_token'])).status).toBe(200);
+      await again();
+      expect((await refresh(issuer, body['refresh_token'])).status).toBe(400);
+    });
+
+    it('writes no password, secret, code or token to a log or file', () => {
+      const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+      const written = [
+        ...logs,
+        server.log(),
+        ...files.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1')),
+      ];
+      expect(secrets.length).toBeGreaterThan(5);
+      for (const secret of secrets.filter((each) => each !== 'none'))
+        expect(
+          written.some((text) => text.includes(secret)),
+          `${secret} was written`,
+        ).toBe(false);
+    });
+  },
+  LIMIT_MS,
+);
