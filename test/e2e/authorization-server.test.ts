@@ -80,7 +80,7 @@ describe(
       expect(await tokenFor('reader', stdout.trim())).toBe('');
     });
 
-    it('says how to sign in, and who has signed in', async () => {
+    it('tells clients how to sign in, and a person the name that the token has', async () => {
       expect((await ask('/config/v1/flyte_client')).body).toMatchObject({
         client_id: 'flytectl',
         scopes: ['all', 'offline'],
