@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { OperatorError } from '../config/operator-errors.js';
 
-/** What the terminal echoes is dropped: the password would be read over the shoulder. */
+/** Drops the echo of the terminal: the password would be read over the shoulder. */
 const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
 
 const typed = async (question: string): Promise<string> => {

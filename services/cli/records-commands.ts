@@ -14,10 +14,10 @@ change at once.
 `;
 
 const addUserCommands = (program: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
-  const user = program.command('user').description('the people who may sign in');
+  const user = program.command('user').description('people that may sign in');
   withData(user.command('add'))
     .argument('<name>')
-    .description('let somebody sign in')
+    .description('add a person, for signing in')
     .addOption(roles())
     .option('--full-name <text>', 'the name to show')
     .option('--email <address>', 'the e-mail address to show')
@@ -38,7 +38,7 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     });
   withData(user.command('remove'))
     .argument('<name>')
-    .description('let somebody sign in no longer; tokens that were given stay valid until they expire')
+    .description('remove a person, for signing in; tokens that were given stay valid until they expire')
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: Options) => {
       const { removeUser } = await import('./records.js');

@@ -21,7 +21,7 @@ export const authServer = z.strictObject({
   issuer: address
     .default('')
     .describe('address under which clients reach REST; the one that is listened on where it is empty'),
-  users_file: z.string().default('').describe('people who may sign in; users.json in the data directory by default'),
+  users_file: z.string().default('').describe('people that may sign in; users.json in the data directory by default'),
   clients_file: z.string().default('').describe('programs that get tokens; clients.json in the data directory'),
   clients: z
     .array(client)

@@ -46,7 +46,7 @@ const grant = z.strictObject({
   domains: oneOrMore.prefault([ANY]),
 });
 
-/** What command lines are told for signing people in. */
+/** Settings that command lines get for signing people in. */
 const publicClient = z.strictObject({
   client_id: z.string().min(1).default('flytectl').describe('public client as which command lines sign people in'),
   redirect_uri: z.string().default('http://localhost:53593/callback').describe('where their browser comes back to'),

@@ -32,7 +32,7 @@ const isEnabled = ({ insecure, auth }: Enabled): boolean => auth.server.enabled 
 const usersIn = (settings: Settings): Users => usersOf(usersFile(recordPaths(settings).users));
 
 /**
- * Refuses to serve when tokens are issued here and nobody could sign in.
+ * Refuses to serve when tokens are issued here and there is no user.
  *
  * @throws {OperatorError} with the command that makes the first administrator.
  */
@@ -42,7 +42,7 @@ export const assertSomebody = async (settings: Enabled): Promise<void> => {
   if (count > 0) return;
   const { users } = recordPaths(settings);
   throw new OperatorError(
-    `nobody can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}`,
+    `no person can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}`,
   );
 };
 

@@ -62,7 +62,7 @@ export type Hosted = {
   readonly checks: () => readonly Check[];
 };
 
-/** What the transports serve: the services of the process, and what belongs to the transports alone. */
+/** The parts that the transports serve: the services of the process, and what belongs to the transports alone. */
 type Serving = Hosted & {
   readonly routes: readonly AnyRoute[];
   /** Issues tokens; absent where they are issued elsewhere, or not at all. */

@@ -6,7 +6,7 @@ export type Browser = {
   submit(page: Page, action: string, fields?: Readonly<Record<string, string>>): Promise<Page>;
 };
 
-/** What the browser shows, and where it is. */
+/** A page that the browser shows, and its address. */
 export type Page = { readonly url: string; readonly status: number; readonly text: string; readonly headers: Headers };
 
 const FORM = /<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gsu;

@@ -8,11 +8,11 @@ import {
 import { IdentityService, UserInfoResponseSchema } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { type Call, type Route, route } from '../../kernel/rpc.js';
 
-/** What clients need to know to get a token. */
+/** The metadata that clients need to get a token. */
 export interface SignInMetadata {
   /** @throws {RpcError} UNAVAILABLE when the issuer must be asked and does not answer. */
   server(): Promise<MessageInitShape<typeof OAuth2MetadataResponseSchema>>;
-  /** How command lines sign people in. */
+  /** Settings with which command lines sign people in. */
   client(): MessageInitShape<typeof PublicClientAuthConfigResponseSchema>;
 }
 
@@ -44,7 +44,7 @@ const userInfo = ({ caller, principal }: Call): MessageInitShape<typeof UserInfo
   };
 };
 
-/** The routes that say how to get a token, and who the caller is. */
+/** The routes that say how to get a token, and what the token of the caller says. */
 export const signInRoutes = (metadata: SignInMetadata): readonly Route[] => [
   route(AuthMetadataService.method.getOAuth2Metadata, async () =>
     create(OAuth2MetadataResponseSchema, await metadata.server()),

@@ -8,7 +8,7 @@ const OF_A_GRANT = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceC
 
 const GRANT = 'Grant';
 
-/** Whoever reads the stored state must not be able to use what is in it, so ids are stored as their hashes. */
+/** A reader of the stored state must not be able to use what is in it, so ids are stored as their hashes. */
 const keyOf = (id: string): string => createHash('sha256').update(id).digest('base64url');
 
 const seconds = (now: () => number): number => Math.floor(now() / 1_000);

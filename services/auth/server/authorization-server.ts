@@ -26,7 +26,7 @@ export type AuthorizationServerOptions = {
   readonly now?: () => number;
 };
 
-/** The endpoints of OAuth 2.0 and OpenID Connect, for those who have no issuer of their own. */
+/** The endpoints of OAuth 2.0 and OpenID Connect, for installations without another issuer. */
 export interface AuthorizationServer extends LocalIssuer {
   /** True for the paths of its endpoints and pages. */
   answers(path: string): boolean;

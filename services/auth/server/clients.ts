@@ -6,7 +6,7 @@ import { type RecordsFile, recordsFile } from '../users/records-file.js';
 const SECRET_BYTES = 32;
 
 /**
- * The hash under which a secret is stored. Secrets of ours have 256 random bits, which nobody can guess, so that they
+ * The hash under which a secret is stored. Secrets of ours have 256 random bits, which cannot be guessed, so that they
  * need no slow hash.
  */
 export const hashSecret = (secret: string): string =>
@@ -21,19 +21,19 @@ export const isSecret = (secret: string, hash: string): boolean => {
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 };
 
-/** What the clients file says of one client; one without a secret is public, as a command line is. */
+/** One client in the clients file; one without a secret is public, as a command line is. */
 export const client = z.strictObject({
   secret_hash: z
     .string()
     .regex(/^sha256:[\w-]{43}$/u)
     .optional(),
-  /** Where codes may be sent; a loopback address is allowed on any port. */
+  /** Addresses to which codes may be sent; a loopback address is allowed on any port. */
   redirect_uris: z.array(z.string()).default([]),
   /** Roles, in every project and domain, of a client that acts for itself. */
   roles: z.array(z.string().min(1)).default([]),
 });
 
-/** A program that gets tokens: for itself with its secret, or for a person who signs in. */
+/** A program that gets tokens: for itself with its secret, or for a person that signs in. */
 export type Client = z.output<typeof client>;
 
 /** Opens the clients file at a path; it may be missing. */
@@ -43,7 +43,7 @@ const LOOPBACK = ['http://localhost/callback', 'http://127.0.0.1/callback', 'htt
 
 const PUBLIC: Client = { redirect_uris: LOOPBACK, roles: [] };
 
-/** The command lines and SDKs in the field. They have no secret, so anybody may call himself by these ids. */
+/** The command lines and SDKs in the field. They have no secret, so every program can use these ids. */
 export const PUBLIC_CLIENTS: Readonly<Record<string, Client>> = {
   flytectl: PUBLIC,
   'flyte-cli': PUBLIC,

@@ -8,16 +8,16 @@ export type EndpointLimits = {
   readonly addressOf: (request: IncomingMessage) => string;
 };
 
-/** Endpoints at which somebody could guess; `failures`: only failed requests count, `all`: each one does. */
+/** Endpoints at which a client could guess; `failures`: only failed requests count, `all`: each one does. */
 const COUNTED: Readonly<Record<string, 'failures' | 'all'>> = {
   '/oauth2/token': 'failures',
   '/oauth2/revoke': 'failures',
-  // Each request stores a code, and each form may be a guess at the code of somebody else.
+  // Each request stores a code, and each form may be a guess at the code of another person.
   '/oauth2/device/authorize': 'all',
   '/oauth2/device': 'all',
 };
 
-/** Answers with which a client that asks again and again is told to wait; they are no failures. */
+/** Answers with which a client that polls is asked to wait; they are no failures. */
 const PENDING = ['authorization_pending', 'slow_down'];
 
 const TOO_MANY_REQUESTS = 429;

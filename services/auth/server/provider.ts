@@ -13,10 +13,10 @@ import { ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
 
-/** How long tokens live, in seconds. */
+/** Lifetimes of tokens, in seconds. */
 export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
 
-/** What a provider is made of. */
+/** The parts of a provider. */
 export type ProviderParts = EndpointLimits & {
   /** The address under which clients reach it, without a path. */
   readonly issuer: string;
@@ -88,7 +88,7 @@ const resourceIndicators = ({ issuer, lifetimes }: ProviderParts) => ({
   },
 });
 
-/** Claims of a token in addition to the standard ones: roles, and who the person is. */
+/** Claims of a token in addition to the standard ones: roles, and the name of the person. */
 const extraClaims = ({ users, clients }: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
   return async (_context, token) => {
     if (token.kind === 'ClientCredentials') return { roles: (await clients.find(token.clientId ?? ''))?.roles ?? [] };

@@ -4,10 +4,10 @@
  */
 export const SCOPES = ['all', 'offline', 'access_token', 'read', 'register', 'execute', 'events', 'admin'] as const;
 
-/** Scopes of OpenID Connect: who signed in, and a refresh token. */
+/** Scopes of OpenID Connect: the name of the person, and a refresh token. */
 export const OPENID_SCOPES = ['openid', 'profile', 'email', 'offline_access'] as const;
 
-/** What a scope allows, for the page that asks for consent. */
+/** The meaning of each scope, for the page that asks for consent. */
 export const MEANINGS: Readonly<Record<string, string>> = {
   all: 'do whatever you may do',
   offline: 'stay signed in',

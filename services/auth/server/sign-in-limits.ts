@@ -2,7 +2,7 @@ import { type Attempts, attempts } from './attempts.js';
 
 /** Limits of failed attempts at a name and its secret. */
 export interface SignInLimits {
-  /** The limits of addresses, also for requests that name nobody. */
+  /** The limits of addresses, also for requests without a name. */
   readonly addresses: Attempts;
   /** @returns the seconds to wait; 0 when the attempt may go on. */
   take(address: string, name: string): number;

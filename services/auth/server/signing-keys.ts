@@ -9,10 +9,10 @@ export const ALGORITHM = 'RS256' as const;
 const MODULUS_BITS = 2_048;
 const COOKIE_KEY_BYTES = 32;
 
-/** How long a key signs, and how long it is still published afterwards, each in milliseconds. */
+/** Times for which a key signs, and for which it is still published afterwards, each in milliseconds. */
 export type KeyLifetimes = { readonly rotateAfterMs: number; readonly tokenMs: number };
 
-/** What to do with the stored keys: make a new one, and forget those whose last token has expired. */
+/** The changes to the stored keys: make a new one, and forget those whose last token has expired. */
 export type KeyPlan = { readonly isNewDue: boolean; readonly expired: readonly string[] };
 
 /** Decides about the keys, the newest first. A key signs until the next one is made, and its tokens live `tokenMs`. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isPassword, isPasswordHash } from './password-hash.js';
 import { type RecordsFile, recordsFile } from './records-file.js';
 
-/** What the users file says of one person. */
+/** One person in the users file. */
 export const user = z.strictObject({
   password: z.string().refine(isPasswordHash),
   /** Roles in every project and domain; grants by project are given to the user's name. */
@@ -11,10 +11,10 @@ export const user = z.strictObject({
   email: z.string().optional(),
 });
 
-/** A person who may sign in. */
+/** A person that may sign in. */
 export type User = z.output<typeof user>;
 
-/** The people who may sign in, by their user names. */
+/** The people that may sign in, by their user names. */
 export interface Users {
   find(name: string): Promise<User | undefined>;
   /** @returns `undefined` when the name is unknown or the password is wrong; both take the same time. */

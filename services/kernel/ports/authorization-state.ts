@@ -26,7 +26,7 @@ export type StoredKey = {
   readonly createdAt: number;
 };
 
-/** What an authorization server must remember. Every write is durable when it resolves. */
+/** The durable state of an authorization server. Every write is durable when it resolves. */
 export interface AuthorizationState {
   /** Replaces an object of the same kind and key; one that was consumed stays consumed. */
   put(object: StoredObject): Promise<void>;

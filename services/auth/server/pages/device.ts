@@ -1,6 +1,6 @@
 import { html, page, problem } from './page.js';
 
-/** Where a form of the device flow is sent, and the token that protects it from requests of other sites. */
+/** The path to which a form of the device flow is sent, and the token that protects it from requests of other sites. */
 export type DeviceForm = { readonly action: string; readonly xsrf: string };
 
 /** The page on which a person types the code that a device shows. */
@@ -24,7 +24,7 @@ export const userCodePage = ({ action, xsrf }: DeviceForm, code = '', failure?: 
       </form>`,
   );
 
-/** The page that shows the code again, so that nobody connects the device of somebody else. */
+/** The page that shows the code again, so that no person connects the device of another. */
 export const confirmDevicePage = ({ action, xsrf }: DeviceForm, client: string, code: string): string =>
   page(
     'Connect this device?',

@@ -77,6 +77,6 @@ ${content.html}
 </html>
 `;
 
-/** What went wrong, for screen readers too; nothing when there is no problem. */
+/** A message about a failure, for screen readers too; nothing when there is no problem. */
 export const problem = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="problem" role="alert">${text}</p>`;

@@ -1,7 +1,7 @@
 import { MEANINGS } from '../scopes.js';
 import { html, page, problem } from './page.js';
 
-/** The page that asks who signs in. `action` is the path that the form is sent to. */
+/** The page that asks for a user name and password. `action` is the path that the form is sent to. */
 export const loginPage = (action: string, client: string, name = '', failure?: string): string =>
   page(
     'Sign in',
@@ -25,7 +25,7 @@ export const loginPage = (action: string, client: string, name = '', failure?: s
       <form method="post" action="${action}/abort"><button type="submit">Cancel</button></form>`,
   );
 
-/** What a client asks of a person. `target` says where the person is sent then; it may be empty. */
+/** The request of a client to a person. `target` says where the person is sent then; it may be empty. */
 export type Asked = {
   readonly client: string;
   readonly user: string;
@@ -33,7 +33,7 @@ export type Asked = {
   readonly target: string;
 };
 
-/** The page that asks whether a client may act for the person who is signed in. */
+/** The page that asks whether a client may act for the person that is signed in. */
 export const consentPage = (action: string, { client, user, scopes, target }: Asked): string => {
   const meanings = [...new Set(scopes.flatMap((scope) => MEANINGS[scope] ?? []))];
   return page(

@@ -162,7 +162,7 @@ describe('the code flow', () => {
     expect((await refresh(issuer, first.body['refresh_token'])).status).toBe(400);
   });
 
-  it('gives tokens to one at most of those who use a code at once', async () => {
+  it('gives tokens to one request at most of those that use a code at once', async () => {
     const code = await getCode(issuer, ALICE);
     const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(issuer, code)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -203,7 +203,7 @@ describe('refresh tokens', () => {
     expect((await refresh(issuer, third.body['refresh_token'])).status).toBe(400);
   });
 
-  it('give tokens to one at most of those who use one at once', async () => {
+  it('give tokens to one request at most of those that use one at once', async () => {
     const token = await signIn();
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(issuer, token)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
