@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runEngine } from '../../engine/engine.js';
@@ -43,7 +44,9 @@ const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url))
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-const suggest = ({ http, data }: Running, execution: string): void => {
+const outboxText = (outbox: string): string => (outbox === '' ? '' : ` Mail about executions is written to ${outbox}.`);
+
+const suggest = ({ http, data }: Running, outbox: string, execution: string): void => {
   const executions = `${http}/api/v1/executions`;
   say(`
 Three commands to try, in another terminal:
@@ -54,7 +57,7 @@ Three commands to try, in another terminal:
 
   node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${execution}
 
-A simulated engine runs what is launched. Schedules do not fire and notifications are not sent yet.
+A simulated engine runs what is launched. Schedules do not fire yet.${outboxText(outbox)}
 Ctrl-C stops.`);
 };
 
@@ -96,13 +99,20 @@ const startEngine = (
   };
 };
 
+/** Mail stays on this machine, unless a mail server or another folder is configured. */
+const withOutbox = (given: Configuration): Configuration => {
+  const { smtp, outbox } = given.notifications;
+  if (smtp.host !== '' || outbox !== '') return given;
+  return { ...given, notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox') } };
+};
+
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
  * @throws {OperatorError} when it may not listen on the address, or when the log or the views have failed permanently.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
-  const configuration: Configuration = { ...given, role: ['all'] };
+  const configuration = withOutbox({ ...given, role: ['all'] });
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
@@ -110,7 +120,7 @@ export const runSandbox = async (given: Configuration, flags: SandboxFlags): Pro
   greet(configuration, server);
   await Promise.race([fill(server), server.failed]);
   const engine = startEngine(server, flags, logger);
-  suggest(server, SAMPLE_EXECUTION);
+  suggest(server, configuration.notifications.outbox, SAMPLE_EXECUTION);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');
   await engine.stop();

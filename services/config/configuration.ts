@@ -3,6 +3,7 @@ import { agents } from './agent-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';
 import { kafka } from './kafka-settings.js';
+import { notifications } from './notification-settings.js';
 import { roles } from './roles.js';
 import {
   budgets,
@@ -112,6 +113,7 @@ export const settings = z
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
     agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
     kafka: kafka.prefault({}),
+    notifications: notifications.prefault({}),
     auth: auth.prefault({}),
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })

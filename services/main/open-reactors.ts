@@ -13,11 +13,20 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
 
 /** Starts the reactors of a process: all of them, or those that are assigned to it by leases. */
 export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<RunningReactors> => {
-  const { log, sessions, source, parked } = foundation;
+  const { log, sessions, payloads, metrics, source, parked } = foundation;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
   const together = sharingOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
-  const reactors = await startReactors({ configuration, coordination, store: log.store, sessions, parked, ...parts });
+  const reactors = await startReactors({
+    configuration,
+    coordination,
+    store: log.store,
+    sessions,
+    payloads,
+    metrics,
+    parked,
+    ...parts,
+  });
   return {
     ended: reactors.ended,
     figures: reactors.figures,

@@ -4,6 +4,7 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Reactor } from '../kernel/reactor.js';
+import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
@@ -13,17 +14,21 @@ import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/slots.js';
 import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
+import type { ProcessMetrics } from '../metrics/process-metrics.js';
+import { hasChannels, startNotify } from './notifications.js';
 import { systemTimers } from './system-timers.js';
 
 /** The services that the reactors need. */
 export type ReactorServices = {
-  readonly configuration: Pick<Configuration, 'abort' | 'execution'>;
+  readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications'>;
   /** Leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
   readonly store: EventLog;
   readonly sessions: Sessions;
   readonly executions: ExecutionAggregate;
   readonly slots: Slots;
+  readonly payloads: Pick<PayloadStore, 'get'>;
+  readonly metrics: Pick<ProcessMetrics, 'notified'>;
   readonly parked: Pick<ParkedStreams, 'note'>;
   readonly logger: Logger;
 };
@@ -62,6 +67,9 @@ const startersOf = ({
     'expire-terminations': () =>
       expireTerminations({ ...shared('expire-terminations'), handle, afterMs: configuration.abort.timeout }),
     'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
+    ...(hasChannels(configuration.notifications) && {
+      notify: () => startNotify(configuration.notifications, { ...shared('notify'), ...parts }),
+    }),
     ...(timeout !== undefined && {
       'time-out-executions': () => timeOutExecutions({ ...shared('time-out-executions'), handle, afterMs: timeout }),
     }),

@@ -48,6 +48,11 @@ export const counters = {
     help: 'Requests that were rejected because the process is overloaded (RESOURCE_EXHAUSTED with a time to retry).',
     labelNames: ['rpc', 'transport'],
   },
+  notifications: {
+    name: 'flightlog_notification_attempts_total',
+    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown), and messages that were given up before one (given-up).',
+    labelNames: ['channel', 'outcome'],
+  },
   drops: {
     name: 'flightlog_subscription_drops_total',
     help: 'Live subscriptions that the event store has ended because this process left events unread; each is opened again at once, where it was.',

@@ -35,6 +35,8 @@ export interface ProcessMetrics {
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
   /** Records that the event store has ended the live subscription, because events were left unread. */
   readonly subscriptionDropped: () => void;
+  /** Records the outcome of an attempt to send a notification. */
+  readonly notified: (channel: string, outcome: string) => void;
   /** Sets the source of a gauge; each gauge has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
   /** Renders all metrics in the text format of Prometheus. */
@@ -90,6 +92,7 @@ export const openMetrics = (): ProcessMetrics => {
   const syncs = tallyIn(registry, histograms.syncs);
   const batches = tallyIn(registry, histograms.batches);
   const shed = counterIn(registry, counters.shed);
+  const notifications = counterIn(registry, counters.notifications);
   const drops = counterIn(registry, counters.drops);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
@@ -108,6 +111,7 @@ export const openMetrics = (): ProcessMetrics => {
       syncs.observe('', commit.syncMs / MS, NO_LABELS);
       batches.observe('', commit.appends, NO_LABELS);
     },
+    notified: (channel, outcome) => notifications.inc({ channel, outcome }),
     subscriptionDropped: () => drops.inc(),
     read: (gauge, samples) => void sources.set(gauge, samples),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),

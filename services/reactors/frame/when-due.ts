@@ -29,6 +29,8 @@ export type WhenDueOptions<Item> = {
   readonly maxWaiting?: number;
   /** Work begins when the events that existed at the start have been read: later ones may make it needless. */
   readonly onlyLive?: boolean;
+  /** Maximum number of items that are worked on at the same time; by default 1. */
+  readonly concurrency?: number;
   readonly random?: () => number;
 };
 

@@ -47,6 +47,17 @@ describe('the configuration', () => {
     expect(configure([]).role).toEqual(['all']);
   });
 
+  it.each<[string, unknown, string]>([
+    ['channels', [{ name: 'a', type: 'webhook' }], 'channels.0.url (from test): is needed'],
+    ['channels', [{ name: 'a', type: 'pagerduty' }], 'channels.0.routing_key (from test): is needed'],
+    ['channels', [{ name: 'mail', type: 'slack', url: 'https://x.example' }], 'must not have one name twice'],
+    ['rules', [{ channel: 'a' }], 'rules.0.channel (from test): must be the name of a channel'],
+    ['rules', [{ channel: 'mail', recipients: ['a@b.example'] }], 'must be the name of a channel'],
+    ['slack_channel', 'a', 'must be the name of a channel'],
+  ])('has no notifications that cannot be sent: %s %j', (key, value, message) => {
+    expect(() => given(`notifications.${key}`, value)).toThrow(message);
+  });
+
   it.each([
     ['grpc_port', 'x', 'must be a port'],
     ['abort.timeout', 'soon', 'must be a duration'],

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { count, duration, flag, id, port, texts } from './setting-kinds.js';
+
+/** The name of the channel for mail. */
+export const MAIL_CHANNEL = 'mail';
+
+const CHANNEL_TYPES = ['webhook', 'slack', 'pagerduty'] as const;
+const SECURITY = ['starttls', 'tls', 'none'] as const;
+const PHASES = ['RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTING', 'ABORTED', 'TIMED_OUT'] as const;
+const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
+
+const address = z.string().refine((text) => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol), {
+  error: 'must be an http or https address',
+});
+
+const oneOrMore = count.refine((value) => value > 0, 'must be 1 or more');
+
+const secret = z.string().regex(/^(?:whsec_[A-Za-z0-9+/]+={0,2})?$/u, {
+  error: 'must be whsec_ and the key in base64',
+});
+
+const channel = z
+  .strictObject({
+    name: id,
+    type: z.enum(CHANNEL_TYPES, { error: `must be one of ${CHANNEL_TYPES.join(', ')}` }),
+    url: address.optional(),
+    secret: secret.default(''),
+    routing_key: z.string().default(''),
+    allow_private: flag.default(false),
+    max_per_minute: oneOrMore.default(60),
+  })
+  .refine(({ type, url }) => type === 'pagerduty' || url !== undefined, {
+    path: ['url'],
+    error: 'is needed',
+  })
+  .refine(({ type, routing_key: key }) => type !== 'pagerduty' || key !== '', {
+    path: ['routing_key'],
+    error: 'is needed',
+  })
+  .transform(({ url = PAGERDUTY_URL, ...rest }) => ({ url, ...rest }));
+
+const phase = z.enum(PHASES, { error: `must be among ${PHASES.join(', ')}` }).transform((name): Phase => Phase[name]);
+
+const rule = z.strictObject({
+  projects: z.array(id).min(1).default(['*']),
+  domains: z.array(id).min(1).default(['*']),
+  phases: z.array(phase).min(1).prefault(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT']),
+  labels: texts.default({}),
+  channel: id,
+  recipients: z.array(z.string().min(1)).default([]),
+});
+
+const smtp = z.strictObject({
+  host: z.string().default('').describe('SMTP server that mail is sent through; none is sent where it is empty'),
+  port: port.default(587).describe('its port'),
+  security: z
+    .enum(SECURITY, { error: `must be one of ${SECURITY.join(', ')}` })
+    .default('starttls')
+    .describe('starttls, which must then work; tls from the start; or none'),
+  ca_file: z
+    .string()
+    .default('')
+    .describe('file with the authorities to trust, in PEM; those of the platform by default'),
+  username: z.string().default('').describe('username at the server; no authentication without'),
+  password: z.string().default('').describe('password at the server'),
+  max_connections: oneOrMore.default(4).describe('connections to it at a time'),
+  max_per_minute: oneOrMore.default(600).describe('most messages per minute'),
+});
+
+const SUBJECT = 'Execution {{ name }} in {{ project }}/{{ domain }}: {{ phase }}';
+const BODY =
+  'Execution {{ name }} of {{ workflow.name }} ({{ workflow.version }}) in {{ project }}/{{ domain }} has {{ phase }} after {{ duration }}.{{ failing_node }}{{ error }}';
+
+const shape = z.strictObject({
+  smtp: smtp.prefault({}),
+  outbox: z
+    .string()
+    .default('')
+    .describe('folder that mail is written to instead of being sent; for trying things out'),
+  sender: z.string().min(1).default('flightlog <flightlog@localhost>').describe('address that mail is from'),
+  subject: z.string().min(1).default(SUBJECT).describe('template of subjects'),
+  body: z.string().min(1).default(BODY).describe('template of messages as text'),
+  html: z.string().default('').describe('template of mail as HTML; made from body where it is empty'),
+  link: z.string().default('').describe('template of the address of an execution in a console'),
+  channels: z
+    .array(channel)
+    .default([])
+    .describe('webhooks, Slack and PagerDuty, each with name, type, url and what its type needs'),
+  slack_channel: z.string().default(MAIL_CHANNEL).describe('channel for Slack entries of executions; mail by default'),
+  pager_duty_channel: z.string().default(MAIL_CHANNEL).describe('channel for their PagerDuty entries; mail by default'),
+  rules: z
+    .array(rule)
+    .default([])
+    .describe('messages that executions do not ask for: projects, domains, phases, labels, channel and recipients'),
+  timeout: duration.prefault('30s').describe('longest time that one attempt to send may take'),
+  give_up_after: duration.prefault('1d').describe('how long a message is tried; older events are not notified of'),
+});
+
+type Settings = z.output<typeof shape>;
+
+const hasMail = ({ smtp: { host }, outbox }: Settings): boolean => host !== '' || outbox !== '';
+
+const isUnknown = (settings: Settings, name: string): boolean =>
+  !settings.channels.some((each) => each.name === name) && (name !== MAIL_CHANNEL || !hasMail(settings));
+
+/** The settings of notifications. */
+export const notifications = shape.superRefine((settings, context) => {
+  const wrong = (message: string, ...path: (string | number)[]): void =>
+    context.addIssue({ code: 'custom', path, message });
+  const names = settings.channels.map(({ name }) => name);
+  if (new Set([MAIL_CHANNEL, ...names]).size <= names.length)
+    wrong(`must not have one name twice, and not ${MAIL_CHANNEL}`, 'channels');
+  for (const key of ['slack_channel', 'pager_duty_channel'] as const)
+    if (settings[key] !== MAIL_CHANNEL && isUnknown(settings, settings[key]))
+      wrong('must be the name of a channel', key);
+  settings.rules.forEach(({ channel: name, recipients }, at) => {
+    if (isUnknown(settings, name)) wrong('must be the name of a channel', 'rules', at, 'channel');
+    if ((name === MAIL_CHANNEL) !== recipients.length > 0)
+      wrong('must be given for mail, and for nothing else', 'rules', at, 'recipients');
+  });
+});

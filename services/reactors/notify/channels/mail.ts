@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream';
+import { createTransport } from 'nodemailer';
+
+import type { AttemptOutcome } from '../../../notification/commands.js';
+import { type Channel, reasonOf } from './channel.js';
+import { mailOf } from './mail-of.js';
+
+/** Security of a connection: by STARTTLS, which must work; by TLS from the start; or not at all. */
+export type MailSecurity = 'starttls' | 'tls' | 'none';
+
+export type MailOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly security: MailSecurity;
+  /** PEM of the authorities to trust; those of the platform where it is `undefined`. */
+  readonly authorities: string | undefined;
+  /** Without authentication where it is empty. */
+  readonly username: string;
+  readonly password: string;
+  /** The address that messages are from, such as `flightlog <flightlog@example.com>`. */
+  readonly sender: string;
+  readonly maxConnections: number;
+  readonly timeoutMs: number;
+};
+
+const transportOf = (options: MailOptions) => {
+  const { host, port, security, authorities, username, password, maxConnections, timeoutMs } = options;
+  return createTransport({
+    pool: true,
+    host,
+    port,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    maxConnections,
+    // A message whose connection ends would be queued again by the pool, even after all of it was sent.
+    maxRequeues: 0,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    ...(authorities !== undefined && { tls: { ca: authorities } }),
+    ...(username !== '' && { auth: { user: username, pass: password } }),
+  });
+};
+
+/** Notes in `sending` when all of a message has been taken to be sent. */
+const noted = (content: () => NodeJS.ReadableStream, sending: { isComplete: boolean }) => (): Readable =>
+  Readable.from(
+    (async function* () {
+      // Read only after the server has answered DATA, and to its end before the dot is sent.
+      for await (const part of content()) yield part;
+      sending.isComplete = true;
+    })(),
+    { objectMode: false },
+  );
+
+type SmtpError = Error & { readonly responseCode?: number; readonly response?: string; readonly code?: string };
+
+/** Codes of errors about the sender, the recipient or the mail; others are about the connection or the login. */
+const ABOUT_THE_MAIL: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE']);
+
+/**
+ * The outcome by an error of the transport. Answers above 499 about the mail are final; what is wrong with the connection
+ * or the login can be mended by an operator. Without an answer, mail that was sent completely may have been taken.
+ */
+const outcomeOfError = (error: SmtpError, isComplete: boolean): AttemptOutcome => {
+  const { responseCode, response, code } = error;
+  const reason = reasonOf(response ?? error);
+  if (responseCode === undefined) return { kind: isComplete ? 'unknown' : 'failed', reason };
+  return { kind: responseCode >= 500 && ABOUT_THE_MAIL.has(code) ? 'refused' : 'failed', reason };
+};
+
+/** Messages as mail, through one SMTP server, on connections that are used again. */
+export const mailChannel = (options: MailOptions): Channel => {
+  const transport = transportOf(options);
+  const sendings = new Map<string, { isComplete: boolean }>();
+  transport.use('stream', (mail, done) => {
+    const sending = sendings.get(mail.data.messageId ?? '');
+    const content = mail.message.createReadStream.bind(mail.message);
+    if (sending) mail.message.createReadStream = noted(content, sending);
+    done();
+  });
+  return {
+    isMail: true,
+    send: async (message, signal) => {
+      const mail = mailOf(message, options.sender);
+      const sending = { isComplete: false };
+      sendings.set(mail.messageId, sending);
+      try {
+        const { response } = await transport.sendMail({ ...mail, signal });
+        return { kind: 'sent', answer: reasonOf(response) };
+      } catch (error) {
+        return outcomeOfError(error as SmtpError, sending.isComplete);
+      } finally {
+        sendings.delete(mail.messageId);
+      }
+    },
+    close: () => transport.close(),
+  };
+};

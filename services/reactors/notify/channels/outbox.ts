@@ -1,0 +1,31 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+
+import { type Channel, reasonOf } from './channel.js';
+import { mailOf } from './mail-of.js';
+
+/**
+ * Messages as files of mail in a folder, one for each, which mail programs open. Nothing leaves the machine.
+ *
+ * @param directory is created when the first message is written.
+ */
+export const outboxChannel = (directory: string, sender: string): Channel => {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  return {
+    isMail: true,
+    send: async (message) => {
+      try {
+        const { message: content } = await transport.sendMail(mailOf(message, sender));
+        await mkdir(directory, { recursive: true });
+        const file = join(directory, `${message.key.id}.eml`);
+        await writeFile(`${file}.part`, content as Buffer);
+        await rename(`${file}.part`, file);
+        return { kind: 'sent', answer: `written to ${file}` };
+      } catch (error) {
+        return { kind: 'failed', reason: reasonOf(error) };
+      }
+    },
+    close: () => undefined,
+  };
+};

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+
+import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
+import type { Identifier } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Message } from '../message/message.js';
+import { firstLines } from '../message/template.js';
+import { outcomeOf } from './answers.js';
+import type { Resolve } from './address.js';
+import type { Channel } from './channel.js';
+import { post } from './post.js';
+
+/** A webhook and where it may lead. */
+export type WebhookTarget = {
+  readonly url: string;
+  readonly allowPrivate: boolean;
+  readonly resolve?: Resolve;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export type WebhookOptions = WebhookTarget & {
+  /** `whsec_` and the key in base64; messages are not signed where it is empty. */
+  readonly secret: string;
+  /** The id of the log: the source of the CloudEvents. */
+  readonly logId: string;
+};
+
+const idOf = (id: Identifier | undefined) =>
+  id && { project: id.project, domain: id.domain, name: id.name, version: id.version };
+
+/** The message as a CloudEvent 1.0 in structured JSON. */
+const cloudEventOf = ({ key, facts, isRepeat, subject, link }: Message, logId: string) => ({
+  specversion: '1.0',
+  id: key.id,
+  source: `urn:flightlog:${logId}`,
+  type: 'flightlog.notification.v1',
+  subject: `${key.execution.project}/${key.execution.domain}/${key.execution.name}`,
+  time: new Date(facts.occurredAtMs).toISOString(),
+  datacontenttype: 'application/json',
+  data: {
+    execution: key.execution,
+    phase: Phase[facts.phase],
+    event_id: facts.eventId,
+    summary: subject,
+    error: firstLines(facts.error),
+    failing_node: facts.failingNode,
+    duration_ms: Math.max(0, facts.occurredAtMs - facts.createdAtMs),
+    workflow: idOf(facts.workflow),
+    launch_plan: idOf(facts.launchPlan),
+    labels: facts.labels,
+    link,
+    is_repeat: isRepeat,
+  },
+});
+
+/**
+ * The headers of Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`.
+ *
+ * @see {@link https://www.standardwebhooks.com}
+ */
+const signatureHeaders = (id: string, nowMs: number, body: string, secret: string): Record<string, string> => {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  if (secret === '') return headers;
+  const key = Buffer.from(secret.replace(/^whsec_/u, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${signature}` };
+};
+
+/** Messages as signed CloudEvents to a URL. */
+export const webhookChannel = ({ secret, logId, now, ...target }: WebhookOptions): Channel => ({
+  isMail: false,
+  send: async (message, signal) => {
+    const body = JSON.stringify(cloudEventOf(message, logId));
+    const headers = {
+      'content-type': 'application/cloudevents+json; charset=utf-8',
+      ...signatureHeaders(message.key.id, now(), body, secret),
+    };
+    return outcomeOf(await post({ ...target, headers, body }, signal), now());
+  },
+  close: () => undefined,
+});

@@ -1,0 +1,89 @@
+import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
+import type { Identifier } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Facts } from '../facts.js';
+
+/** The values of the placeholders. */
+export type Values = ReadonlyMap<string, string>;
+
+const PLACEHOLDER = /\{\{ ?([a-z_.]+) ?\}\}/gu;
+
+/**
+ * Puts values in the place of `{{ key }}` and `{{key}}`. Placeholders of which nothing is known stay as they are. Values
+ * are put in as they are after `escape`: what looks like a placeholder in them is not read as one.
+ */
+export const fill = (template: string, values: Values, escape: (value: string) => string = String): string =>
+  template.replace(PLACEHOLDER, (placeholder, key: string) => {
+    const value = values.get(key);
+    return value === undefined ? placeholder : escape(value);
+  });
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Escapes text for HTML, in elements and in quoted attributes. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/gu, (char) => ENTITIES[char] ?? char);
+
+/** Escapes text for Slack, whose links, mentions and commands all begin with `<`. */
+export const escapeSlack = (text: string): string => text.replace(/[&<>]/gu, (char) => ENTITIES[char] ?? char);
+
+/** Text on one line, without control characters: for headers. */
+export const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+
+const ERROR_LINES = 10;
+const ERROR_CHARACTERS = 2_000;
+
+/** The first lines of an error, with a mark where more follow. */
+export const firstLines = (error: string): string => {
+  const head = error.split('\n').slice(0, ERROR_LINES).join('\n').slice(0, ERROR_CHARACTERS).trimEnd();
+  return head.length < error.trimEnd().length ? `${head} …` : head;
+};
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+  ['s', 1],
+] as const;
+
+/** A duration with its two largest units, such as `1h 30m`; `0s` below a second. */
+export const durationText = (ms: number): string => {
+  let left = Math.max(0, Math.floor(ms / 1_000));
+  const parts = UNITS.flatMap(([unit, seconds]) => {
+    const count = Math.floor(left / seconds);
+    left %= seconds;
+    return count > 0 ? [`${count}${unit}`] : [];
+  });
+  return parts.slice(0, 2).join(' ') || '0s';
+};
+
+const identifierValues = (prefix: string, id: Identifier | undefined): readonly (readonly [string, string])[] => [
+  [`${prefix}.project`, id?.project ?? ''],
+  [`${prefix}.domain`, id?.domain ?? ''],
+  [`${prefix}.name`, id?.name ?? ''],
+  [`${prefix}.version`, id?.version ?? ''],
+];
+
+/**
+ * The placeholders that templates can use. `error` and `failing_node` are sentences with a space before, or empty, so
+ * that they can follow another sentence.
+ *
+ * @param linkTemplate the address of an execution in a console, with placeholders; its values are encoded for URLs.
+ */
+export const valuesOf = (facts: Facts, linkTemplate: string): Values => {
+  const { execution, phase, error, failingNode, createdAtMs, occurredAtMs } = facts;
+  const values = new Map<string, string>([
+    ...Object.entries(execution),
+    ['phase', Phase[phase].toLowerCase()],
+    ['error', error === '' ? '' : ` The execution failed with error: [${firstLines(error)}].`],
+    ['failing_node', failingNode === '' ? '' : ` The node that failed is ${failingNode}.`],
+    ['duration', durationText(occurredAtMs - createdAtMs)],
+    ...identifierValues('workflow', facts.workflow),
+    ...identifierValues('launch_plan', facts.launchPlan),
+  ]);
+  return values.set('link', fill(linkTemplate, values, encodeURIComponent));
+};

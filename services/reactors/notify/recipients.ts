@@ -1,0 +1,82 @@
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { sha256Hex } from '../../kernel/encoding/hash.js';
+import type { MessageKey } from '../../notification/commands.js';
+import type { Facts } from './facts.js';
+
+/** A channel and an e-mail address; the address is empty where the channel itself is the recipient. */
+export type Recipient = { readonly channel: string; readonly recipient: string };
+
+/** Messages for executions that match in every respect that is given. */
+export type NotificationRule = {
+  /** Ids; `*` stands for all. */
+  readonly projects: readonly string[];
+  readonly domains: readonly string[];
+  readonly phases: readonly Phase[];
+  /** Labels that the execution must have. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly channel: string;
+  /** E-mail addresses; empty where the channel itself is the recipient. */
+  readonly recipients: readonly string[];
+};
+
+/** The channels of executions' entries, by their kind, and the rules of the configuration. */
+export type Routing = {
+  /**
+   * The channel of each kind of entry; a kind without a channel is not sent. An entry's addresses matter only where
+   * `isMail` holds for its channel.
+   */
+  readonly entries: Readonly<Record<'email' | 'slack' | 'pagerDuty', string | undefined>>;
+  readonly isMail: (channel: string) => boolean;
+  readonly rules: readonly NotificationRule[];
+};
+
+/** The phases in which an execution has ended. */
+const TERMINAL_PHASES: readonly Phase[] = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT];
+
+/** The phases that any message may be about: entries name only terminal ones. */
+export const phasesOf = (rules: readonly NotificationRule[]): ReadonlySet<Phase> =>
+  new Set([...TERMINAL_PHASES, ...rules.flatMap(({ phases }) => phases)]);
+
+const onChannel = (channel: string, recipients: readonly string[], isMail: boolean): readonly Recipient[] =>
+  isMail ? recipients.map((recipient) => ({ channel, recipient })) : [{ channel, recipient: '' }];
+
+const ofEntries = ({ entries, phase }: Facts, routing: Routing): readonly Recipient[] =>
+  entries.flatMap(({ type, phases }) => {
+    const channel = type.case && routing.entries[type.case];
+    if (channel === undefined || !phases.includes(phase)) return [];
+    return onChannel(channel, type.value?.recipientsEmail ?? [], routing.isMail(channel));
+  });
+
+const names = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id);
+
+const applies = (rule: NotificationRule, { execution, phase, labels }: Facts): boolean =>
+  names(rule.projects, execution.project) &&
+  names(rule.domains, execution.domain) &&
+  rule.phases.includes(phase) &&
+  Object.entries(rule.labels).every(([label, value]) => labels[label] === value);
+
+const ofRules = (facts: Facts, { rules, isMail }: Routing): readonly Recipient[] =>
+  rules
+    .filter((rule) => applies(rule, facts))
+    .flatMap(({ channel, recipients }) => onChannel(channel, recipients, isMail(channel)));
+
+/** The id of a message: the same for every attempt, and another one for every event, channel and recipient. */
+const messageIdOf = (eventId: string, { channel, recipient }: Recipient): string =>
+  sha256Hex(JSON.stringify([eventId, channel, recipient])).slice(0, 32);
+
+/**
+ * The messages about an event, each to one recipient and none twice, in the order of the execution's entries and then
+ * of the rules. None where the execution has disabled all of them.
+ */
+export const messagesAbout = (facts: Facts, routing: Routing): readonly MessageKey[] => {
+  if (facts.isDisabled) return [];
+  const { execution, revision, phase, eventId } = facts;
+  const keys = [...ofEntries(facts, routing), ...ofRules(facts, routing)].map((to): MessageKey => ({
+    id: messageIdOf(eventId, to),
+    execution,
+    revision,
+    phase,
+    ...to,
+  }));
+  return [...new Map(keys.map((key) => [key.id, key])).values()];
+};

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail that the server has received whole, whether it has said so or not. */
+export type ReceivedMail = { readonly to: string; readonly content: string; readonly isAnswered: boolean };
+
+type Refusal = Error & { responseCode?: number };
+
+const refusal = (responseCode: number, text: string): Refusal => Object.assign(new Error(text), { responseCode });
+
+/** The server's answers to recipients, by the part of the address before the `@`. */
+const RECIPIENTS: Readonly<Record<string, Refusal>> = {
+  unknown: refusal(550, '5.1.1 no such user'),
+  deferred: refusal(451, '4.3.0 try again later'),
+};
+
+export type SmtpSink = {
+  readonly port: number;
+  readonly mails: readonly ReceivedMail[];
+  /** Ends the server with all its connections. */
+  readonly die: () => Promise<void>;
+};
+
+type SinkOptions = { readonly port?: number; readonly user?: string; readonly password?: string };
+
+/**
+ * A real SMTP server. The recipient decides what it does: `unknown@` is refused, `deferred@` is refused for now,
+ * `stalled@` gets no answer to its RCPT, `dropped@` has its connection ended after the mail and before its answer;
+ * every other recipient's mail is taken.
+ */
+export const smtpSink = async ({ port = 0, user, password }: SinkOptions = {}): Promise<SmtpSink> => {
+  const mails: ReceivedMail[] = [];
+  const sockets = new Map<string, Socket>();
+  const server = new SMTPServer({
+    authOptional: user === undefined,
+    allowInsecureAuth: user !== undefined,
+    disabledCommands: user === undefined ? ['STARTTLS', 'AUTH'] : ['STARTTLS'],
+    onAuth: ({ username, password: given }, _, done) => {
+      if (username === user && given === password) done(null, { user: username });
+      else done(refusal(535, '5.7.8 authentication failed'));
+    },
+    onRcptTo: ({ address }, _, done) => {
+      const [name = ''] = address.split('@');
+      if (name !== 'stalled') done(RECIPIENTS[name] ?? null);
+    },
+    onData: (stream, session, done) => {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo[0]?.address ?? '';
+        const isAnswered = !to.startsWith('dropped@');
+        mails.push({ to, content: Buffer.concat(parts).toString(), isAnswered });
+        if (isAnswered) done(null, '2.0.0 queued');
+        else for (const socket of sockets.values()) socket.destroy();
+      });
+    },
+  });
+  server.on('error', () => undefined); // a connection that its client resets
+  server.server.on('connection', (socket: Socket) => {
+    const key = `${socket.remotePort}`;
+    sockets.set(key, socket);
+    socket.on('close', () => sockets.delete(key));
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server.server, 'listening');
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    die: async () => {
+      for (const socket of sockets.values()) socket.destroy();
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+    },
+  };
+};

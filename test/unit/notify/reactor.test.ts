@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
+import type { ExecutionCommand } from '../../../services/execution/commands.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import type { Sessions } from '../../../services/kernel/ports/sessions.js';
+import { notificationAggregate } from '../../../services/notification/decider.js';
+import {
+  notificationCodec,
+  type NotificationEvent,
+  notificationStream,
+} from '../../../services/notification/events.js';
+import type { Channel } from '../../../services/reactors/notify/channels/channel.js';
+import { mailChannel } from '../../../services/reactors/notify/channels/mail.js';
+import { webhookChannel } from '../../../services/reactors/notify/channels/webhook.js';
+import { notify, type NotifyOptions } from '../../../services/reactors/notify/reactor.js';
+import type { MeasuredReactor } from '../../../services/reactors/frame/when-due.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { manualTimers } from '../../support/manual-timers.js';
+import { smtpSink, type SmtpSink } from '../../support/smtp-sink.js';
+import { until } from '../../support/until.js';
+import { webhookSink, type WebhookSink } from '../../support/webhook-sink.js';
+import { creation, id, node, stream, workflow } from '../execution/reports.js';
+import { templates } from './sample-message.js';
+
+const START = 1_700_000_000_000;
+const DAY_MS = 86_400_000;
+const FIRST_RETRY_MS = 5_000;
+const TIMEOUT_MS = 10_000;
+
+let directory: string;
+let store: EventStore;
+let payloads: PayloadStore;
+let sessions: Sessions;
+let timers: ReturnType<typeof manualTimers>;
+let reactor: MeasuredReactor | undefined;
+let smtp: SmtpSink;
+let hooks: WebhookSink;
+
+const notifications = notificationStream(id);
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-notify-'));
+  store = await sqliteEventStore({ directory });
+  payloads = filePayloadStore({ directory });
+  timers = manualTimers(START);
+  sessions = openSessions({ store, payloads, now: () => timers.now() });
+  smtp = await smtpSink();
+  hooks = await webhookSink();
+});
+afterEach(async () => {
+  await reactor?.close();
+  await store.close();
+  await smtp.die();
+  await hooks.close();
+  rmSync(directory, { recursive: true });
+});
+
+const mail = (): Channel =>
+  mailChannel({
+    host: '127.0.0.1',
+    port: smtp.port,
+    security: 'none',
+    authorities: undefined,
+    username: '',
+    password: '',
+    sender: 'flightlog@example.com',
+    maxConnections: 2,
+    timeoutMs: TIMEOUT_MS,
+  });
+const hook = (path: string): Channel =>
+  webhookChannel({ url: `${hooks.url}${path}`, allowPrivate: true, secret: '', logId: 'log', now: () => timers.now() });
+const rule = (channel: string, phases = [Phase.FAILED]) => ({
+  projects: ['*'],
+  domains: ['*'],
+  phases,
+  labels: {},
+  channel,
+  recipients: [],
+});
+
+const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {}): void => {
+  const limits = { maxPerMinute: 6_000, maxConcurrent: 4 };
+  const channels = [['mail', mail()] as const, ...paths.map((path) => [path, hook(path)] as const)];
+  reactor = notify({
+    log: store,
+    payloads,
+    sessions,
+    checkpoint: fileCheckpoint({ directory, name: 'notify', logId: store.logId }),
+    timers,
+    timeoutMs: TIMEOUT_MS,
+    retry: { firstMs: FIRST_RETRY_MS, maxMs: 60_000, giveUpAfterMs: DAY_MS },
+    random: () => 0,
+    channels: new Map(channels.map(([name, channel]) => [name, { channel, limits, templates }])),
+    routing: {
+      entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' },
+      rules: paths.map((path) => rule(path)),
+    },
+    onFailure: () => undefined,
+    onOutcome: () => undefined,
+    ...more,
+  });
+};
+
+const command = async (given: ExecutionCommand): Promise<void> => {
+  const context = { actor: 'tester', commandId: randomBytes(8).toString('hex') };
+  await sessions.handle(executionAggregate({ payloads }), stream, given, context);
+};
+
+/** An execution that fails, with an e-mail entry for these addresses. */
+const failFor = async (...recipientsEmail: readonly string[]): Promise<void> => {
+  const entry = create(NotificationSchema, {
+    phases: [Phase.FAILED],
+    type: { case: 'email', value: { recipientsEmail: [...recipientsEmail] } },
+  });
+  const notified = recipientsEmail.length > 0 ? [entry] : [];
+  await command({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {}, notifications: notified }) });
+  await command(workflow('RUNNING'));
+  await command(node('RUNNING', { node: 'n1' }));
+  await command(node('FAILED', { node: 'n1' }));
+  await command(
+    workflow('FAILED', { outputResult: { case: 'error', value: { code: 'E', message: 'no such file' } } } as never),
+  );
+};
+
+const recorded = async (): Promise<readonly NotificationEvent[]> => {
+  const events: NotificationEvent[] = [];
+  for await (const page of store.readStream(notifications))
+    for (const { type, data } of page) events.push(notificationCodec.decode(type, data, 1));
+  return events;
+};
+/** The types of the recorded events, without their common beginning, in order. */
+const types = async (): Promise<readonly string[]> =>
+  (await recorded()).map(({ type }) => type.replace('Notification', ''));
+const untilTypes = (...wanted: readonly string[]): Promise<unknown> =>
+  until(types, (found) => found.join() === wanted.join());
+/** Waits for so many recorded events, of one type where it is given. */
+const untilRecorded = (count: number, of?: string): Promise<unknown> =>
+  until(types, (found) => found.filter((type) => type === (of ?? type)).length === count);
+const untilWaiting = (count: number): Promise<unknown> =>
+  until(
+    () => Promise.resolve(reactor?.figures().waiting),
+    (waiting) => waiting === count,
+  );
+const untilMails = (count: number): Promise<unknown> =>
+  until(
+    () => Promise.resolve(smtp.mails.length),
+    (mails) => mails === count,
+  );
+
+/** The request of an operator to send the only message again. */
+const resend = async (): Promise<void> => {
+  const messageId = await sessions.read(
+    notificationAggregate,
+    notifications,
+    ({ state }) => [...state.messages.keys()][0] ?? '',
+  );
+  const asked = { type: 'ResendNotification', messageId, principal: 'ann', nowMs: timers.now() } as const;
+  await sessions.handle(notificationAggregate, notifications, asked, { actor: 'ann', commandId: `again ${messageId}` });
+};
+
+describe('the messages about an execution', () => {
+  it('are sent to each recipient, and recorded with the answer of the server', async () => {
+    start();
+    await failFor('ann@example.com', 'bob@example.com');
+    await untilRecorded(4);
+    expect((await types()).toSorted()).toEqual(['Sent', 'Sent', 'Started', 'Started']);
+    expect(smtp.mails.map(({ to }) => to).toSorted()).toEqual(['ann@example.com', 'bob@example.com']);
+    expect(smtp.mails[0]?.content.replaceAll('=\r\n', '')).toMatch(
+      /The node that failed is n1\. The execution failed with error: \[no such/u,
+    );
+  });
+
+  it('are sent once, also by a process that reads the log from its beginning', async () => {
+    start();
+    await failFor('ann@example.com');
+    await untilTypes('Started', 'Sent');
+    await reactor?.close();
+    rmSync(join(directory, 'notify.json'), { force: true });
+    start([], { checkpoint: { read: () => Promise.resolve(0n), write: () => Promise.resolve() } });
+    await failFor('ann@example.com');
+    await untilWaiting(0);
+    expect(smtp.mails).toHaveLength(1);
+  });
+
+  it('do not come where no entry and no rule asks for them', async () => {
+    start();
+    await failFor();
+    await untilWaiting(0);
+    expect(await types()).toEqual([]);
+  });
+
+  it('are given up where the event is older than messages are tried for', async () => {
+    await failFor('ann@example.com');
+    timers.advance(DAY_MS + 1);
+    start();
+    await untilTypes('GivenUp');
+    expect(smtp.mails).toEqual([]);
+  });
+
+  it('that the server refuses permanently are given up', async () => {
+    start(['/moved', '/gone']);
+    await failFor('unknown@example.com');
+    await untilRecorded(3, 'GivenUp');
+    const reasons = (await recorded()).flatMap(({ type, data }) =>
+      type === 'NotificationGivenUp' ? [data.reason] : [],
+    );
+    expect(reasons.toSorted()).toEqual([
+      '302 (redirects are not followed)',
+      '410 no such hook',
+      '550 5.1.1 no such user',
+    ]);
+  });
+
+  it('that fail are tried again, later each time, and held up by no other', async () => {
+    start(['/broken', '/hook']);
+    await failFor('deferred@example.com');
+    await untilRecorded(6);
+    expect(hooks.posts.map(({ path }) => path).toSorted()).toEqual(['/broken', '/hook']);
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilRecorded(4, 'Failed');
+    expect(hooks.posts.map(({ path }) => path).toSorted()).toEqual(['/broken', '/broken', '/hook']);
+  });
+
+  it('wait as long as a server asks', async () => {
+    start(['/busy']);
+    await failFor();
+    await untilTypes('Started', 'Failed');
+    const failed = (await recorded()).at(-1);
+    expect(failed?.data).toMatchObject({ nextAttemptAt: { seconds: BigInt(START / 1_000 + 120) } });
+  });
+
+  it('that may have been sent are sent once more, which they say, and then given up', async () => {
+    start();
+    await failFor('dropped@example.com');
+    await untilTypes('Started', 'Failed');
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilTypes('Started', 'Failed', 'Started', 'GivenUp');
+    expect(smtp.mails).toHaveLength(2);
+    expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
+    const ids = smtp.mails.map(({ content }) => /^Message-ID: (.*)$/mu.exec(content)?.[1]);
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it('whose server has died are sent when it is back', async () => {
+    const { port } = smtp;
+    await smtp.die();
+    start();
+    await failFor('ann@example.com');
+    await untilTypes('Started', 'Failed');
+    smtp = await smtpSink({ port });
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilTypes('Started', 'Failed', 'Started', 'Sent');
+    expect(smtp.mails[0]?.content).not.toContain('sent once more');
+  });
+
+  it('whose attempt ended with its process are sent once more, after the time that an attempt may take', async () => {
+    const handle = ((...given: Parameters<Sessions['handle']>) =>
+      (given[2] as { type: string }).type === 'EndNotification'
+        ? Promise.reject(new Error('the process ends'))
+        : sessions.handle(...given)) as Sessions['handle'];
+    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
+    await failFor('ann@example.com');
+    await untilMails(1);
+    await reactor?.close();
+    start();
+    await untilWaiting(1);
+    timers.advance(2 * TIMEOUT_MS - 1);
+    expect(await types()).toEqual(['Started']);
+    timers.advance(1);
+    await untilTypes('Started', 'Started', 'Sent');
+    expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
+  });
+
+  it('are sent again where an operator asks', async () => {
+    start();
+    await failFor('ann@example.com');
+    await untilTypes('Started', 'Sent');
+    await resend();
+    await untilTypes('Started', 'Sent', 'ResendRequested', 'Started', 'Sent');
+    expect(smtp.mails.map(({ content }) => content.includes('sent once more'))).toEqual([false, true]);
+  });
+
+  it('are sent once by two processes', async () => {
+    const other = openSessions({ store, payloads, now: () => timers.now() });
+    start();
+    const first = reactor;
+    start([], { sessions: other, checkpoint: fileCheckpoint({ directory, name: 'other', logId: store.logId }) });
+    await failFor('ann@example.com', 'bob@example.com');
+    await untilRecorded(4);
+    await first?.close();
+    expect(smtp.mails).toHaveLength(2);
+  });
+});

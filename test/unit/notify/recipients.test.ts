@@ -1,0 +1,95 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { Facts } from '../../../services/reactors/notify/facts.js';
+import {
+  messagesAbout,
+  type NotificationRule,
+  phasesOf,
+  type Routing,
+} from '../../../services/reactors/notify/recipients.js';
+import { failure } from './sample-message.js';
+
+const rule: NotificationRule = {
+  projects: ['*'],
+  domains: ['*'],
+  phases: [Phase.FAILED],
+  labels: {},
+  channel: 'hook',
+  recipients: [],
+};
+const routing = (rules: readonly NotificationRule[] = [], slack = 'mail'): Routing => ({
+  entries: { email: 'mail', slack, pagerDuty: undefined },
+  isMail: (channel) => channel === 'mail',
+  rules,
+});
+const to = (facts: Facts, routes: Routing): readonly string[] =>
+  messagesAbout(facts, routes).map(({ channel, recipient }) => `${channel}:${recipient}`);
+const entry = (kind: 'email' | 'slack' | 'pagerDuty', recipientsEmail: string[], phases = [Phase.FAILED]) =>
+  create(NotificationSchema, { phases, type: { case: kind, value: { recipientsEmail } } as never });
+
+describe('the entries of an execution', () => {
+  it('are one message for each address', () => {
+    expect(to(failure, routing())).toEqual(['mail:ann@example.com', 'mail:bob@example.com']);
+  });
+  it('count in the phases that they name', () => {
+    expect(to({ ...failure, phase: Phase.SUCCEEDED }, routing())).toEqual([]);
+    expect(to({ ...failure, entries: [entry('email', ['ann@example.com'], [])] }, routing())).toEqual([]);
+  });
+  it('for Slack are mail, or one message where a channel is configured', () => {
+    const facts = { ...failure, entries: [entry('slack', ['a@slack.example', 'b@slack.example'])] };
+    expect(to(facts, routing())).toEqual(['mail:a@slack.example', 'mail:b@slack.example']);
+    expect(to(facts, routing([], 'team'))).toEqual(['team:']);
+  });
+  it('without a channel go nowhere', () => {
+    expect(to({ ...failure, entries: [entry('pagerDuty', ['x@example.com'])] }, routing())).toEqual([]);
+  });
+  it('send each recipient the same message once', () => {
+    const entries = [...failure.entries, ...failure.entries];
+    const rules = [{ ...rule, channel: 'mail', recipients: ['ann@example.com', 'cy@example.com'] }];
+    expect(to({ ...failure, entries }, routing(rules))).toEqual([
+      'mail:ann@example.com',
+      'mail:bob@example.com',
+      'mail:cy@example.com',
+    ]);
+  });
+});
+
+describe('a rule', () => {
+  const facts = { ...failure, entries: [] };
+  it.each<[string, Partial<NotificationRule>, boolean]>([
+    ['for everything', {}, true],
+    ['of the project', { projects: ['other', 'shop'] }, true],
+    ['of another project', { projects: ['other'] }, false],
+    ['of the domain', { domains: ['production'] }, true],
+    ['of another domain', { domains: ['staging'] }, false],
+    ['of another phase', { phases: [Phase.SUCCEEDED, Phase.RUNNING] }, false],
+    ['with a label that it has', { labels: { team: 'sales' } }, true],
+    ['with a label of another value', { labels: { team: 'support' } }, false],
+    ['with a label that it has not', { labels: { team: 'sales', tier: '' } }, false],
+  ])('%s', (_, given, doesApply) => {
+    expect(to(facts, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
+  });
+  it('does not count where the execution has disabled all messages', () => {
+    expect(to({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
+  });
+  it('adds its phases to the terminal ones', () => {
+    expect([...phasesOf([{ ...rule, phases: [Phase.RUNNING] }])]).toEqual([
+      Phase.SUCCEEDED,
+      Phase.FAILED,
+      Phase.ABORTED,
+      Phase.TIMED_OUT,
+      Phase.RUNNING,
+    ]);
+  });
+});
+
+describe('the id of a message', () => {
+  const ids = (facts: Facts): readonly string[] => messagesAbout(facts, routing()).map(({ id }) => id);
+  it('is the same for the same event, channel and recipient, and no other', () => {
+    expect(ids(failure)).toEqual(ids({ ...failure, error: 'another' }));
+    expect(new Set([...ids(failure), ...ids({ ...failure, eventId: '0c' })]).size).toBe(4);
+  });
+});

@@ -1,0 +1,49 @@
+import { create } from '@bufbuild/protobuf';
+
+import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Facts } from '../../../services/reactors/notify/facts.js';
+import { composeMessage, type Message, type Templates } from '../../../services/reactors/notify/message/message.js';
+
+export const START = Date.UTC(2026, 0, 1);
+
+const definition = (name: string) =>
+  create(IdentifierSchema, { project: 'shop', domain: 'production', name, version: 'v7' });
+
+/** An execution that has failed, with an e-mail entry for failures. */
+export const failure: Facts = {
+  execution: { project: 'shop', domain: 'production', name: 'a1b2' },
+  eventId: '0a0b',
+  revision: 7n,
+  phase: Phase.FAILED,
+  createdAtMs: START,
+  occurredAtMs: START + 5_430_000,
+  recordedAtMs: START + 5_430_500,
+  error: 'no such file',
+  failingNode: 'n1',
+  workflow: definition('orders.daily'),
+  launchPlan: definition('orders.nightly'),
+  labels: { team: 'sales' },
+  entries: [
+    create(NotificationSchema, {
+      phases: [Phase.FAILED],
+      type: { case: 'email', value: { recipientsEmail: ['ann@example.com', 'bob@example.com'] } },
+    }),
+  ],
+  isDisabled: false,
+};
+
+export const templates: Templates = {
+  subject: '{{ project }}/{{ domain }}: {{name}} has {{ phase }}',
+  body: '{{ workflow.name }} has {{ phase }}.{{ failing_node }}{{ error }}',
+  html: '',
+  link: 'https://console.example.com/{{ project }}/{{ name }}',
+};
+
+/** The message about the failure to a recipient. */
+export const messageTo = (recipient: string, facts: Facts = failure, isRepeat = false): Message => {
+  const { execution, revision, phase } = facts;
+  const key = { id: `m-${recipient}`, execution, revision, phase, channel: 'mail', recipient };
+  return composeMessage(templates, key, facts, isRepeat);
+};
