@@ -38,7 +38,7 @@ describe('the caller of a call', () => {
     expect(state.verified).toEqual(['ours-1', 'ours-1']);
   });
 
-  it('is told apart from the caller of the call before by its token alone', async () => {
+  it('is distinguished from the caller of the call before by its token alone', async () => {
     const { ask } = opened();
     const callers = ['ours-1', 'ours-1', 'ours-1', 'ours-2', 'ours-1'];
     for (const token of callers) expect(await ask({ authorization: `Bearer ${token}` })).toBe(token);
