@@ -60,7 +60,10 @@ module.exports = {
       name: 'reference-knows-only-what-happened',
       severity: 'error',
       from: { path: '^services/reference/' },
-      to: { path: '^services/', pathNot: ['^services/(kernel|reference)/', '^services/[^/]+/(events|state)\\.ts$'] },
+      to: {
+        path: '^services/',
+        pathNot: ['^services/(kernel|reference|schedule/calendar)/', '^services/[^/]+/(events|state)\\.ts$'],
+      },
     },
     {
       name: 'the-engine-is-a-client',
@@ -105,7 +108,7 @@ module.exports = {
         path: '^services/',
         pathNot: [
           '^services/kernel/',
-          '^services/reactors/frame/',
+          '^services/(reactors/frame|schedule/calendar)/',
           '^services/[^/]+/(events|commands|decider)\\.ts$',
           '^services/$1/',
         ],

@@ -52,7 +52,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.admin.CreateTaskResponse.resource_meta": "The agent's own, handed back in every later call.",
   "platformidl.admin.CreateWorkflowFailureReason": "Why a version was not registered; the detail of ALREADY_EXISTS.",
   "platformidl.admin.CronSchedule": "Times by a cron expression.",
-  "platformidl.admin.CronSchedule.offset": "A duration in ISO 8601; kept, and without effect.",
+  "platformidl.admin.CronSchedule.offset": "A duration in ISO 8601 that shifts the time that the kickoff argument gets.",
   "platformidl.admin.CronSchedule.schedule": "Five fields, or a name such as `@daily`.",
   "platformidl.admin.DeleteTaskRequest": "Ends a task.",
   "platformidl.admin.DeleteTaskResponse": "The task has been ended.",

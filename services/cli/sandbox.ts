@@ -57,7 +57,7 @@ Three commands to try, in another terminal:
 
   node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${execution}
 
-A simulated engine runs what is launched. Schedules do not fire yet.${outboxText(outbox)}
+A simulated engine runs what is launched, and schedules of active launch plans fire.${outboxText(outbox)}
 Ctrl-C stops.`);
 };
 

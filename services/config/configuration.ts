@@ -25,6 +25,7 @@ import {
   share,
   texts,
   tier,
+  timezone,
   tls,
 } from './setting-kinds.js';
 import { InvalidConfiguration } from './operator-errors.js';
@@ -37,6 +38,12 @@ export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
 
 /** The formats in which clients of the EventStoreDB protocol get the data of events. */
 export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
+
+/** The policies for ticks that were missed. */
+const CATCH_UP = ['all', 'last', 'none'] as const;
+
+/** The policies for a tick while the execution of the tick before it runs. */
+const OVERLAP = ['allow', 'skip', 'queue'] as const;
 
 /** Every setting, with its default. Keys are those of the configuration file. */
 export const settings = z
@@ -156,6 +163,26 @@ export const settings = z
           .optional()
           .describe('how long an execution may take before it is aborted and recorded TIMED_OUT; by default for ever'),
         namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('Kubernetes namespace'),
+      })
+      .prefault({}),
+    schedules: z
+      .strictObject({
+        timezone: timezone.default('UTC').describe('time zone of cron expressions that name none'),
+        catch_up: z
+          .enum(CATCH_UP, { error: `must be one of ${CATCH_UP.join(', ')}` })
+          .default('all')
+          .describe('which ticks of a schedule are made up for that were missed: all, last or none'),
+        catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are made up for'),
+        catch_up_max_age: duration.prefault('24h').describe('older ticks are not made up for'),
+        max_starts_per_second: count
+          .refine((starts) => starts > 0, 'must be 1 or more')
+          .default(20)
+          .describe('missed ticks that are made up for in a second, over all launch plans'),
+        overlap: z
+          .enum(OVERLAP, { error: `must be one of ${OVERLAP.join(', ')}` })
+          .default('allow')
+          .describe('a tick while the execution of the one before runs: allow, skip or queue'),
+        give_up_after: duration.prefault('1h').describe('how long a tick is tried that cannot be launched'),
       })
       .prefault({}),
     registration: z

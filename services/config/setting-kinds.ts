@@ -184,3 +184,14 @@ export const tls = z
     path: ['cert_file'],
     error: 'must be given with tls.key_file',
   });
+
+const isZone = (name: string): boolean => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+/** A name of the time zone database. */
+export const timezone = z.string().refine(isZone, 'must be a time zone, such as Europe/Berlin');

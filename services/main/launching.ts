@@ -13,6 +13,7 @@ import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
+import { type Activations, followActivations } from '../reference/activations.js';
 import { type RegisteredDefinitions, registeredDefinitions } from '../reference/definitions.js';
 import { launchAttributes } from '../reference/launch-attributes.js';
 import { registerSingleTaskWorkflow } from '../workflow/registration/single-task.js';
@@ -36,7 +37,9 @@ export type LaunchingParts = {
 /** The services that a process needs to launch executions, in any role: the reference, the definitions and the services of
  * executions. */
 export type Launching = {
-  /** The caller closes `reference.following`. */
+  /** When which versions of launch plans were active. */
+  readonly activations: Activations;
+  /** The caller closes `reference.following` and `activations`. */
   readonly reference: Reference;
   readonly definitions: RegisteredDefinitions;
   readonly services: ExecutionServices;
@@ -79,5 +82,6 @@ export const openLaunching = (parts: LaunchingParts): Launching => {
     random: (bytes) => randomBytes(bytes),
     maxOutputBytes: configuration.max_output_bytes,
   };
-  return { reference, definitions, services };
+  const activations = followActivations(store, { onParked: parts.parked.note, advancesOverAll: parts.isShared });
+  return { activations, reference, definitions, services };
 };

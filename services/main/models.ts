@@ -18,6 +18,7 @@ import { namedEntityCodec } from '../named-entity/events.js';
 import { slotsCodec } from '../launch-plan-slots/events.js';
 import { notificationCodec } from '../notification/events.js';
 import { projectCodec } from '../project/events.js';
+import { SCHEDULE_CATEGORY, scheduleCodec } from '../schedule/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
 
@@ -43,6 +44,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['launchPlan', launchPlanCodec],
   ['launchPlanSlots', slotsCodec],
   ['notification', notificationCodec],
+  [SCHEDULE_CATEGORY, scheduleCodec],
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],

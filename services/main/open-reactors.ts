@@ -6,7 +6,7 @@ import { untilReachable, viewsKey } from './read-stores.js';
 import { type ReactorServices, type RunningReactors, startReactors } from './reactors.js';
 import { forSetting } from '../config/operator-errors.js';
 
-type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'logger'> & {
+type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logger'> & {
   readonly configuration: Configuration;
   readonly foundation: Foundation;
 };
@@ -17,16 +17,9 @@ export const openReactors = async ({ configuration, foundation, ...parts }: Part
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
   const together = sharingOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
-  const reactors = await startReactors({
-    configuration,
-    coordination,
-    store: log.store,
-    sessions,
-    payloads,
-    metrics,
-    parked,
-    ...parts,
-  });
+  const { ticks: onTicks } = foundation.metrics;
+  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked, onTicks };
+  const reactors = await startReactors({ ...shared, ...parts });
   return {
     ended: reactors.ended,
     figures: reactors.figures,

@@ -10,17 +10,20 @@ import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
+import { fireSchedules } from '../reactors/fire-schedules/reactor.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/slots.js';
 import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { hasChannels, startNotify } from './notifications.js';
+import type { Launching } from './launching.js';
+import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
 import { systemTimers } from './system-timers.js';
 
 /** The services that the reactors need. */
 export type ReactorServices = {
-  readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications'>;
+  readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications' | 'schedules'>;
   /** Leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
   readonly store: EventLog;
@@ -29,6 +32,9 @@ export type ReactorServices = {
   readonly slots: Slots;
   readonly payloads: Pick<PayloadStore, 'get'>;
   readonly metrics: Pick<ProcessMetrics, 'notified'>;
+  readonly launching: Launching;
+  /** Called with what became of ticks of schedules, and of how many. */
+  readonly onTicks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   readonly parked: Pick<ParkedStreams, 'note'>;
   readonly logger: Logger;
 };
@@ -50,7 +56,7 @@ const startersOf = ({
   logger,
   ...parts
 }: ReactorServices): ReadonlyMap<string, Start> => {
-  const { sessions, executions } = parts;
+  const { sessions, executions, launching, onTicks } = parts;
   const shared = (name: string) => ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
@@ -63,9 +69,23 @@ const startersOf = ({
   const handle: ExpiryOptions['handle'] = (stream, command, context) =>
     sessions.handle(executions, stream, command, context);
   const { timeout } = configuration.execution;
+  const { schedules } = configuration;
   const starters: Record<string, Start> = {
     'expire-terminations': () =>
       expireTerminations({ ...shared('expire-terminations'), handle, afterMs: configuration.abort.timeout }),
+    'fire-schedules': () =>
+      fireSchedules({
+        ...shared('fire-schedules'),
+        sessions,
+        activated: launching.activations,
+        launcher: launcherOf(launching),
+        settingsOf: settingsOf(launching, scheduleSettings(configuration)),
+        timezone: schedules.timezone,
+        maxStartsPerSecond: schedules.max_starts_per_second,
+        giveUpAfterMs: schedules.give_up_after,
+        onOutcome: (outcome) => onTicks(outcome, 1),
+        onSkipped: (count) => onTicks('skipped', count),
+      }),
     'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
     ...(hasChannels(configuration.notifications) && {
       notify: () => startNotify(configuration.notifications, { ...shared('notify'), ...parts }),

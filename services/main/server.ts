@@ -96,12 +96,18 @@ const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, forma
   return true;
 };
 
-const registrationsOf = (configuration: Configuration, { source }: Foundation): ReturnType<typeof largeRegistrations> =>
-  largeRegistrations({
-    ...source,
-    taskTypes: configuration.registration.task_types,
-    workflowLimits: workflowLimits(configuration),
-  });
+/** Opens the threads for requests that would keep the main thread from answering others. */
+const openThreads = (configuration: Configuration, { source }: Foundation) => {
+  const { task_types: taskTypes } = configuration.registration;
+  const registrations = largeRegistrations({ ...source, taskTypes, workflowLimits: workflowLimits(configuration) });
+  const { tasks: largeTasks, workflows: largeWorkflows, launchPlans: largeLaunchPlans } = registrations;
+  const launches = largeLaunches();
+  const [pastReads, tails] = [pastReader(source), openTails(source)];
+  const close = async (): Promise<void> => {
+    for (const part of [pastReads, registrations, launches]) await part.close();
+  };
+  return { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches, pastReads, tails, close };
+};
 
 /**
  * Starts a process that serves the interface: the log and its writer thread, the views and the thread that writes them,
@@ -125,26 +131,20 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unprojected = unprojectedFolder(source);
   const freshness = freshnessOf(sessions.acknowledged, views, unprojected, lastPositionOf(store));
   const executions = executionAggregate({ payloads });
-  const registrations = registrationsOf(configuration, foundation);
-  const launches = largeLaunches();
+  const threads = openThreads(configuration, foundation);
   const warm = await warmSessions(log, sessions);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
-  const launching = openLaunching({ ...parts, slots, largeLaunches: launches, isShared: warm !== undefined });
-  const [pastReads, tails] = [pastReader(source), openTails(source)];
-  const { routes, following } = allRoutes({
+  const launching = openLaunching({
     ...parts,
-    launching,
-    largeTasks: registrations.tasks,
-    largeWorkflows: registrations.workflows,
-    largeLaunchPlans: registrations.launchPlans,
-    uploads: uploads.store,
-    pastReads,
-    tails,
+    slots,
+    largeLaunches: threads.largeLaunches,
+    isShared: warm !== undefined,
   });
+  const { routes, following } = allRoutes({ ...parts, ...threads, launching, uploads: uploads.store });
 
   const keeping = watchLag(log, { warm, reference: following });
-  const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots }) : undefined;
+  const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots, launching }) : undefined;
 
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
@@ -157,8 +157,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const transports = await startTransports(configuration, routes, hosting);
 
   // Closed in this order: components that take calls first, those that others depend on last.
-  const first = [tails, transports, behind, eventstore, egress, reactors, keeping, following, unprojected, pastReads];
-  const last = [registrations, launches, current, foundation];
+  const first = [
+    ...[threads.tails, transports, behind, eventstore, egress, reactors, keeping, following],
+    ...[launching.activations, unprojected],
+  ];
+  const last = [threads, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,
@@ -169,7 +172,10 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     executions: found,
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
-    failed: failureOf([log, format, following, keeping, reactors], [current, eventstore, egress]),
+    failed: failureOf(
+      [log, format, following, launching.activations, keeping, reactors],
+      [current, eventstore, egress],
+    ),
     close: async () => {
       for (const part of [...first, ...last]) await part?.close();
     },

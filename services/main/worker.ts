@@ -7,6 +7,7 @@ import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
+import { openLaunching } from './launching.js';
 import { openReactors } from './open-reactors.js';
 import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
@@ -14,6 +15,7 @@ import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
 import { warmSessions, watchLag } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
+import { largeLaunches } from './threads/large-launches.js';
 import { tlsOf } from './tls-files.js';
 import { firstFailure } from '../config/operator-errors.js';
 import { startProbes } from './transports.js';
@@ -58,19 +60,23 @@ const reactorComponent = async (
   foundation: Foundation,
   logger: Logger,
 ): Promise<Component> => {
-  const { log, payloads, sessions, source } = foundation;
+  const { log, payloads, sessions, source, parked } = foundation;
   const executions = executionAggregate({ payloads });
   const slots = slotsOf(sessions, executions);
-  // No reference here: reactors use no other streams than those of their sessions.
-  const keeping = watchLag(log, { warm: await warmSessions(log, sessions) });
-  const reactors = await openReactors({ configuration, foundation, executions, slots, logger });
+  const warm = await warmSessions(log, sessions);
+  const launches = largeLaunches();
+  const parts = { configuration, payloads, sessions, executions, slots, parked, largeLaunches: launches };
+  const launching = openLaunching({ ...parts, store: log.store, isShared: warm !== undefined });
+  const { reference, activations } = launching;
+  const keeping = watchLag(log, { warm, reference: reference.following });
+  const reactors = await openReactors({ configuration, foundation, executions, slots, launching, logger });
   const egress = await startExport(configuration, source, logger);
   return {
     checks: () => [keeping.check(), egress.check()],
-    ends: [keeping.ended, reactors.ended, egress.failed],
+    ends: [keeping.ended, reactors.ended, reference.following.ended, activations.ended, egress.failed],
     figures: reactors.figures,
     close: async () => {
-      for (const part of [egress, reactors, keeping]) await part.close();
+      for (const part of [egress, reactors, keeping, reference.following, activations, launches]) await part.close();
     },
   };
 };

@@ -53,6 +53,11 @@ export const counters = {
     help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown), and messages that were given up before one (given-up).',
     labelNames: ['channel', 'outcome'],
   },
+  ticks: {
+    name: 'flightlog_schedule_ticks_total',
+    help: 'Ticks of schedules by what became of them: fired, skipped or failed.',
+    labelNames: ['outcome'],
+  },
   drops: {
     name: 'flightlog_subscription_drops_total',
     help: 'Live subscriptions that the event store has ended because this process left events unread; each is opened again at once, where it was.',

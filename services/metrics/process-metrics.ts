@@ -37,6 +37,8 @@ export interface ProcessMetrics {
   readonly subscriptionDropped: () => void;
   /** Records the outcome of an attempt to send a notification. */
   readonly notified: (channel: string, outcome: string) => void;
+  /** Counts ticks of schedules by their outcome. */
+  readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   /** Sets the source of a gauge; each gauge has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
   /** Renders all metrics in the text format of Prometheus. */
@@ -94,6 +96,7 @@ export const openMetrics = (): ProcessMetrics => {
   const shed = counterIn(registry, counters.shed);
   const notifications = counterIn(registry, counters.notifications);
   const drops = counterIn(registry, counters.drops);
+  const ticks = counterIn(registry, counters.ticks);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
   gaugesIn(registry, sources);
@@ -113,6 +116,7 @@ export const openMetrics = (): ProcessMetrics => {
     },
     notified: (channel, outcome) => notifications.inc({ channel, outcome }),
     subscriptionDropped: () => drops.inc(),
+    ticks: (outcome, count) => ticks.inc({ outcome }, count),
     read: (gauge, samples) => void sources.set(gauge, samples),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
     described: async () => {

@@ -81,16 +81,18 @@ export interface LogFollower {
 export type FollowLogOptions = {
   /** True when the subscription advances over every position, also those of events that the filter leaves out. */
   readonly advancesOverAll?: boolean;
+  /** The types of events to fold; by default all. */
+  readonly types?: readonly string[];
 };
 
 /** Feeds all folds from one subscription to the log. The caller closes it. */
 export const followLog = (
   log: EventLog,
-  folds: readonly FoldedStreams<unknown>[],
-  { advancesOverAll = false }: FollowLogOptions = {},
+  folds: readonly Pick<FoldedStreams<unknown>, 'category' | 'take'>[],
+  { advancesOverAll = false, types }: FollowLogOptions = {},
 ): LogFollower => {
   const byCategory = new Map(folds.map((fold) => [fold.category, fold]));
-  const filter = { categories: [...byCategory.keys()] };
+  const filter = { categories: [...byCategory.keys()], ...(types && { types }) };
   let current = 0n;
   let isCaughtUp = false;
 

@@ -11,7 +11,13 @@ const unasked: unknown = new Proxy(() => undefined, {
 
 const SERVICE = 'platformidl.service';
 
-const services = { ...(unasked as RouteServices), configuration: configure([]) };
+/** The services of launching are spread, and a stand-in has no fields that a spread would copy. */
+const launching = {
+  reference: unasked,
+  definitions: unasked,
+  services: { largeLaunches: unasked },
+} as unknown as RouteServices['launching'];
+const services = { ...(unasked as RouteServices), configuration: configure([]), launching };
 const { routes } = allRoutes(
   new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }),
 );

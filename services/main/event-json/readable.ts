@@ -16,6 +16,7 @@ import {
   OpenEntitiesSchema,
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { file_platformidl_eventlog_launch_plan } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_schedule } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { file_platformidl_eventlog_launch_plan_slots } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { file_platformidl_eventlog_log_format } from '../../../proto/gen/platformidl/eventlog/log_format_pb.js';
 import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
@@ -41,6 +42,7 @@ export const eventRegistry = createRegistry(
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,
   file_platformidl_eventlog_launch_plan_slots,
+  file_platformidl_eventlog_schedule,
   file_platformidl_eventlog_log_format,
   file_platformidl_eventlog_named_entity,
   file_platformidl_eventlog_notification,

@@ -48,6 +48,8 @@ export interface WorkQueue<Item> {
 
 /** With this many failed items waiting for a retry, no new items are started. */
 const MAX_FAILED = 1_000;
+/** The clock is looked at as often as this, in milliseconds, because it may be set forward. */
+const LOOK_MS = 30_000;
 
 type Entry<Item> = Due & { readonly item: Item; readonly attempts: number; readonly failedAtMs?: number };
 
@@ -152,7 +154,7 @@ export const workQueue = <Item>(options: WorkQueueOptions<Item>): WorkQueue<Item
     }
     const nextMs = open.nextMs();
     if (state.isClosed || running.size >= concurrency || nextMs === Infinity) return;
-    state.cancel = timers.after(nextMs - timers.now(), pump);
+    state.cancel = timers.after(Math.min(nextMs - timers.now(), LOOK_MS), pump);
   };
 
   return {

@@ -7,6 +7,7 @@ import { AttributesUpdatedSchema } from '../../../proto/gen/platformidl/eventlog
 import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { ScheduleTicksDecidedSchema } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { NamedEntityState } from '../../../proto/gen/platformidl/admin/common_pb.js';
@@ -24,6 +25,7 @@ import { sha256Hex } from '../../../services/kernel/encoding/hash.js';
 import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { namedEntityAggregate } from '../../../services/named-entity/decider.js';
@@ -178,6 +180,20 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
         }),
       })),
     ),
+  'a schedule and its open ticks': (size) =>
+    ratio(scheduleAggregate, [
+      {
+        type: 'ScheduleTicksDecided',
+        data: create(ScheduleTicksDecidedSchema, {
+          until: { seconds: 1n },
+          fire: range(size).map((each) => ({
+            at: { seconds: BigInt(each) },
+            version: `v${each}`,
+            principal: `person-${each}`,
+          })),
+        }),
+      },
+    ]),
   'a project and its labels': (size) =>
     ratio(projectAggregate, [
       {

@@ -4,6 +4,7 @@ import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_p
 import { file_platformidl_eventlog_attributes } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { file_platformidl_eventlog_execution } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { file_platformidl_eventlog_launch_plan } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { file_platformidl_eventlog_schedule } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { file_platformidl_eventlog_launch_plan_slots } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { file_platformidl_eventlog_project } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
@@ -20,6 +21,7 @@ const messages = [
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,
   file_platformidl_eventlog_launch_plan_slots,
+  file_platformidl_eventlog_schedule,
   file_platformidl_eventlog_named_entity,
   file_platformidl_eventlog_project,
   file_platformidl_eventlog_task,

@@ -50,7 +50,7 @@ export type CronSchedule = Message<"platformidl.admin.CronSchedule"> & {
   schedule: string;
 
   /**
-   * A duration in ISO 8601; kept, and without effect.
+   * A duration in ISO 8601 that shifts the time that the kickoff argument gets.
    *
    * @generated from field: string offset = 2;
    */

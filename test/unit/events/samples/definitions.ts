@@ -5,6 +5,7 @@ import {
   CompiledWorkflowClosureSchema,
 } from '../../../../proto/gen/platformidl/core/compiler_pb.js';
 import { attributesStream } from '../../../../services/attributes/events.js';
+import { scheduleStream } from '../../../../services/schedule/events.js';
 import { slotsStream } from '../../../../services/launch-plan-slots/events.js';
 import { launchPlanStream } from '../../../../services/launch-plan/events.js';
 import { LOG_FORMAT_STREAM } from '../../../../services/log-format/events.js';
@@ -196,6 +197,34 @@ export const definitionSamples: readonly Sample[] = [
     stream: notificationStream(execution),
     data: { message: notification, principal: 'operator@example.com', requestedAt: '2026-01-01T01:00:00Z' },
   },
+  {
+    type: 'ScheduleTicksDecided',
+    stream: scheduleStream(HELLO),
+    data: {
+      until: '2026-01-01T00:00:00Z',
+      fire: [{ at: '2026-01-01T00:00:00Z', version: 'v1', principal: 'ada' }],
+      skipped: [
+        { version: 'v1', reason: 'too-old', count: '2', first: '2025-12-30T00:00:00Z', last: '2025-12-31T00:00:00Z' },
+      ],
+    },
+  },
+  {
+    type: 'ScheduleTickFired',
+    stream: scheduleStream(HELLO),
+    data: { at: '2026-01-01T00:00:00Z', version: 'v1', execution },
+  },
+  {
+    type: 'ScheduleTickSkipped',
+    stream: scheduleStream(HELLO),
+    data: { at: '2026-01-02T00:00:00Z', version: 'v1', reason: 'overlap' },
+  },
+  {
+    type: 'ScheduleTickFailed',
+    stream: scheduleStream(HELLO),
+    data: { at: '2026-01-03T00:00:00Z', version: 'v1', reason: 'the launch plan is not there' },
+  },
+  { type: 'SchedulePaused', stream: scheduleStream(HELLO), data: { at: '2026-01-04T00:00:00Z' } },
+  { type: 'ScheduleResumed', stream: scheduleStream(HELLO), data: { at: '2026-01-05T00:00:00Z' } },
   { type: 'ProjectRegistered', stream: projectStream('flytesnacks'), data: project('Examples') },
   { type: 'ProjectUpdated', stream: projectStream('flytesnacks'), data: project('Examples, and what was tried') },
   {

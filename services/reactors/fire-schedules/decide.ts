@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Sessions } from '../../kernel/ports/sessions.js';
+import type { Timers } from '../../kernel/ports/timers.js';
+import { type DueFacts, type DueTick, dueTicks } from '../../schedule/calendar/due.js';
+import { activeSegment } from '../../schedule/calendar/segments.js';
+import { segmentTicks } from '../../schedule/calendar/ticks.js';
+import type { DecideTicks } from '../../schedule/commands.js';
+import { scheduleAggregate } from '../../schedule/decider.js';
+import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import { REACTOR } from './fire.js';
+import type { Activated, SettingsOf } from './ports.js';
+
+export type DecideOptions = {
+  readonly sessions: Pick<Sessions, 'handle' | 'read'>;
+  readonly activated: Pick<Activated, 'of' | 'archived' | 'current'>;
+  readonly settingsOf: SettingsOf;
+  readonly timers: Pick<Timers, 'now'>;
+  /** The time zone of an expression that names none. */
+  readonly timezone: string;
+  /** Called with the number of ticks that were skipped by a decision. */
+  readonly onSkipped: (count: number) => void;
+};
+
+/** The ticks of a plan that are to be fired, and when the next one is due, in milliseconds since 1970. */
+export type DecidedPlan = { readonly open: readonly DueTick[]; readonly nextMs: number | undefined };
+
+const factsOf = async (
+  { activated, settingsOf, timers, timezone }: DecideOptions,
+  plan: PlanName,
+): Promise<DueFacts> => {
+  const nowMs = timers.now();
+  // After the clock was read: what is recorded later than now changes no tick up to now.
+  await activated.current();
+  const segments = activated.of(plan);
+  const { catchUp } = await settingsOf(plan, segments.at(-1)?.version ?? '');
+  const archived = activated.archived(plan.project);
+  return { nowMs, segments, ticksOf: (segment) => segmentTicks(segment, timezone), catchUp, archived };
+};
+
+const nextMs = ({ segments, archived, ticksOf }: DueFacts, untilMs: number): number | undefined => {
+  const active = activeSegment(segments);
+  const archival = archived.at(-1);
+  const isArchived = archival !== undefined && archival.untilMs === undefined;
+  return active === undefined || isArchived ? undefined : ticksOf(active).after(Math.max(active.fromMs, untilMs));
+};
+
+/** Makes the decision on the ticks of a plan that have become due since the last one, and records it. */
+export const decidePlan =
+  (options: DecideOptions) =>
+  async (plan: PlanName): Promise<DecidedPlan> => {
+    const { sessions, onSkipped } = options;
+    const facts = await factsOf(options, plan);
+    const stream = scheduleStream(plan);
+    let skipped = 0;
+    const command: DecideTicks = {
+      type: 'DecideTicks',
+      due: (decided) => {
+        const due = dueTicks(facts, decided);
+        skipped = due?.skipped.reduce((sum, { count }) => sum + count, 0) ?? 0;
+        return due;
+      },
+    };
+    await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId: randomUUID() });
+    if (skipped > 0) onSkipped(skipped);
+    return sessions.read(scheduleAggregate, stream, ({ state }) => ({
+      open: [...state.open.values()],
+      nextMs: nextMs(facts, state.untilMs),
+    }));
+  };

@@ -1,0 +1,94 @@
+import type { Sessions } from '../../kernel/ports/sessions.js';
+import type { Timers } from '../../kernel/ports/timers.js';
+import type { DueTick } from '../../schedule/calendar/due.js';
+import { overlapDecision } from '../../schedule/calendar/overlap.js';
+import { activeSegment } from '../../schedule/calendar/segments.js';
+import type { Outcome } from '../../schedule/commands.js';
+import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';
+import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import type { Worked } from '../frame/work-queue.js';
+import type { Activated, Launcher, SettingsOf } from './ports.js';
+
+/** A tick of a plan that is to be fired. */
+export type OpenTick = { readonly plan: PlanName; readonly tick: DueTick; hasWaited?: boolean };
+
+export type FireOptions = {
+  readonly sessions: Pick<Sessions, 'handle' | 'read'>;
+  readonly activated: Pick<Activated, 'of' | 'archived' | 'current'>;
+  readonly launcher: Launcher;
+  readonly settingsOf: SettingsOf;
+  readonly timers: Pick<Timers, 'now'>;
+  /** Called with what became of each tick. */
+  readonly onOutcome: (outcome: Outcome['kind']) => void;
+};
+
+/** Time in milliseconds from one look at an execution that another tick waits for to the next. */
+const QUEUED_MS = 1_000;
+const BEHIND_MS = 100;
+
+export const REACTOR = 'fire-schedules';
+
+/** Records what became of a tick; the first record of it stays. */
+export const recordOutcome = async (
+  { sessions, onOutcome }: Pick<FireOptions, 'sessions' | 'onOutcome'>,
+  { plan, tick }: OpenTick,
+  outcome: Outcome,
+): Promise<void> => {
+  const stream = scheduleStream(plan);
+  const commandId = `${REACTOR}-${stream}-${tickKey(tick)}`;
+  const command = { type: 'RecordOutcome', tick, outcome } as const;
+  await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId });
+  onOutcome(outcome.kind);
+};
+
+/** An obstacle to a tick that arose after the decision to fire it. */
+const cameInTheWay = async (
+  { activated }: FireOptions,
+  { plan, tick, hasWaited }: OpenTick,
+  isOff: boolean,
+): Promise<string | undefined> => {
+  if (!tick.isMissed && hasWaited !== true) return undefined;
+  if (isOff) return 'paused';
+  await activated.current();
+  if (activeSegment(activated.of(plan)) === undefined) return 'deactivated';
+  const archived = activated.archived(plan.project).at(-1);
+  return archived && archived.untilMs === undefined ? 'archived' : undefined;
+};
+
+/** Makes the work on a tick: launch its execution, unless something stands in the way, and record what became of it. */
+export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Worked>) => {
+  const { sessions, launcher, settingsOf, timers } = options;
+
+  const look = (open: OpenTick) =>
+    sessions.read(scheduleAggregate, scheduleStream(open.plan), ({ state }) => ({
+      isOpen: state.open.has(tickKey(open.tick)),
+      isBehind: [...state.open.values()].some(({ atMs }) => atMs < open.tick.atMs),
+      lastFired: state.lastFired?.name,
+      isOff: isPaused(state),
+    }));
+
+  const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<Outcome | 'wait'> => {
+    const { plan, tick } = open;
+    const reason = await cameInTheWay(options, open, found.isOff);
+    if (reason !== undefined) return { kind: 'skipped', reason };
+    const { overlap } = await settingsOf(plan, tick.version);
+    const { lastFired } = found;
+    const isRunning = overlap !== 'allow' && lastFired !== undefined && (await launcher.isRunning(plan, lastFired));
+    const decision = overlapDecision(overlap, { isBehind: found.isBehind, isRunning });
+    if (decision === 'wait') return 'wait';
+    if (decision === 'skip') return { kind: 'skipped', reason: 'overlap' };
+    return launcher.launch({ plan, ...tick });
+  };
+
+  return async (open) => {
+    const found = await look(open);
+    if (!found.isOpen) return undefined;
+    const outcome = await outcomeOf(open, found);
+    if (outcome === 'wait') {
+      open.hasWaited = true;
+      return { againAtMs: timers.now() + (found.isBehind ? BEHIND_MS : QUEUED_MS) };
+    }
+    await recordOutcome(options, open, outcome);
+    return undefined;
+  };
+};

@@ -1,0 +1,38 @@
+import type { ScheduleSettings } from '../../schedule/calendar/annotations.js';
+import type { Segment, Span } from '../../schedule/calendar/segments.js';
+import type { Outcome } from '../../schedule/commands.js';
+import type { PlanName } from '../../schedule/events.js';
+
+/** A tick that is due, and the input that gets its time. */
+export type TickLaunch = {
+  readonly plan: PlanName;
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  readonly principal: string;
+};
+
+/** Launches the execution of a tick. */
+export interface Launcher {
+  /**
+   * Launches a tick. The same tick launched again is `fired` again, with the same execution.
+   *
+   * @throws when time may cure it: the machinery has failed, or is overloaded.
+   */
+  launch(tick: TickLaunch): Promise<Outcome>;
+  /** True until the execution of a tick has ended. */
+  isRunning(plan: PlanName, execution: string): Promise<boolean>;
+}
+
+/** The activations of launch plans, as far as schedules need them. */
+export interface Activated {
+  plans(): readonly { readonly plan: PlanName; readonly segments: readonly Segment[] }[];
+  of(plan: PlanName): readonly Segment[];
+  archived(project: string): readonly Span[];
+  /** Waits until everything that was recorded before the call is known. */
+  current(): Promise<void>;
+  onChange(hear: (plan: PlanName) => void): void;
+}
+
+/** Finds the settings of a version of a plan. */
+export type SettingsOf = (plan: PlanName, version: string) => Promise<ScheduleSettings>;

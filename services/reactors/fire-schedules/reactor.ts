@@ -1,0 +1,152 @@
+import type { Timers } from '../../kernel/ports/timers.js';
+import type { DueTick } from '../../schedule/calendar/due.js';
+import { tickKey } from '../../schedule/decider.js';
+import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import type { MeasuredReactor } from '../frame/when-due.js';
+import { type WorkFigures, type Worked, type WorkQueue, workQueue } from '../frame/work-queue.js';
+import { decidePlan, type DecideOptions } from './decide.js';
+import { type FireOptions, fireTick, type OpenTick, recordOutcome } from './fire.js';
+import { paced } from './paced.js';
+import type { Activated } from './ports.js';
+
+export type FireSchedulesOptions = FireOptions &
+  DecideOptions & {
+    readonly activated: Activated & { readonly ended: Promise<void> };
+    readonly timers: Timers;
+    /** The most missed ticks that are made up for in a second. */
+    readonly maxStartsPerSecond: number;
+    /** A tick whose launch still fails this long after its first attempt is recorded as failed, in milliseconds. */
+    readonly giveUpAfterMs: number;
+    /** Called with every failure; the work is tried again. */
+    readonly onFailure: (error: unknown) => void;
+    readonly random?: () => number;
+  };
+
+const RETRY = { firstMs: 1_000, maxMs: 60_000 };
+const PLANS_AT_ONCE = 32;
+const LAUNCHES_AT_ONCE = 64;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Launches ticks when they are due; missed ones behind them, at a pace. */
+const firing = (options: FireSchedulesOptions) => {
+  const { timers, maxStartsPerSecond, giveUpAfterMs } = options;
+  const known = new Set<string>();
+  const keyOf = ({ plan, tick }: OpenTick): string => `${scheduleStream(plan)} ${tickKey(tick)}`;
+  const queue = workQueue<OpenTick>({
+    ...options,
+    work: fireTick(options),
+    onDone: (open) => known.delete(keyOf(open)),
+    retry: { ...RETRY, giveUpAfterMs },
+    giveUp: (open, error) => recordOutcome(options, open, { kind: 'failed', reason: messageOf(error) }),
+    concurrency: LAUNCHES_AT_ONCE,
+  });
+  const missed = paced<OpenTick & { readonly dueMs: number }>(timers, {
+    perSecond: maxStartsPerSecond,
+    release: (open) => queue.add(open, timers.now()),
+  });
+  return {
+    queue,
+    missed,
+    /** Adds a tick, unless it is known. */
+    add: (plan: PlanName, tick: DueTick): void => {
+      const open = { plan, tick, dueMs: tick.atMs };
+      if (known.has(keyOf(open))) return;
+      known.add(keyOf(open));
+      if (tick.isMissed) missed.add(open);
+      else queue.add(open, tick.atMs);
+    },
+  };
+};
+
+/** A look at a plan; a newer one makes it needless. */
+type Look = { readonly plan: PlanName; readonly number: number };
+
+/** Looks at each plan when a tick of it is due, and when its activation changes. */
+const looking = (options: FireSchedulesOptions, fire: (plan: PlanName, tick: DueTick) => void, onAll: () => void) => {
+  const { timers } = options;
+  const decide = decidePlan(options);
+  const latest = new Map<string, number>();
+  /** The plans of the start that have not been looked at. */
+  const first = new Set<string>();
+
+  const lookAt = async ({ plan, number }: Look): Promise<Worked> => {
+    if (latest.get(scheduleStream(plan)) !== number) return undefined;
+    const { open, nextMs } = await decide(plan);
+    for (const tick of open) fire(plan, tick);
+    return nextMs === undefined ? undefined : { againAtMs: nextMs };
+  };
+  const queue: WorkQueue<Look> = workQueue<Look>({
+    ...options,
+    work: (look) =>
+      lookAt(look).finally(() => {
+        if (first.delete(scheduleStream(look.plan)) && first.size === 0) onAll();
+      }),
+    retry: RETRY,
+    concurrency: PLANS_AT_ONCE,
+  });
+  const look = (plan: PlanName): void => {
+    const number = (latest.get(scheduleStream(plan)) ?? 0) + 1;
+    latest.set(scheduleStream(plan), number);
+    queue.add({ plan, number }, timers.now());
+  };
+  return {
+    queue,
+    look,
+    begin: (plans: readonly PlanName[]): void => {
+      for (const plan of plans) first.add(scheduleStream(plan));
+      plans.forEach(look);
+      if (plans.length === 0) onAll();
+    },
+  };
+};
+
+const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFigures => ({
+  waiting: fires.waiting + missed,
+  retrying: plans.retrying + fires.retrying,
+  dead: fires.dead,
+  lagMs: Math.max(plans.lagMs, fires.lagMs),
+});
+
+/**
+ * Fires the schedules of launch plans. What is to become of a tick is decided and recorded first, in the stream of the
+ * plan's schedule; then its execution is launched, under a name that the tick gives it, and the outcome recorded. So
+ * any number of processes may do this, and each may be stopped anywhere. It needs no checkpoint: the streams of
+ * schedules say what is decided, and those of launch plans what is due.
+ */
+export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor => {
+  const { activated, onFailure } = options;
+  const { queue: fires, missed, add } = firing(options);
+  // Missed ticks go in the order of time over all plans, so all plans are looked at before the first one.
+  const { queue: plans, look, begin } = looking(options, add, () => missed.open());
+  const state = { isClosed: false };
+
+  const start = async (): Promise<void> => {
+    while (!state.isClosed) {
+      try {
+        await activated.current();
+        break;
+      } catch (error) {
+        onFailure(error);
+      }
+    }
+    if (state.isClosed) return;
+    activated.onChange((plan) => {
+      if (!state.isClosed) look(plan);
+    });
+    begin(activated.plans().map(({ plan }) => plan));
+  };
+
+  const started = start();
+  return {
+    ended: activated.ended,
+    figures: () => joined(plans.figures(), fires.figures(), missed.size()),
+    close: async () => {
+      state.isClosed = true;
+      missed.close();
+      await started;
+      await plans.close();
+      await fires.close();
+    },
+  };
+};

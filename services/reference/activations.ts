@@ -1,0 +1,115 @@
+import { Project_ProjectState as ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
+import { decodeEvent, readingEvent } from '../kernel/decode-event.js';
+import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import { StreamParked } from '../kernel/fault.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
+import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
+import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
+import { followLog, type OnParked } from './live-folds.js';
+
+/** A launch plan, and when which of its versions were active. */
+export type PlanHistory = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };
+
+/** When which versions of launch plans were active and projects archived, folded live from the log. */
+export interface Activations {
+  /** The plans that were ever active, with the spans of their activations in the order of time. */
+  plans(): readonly PlanHistory[];
+  of(plan: LaunchPlanName): readonly Segment[];
+  /** When a project was archived; the last span may go on. */
+  archived(project: string): readonly Span[];
+  /**
+   * Waits until everything that was recorded before the call is folded.
+   *
+   * @throws {Error} when that takes more than 5 seconds, or the log cannot be read.
+   */
+  current(): Promise<void>;
+  /** Calls `hear` with each plan whose activation changes, and with all plans of a project that does. */
+  onChange(hear: (plan: LaunchPlanName) => void): void;
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+const TYPES = ['LaunchPlanActivated', 'LaunchPlanDeactivated', 'ProjectRegistered', 'ProjectUpdated'];
+const WAIT_MS = 5_000;
+
+const recordedAtMs = (event: RecordedEvent): number => readingEvent(event, () => metadataOf(event).recordedAtMs);
+
+const activationFold = (changed: (plan: LaunchPlanName) => void) => {
+  const plans = new Map<string, PlanHistory>();
+  return {
+    plans,
+    category: LAUNCH_PLAN_CATEGORY,
+    take: (event: RecordedEvent): void => {
+      const { type, data } = decodeEvent(launchPlanCodec, event);
+      if (type === 'LaunchPlanRegistered' || data.id === undefined) return;
+      const { project, domain, name, version } = data.id;
+      const plan = { project, domain, name };
+      const atMs = recordedAtMs(event);
+      const activation =
+        type === 'LaunchPlanActivated'
+          ? { atMs, version, schedule: data.schedule, principal: readingEvent(event, () => metadataOf(event).actor) }
+          : { atMs };
+      const segments = withActivation(plans.get(event.stream)?.segments ?? [], activation);
+      plans.set(event.stream, { plan, segments });
+      changed(plan);
+    },
+  };
+};
+
+const archivalFold = (changed: (project: string) => void) => {
+  const spans = new Map<string, readonly Span[]>();
+  return {
+    spans,
+    category: PROJECT_CATEGORY,
+    take: (event: RecordedEvent): void => {
+      const { project } = decodeEvent(projectCodec, event).data;
+      if (project === undefined) return;
+      const before = spans.get(project.id) ?? [];
+      const wasArchived = before.length > 0 && before.at(-1)?.untilMs === undefined;
+      const isArchived = project.state !== ProjectState.ACTIVE;
+      if (wasArchived === isArchived) return;
+      const atMs = recordedAtMs(event);
+      const ended = before.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
+      spans.set(project.id, isArchived ? [...ended, { fromMs: atMs }] : ended);
+      changed(project.id);
+    },
+  };
+};
+
+/** A stream that cannot be read keeps what was folded before. */
+const reporting = (take: (event: RecordedEvent) => void, onParked: OnParked) => (event: RecordedEvent) => {
+  try {
+    take(event);
+  } catch (error) {
+    if (!(error instanceof StreamParked)) throw error;
+    onParked(error);
+  }
+};
+
+/** Folds the activations of a log from its beginning. The caller closes it. */
+export const followActivations = (
+  log: EventLog,
+  { onParked, advancesOverAll }: { readonly onParked: OnParked; readonly advancesOverAll: boolean },
+): Activations => {
+  const hearers: ((plan: LaunchPlanName) => void)[] = [];
+  const changed = (plan: LaunchPlanName): void => hearers.forEach((hear) => hear(plan));
+  const activations = activationFold(changed);
+  const projects = archivalFold((project) => {
+    for (const { plan } of activations.plans.values()) if (plan.project === project) changed(plan);
+  });
+  const folds = [activations, projects].map(({ category, take }) => ({ category, take: reporting(take, onParked) }));
+  const following = followLog(log, folds, { advancesOverAll, types: TYPES });
+  return {
+    plans: () => [...activations.plans.values()],
+    of: (plan) => activations.plans.get(launchPlanStream(plan))?.segments ?? [],
+    archived: (project) => projects.spans.get(project) ?? [],
+    current: async () => {
+      if (await following.reached(await log.head(), WAIT_MS)) return;
+      throw new Error('the activations of launch plans are behind the log');
+    },
+    onChange: (hear) => void hearers.push(hear),
+    ended: following.ended,
+    close: () => following.close(),
+  };
+};

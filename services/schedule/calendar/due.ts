@@ -1,0 +1,153 @@
+import { isWithin, type Segment, type Span } from './segments.js';
+import type { Ticks } from './cron-ticks.js';
+
+/** The policy for ticks that were not decided in time. */
+export type CatchUp = {
+  readonly policy: 'all' | 'last' | 'none';
+  /** The most missed ticks that are made up for. */
+  readonly max: number;
+  /** Older ones are not made up for, in milliseconds. */
+  readonly maxAgeMs: number;
+};
+
+/** Why a tick is not fired. */
+export type SkipReason = 'archived' | 'deactivated' | 'paused' | 'too-old' | 'missed' | 'queue-full' | 'by-hand';
+
+export type DueTick = {
+  readonly atMs: number;
+  readonly version: string;
+  readonly principal: string;
+  readonly isMissed: boolean;
+};
+
+export type SkippedTicks = {
+  readonly version: string;
+  readonly reason: SkipReason;
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+};
+
+/** The decision on all ticks after the last decision, up to and including `untilMs`. */
+export type DecidedTicks = {
+  readonly untilMs: number;
+  readonly fire: readonly DueTick[];
+  readonly skipped: readonly SkippedTicks[];
+};
+
+/** The present facts that a decision depends on. */
+export type DueFacts = {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** In the order of time. */
+  readonly segments: readonly Segment[];
+  readonly ticksOf: (segment: Segment) => Ticks;
+  readonly catchUp: CatchUp;
+  /** When the project was archived. */
+  readonly archived: readonly Span[];
+};
+
+/** The facts of the schedule's own stream that a decision depends on. */
+export type Decided = {
+  /** The last tick that is decided. */
+  readonly untilMs: number;
+  /** When the schedule was paused. */
+  readonly paused: readonly Span[];
+  /** The number of ticks that are decided to be fired, and have no outcome yet. */
+  readonly open: number;
+};
+
+/** A tick that is decided later than this is missed, in milliseconds: catching up applies to it. */
+const ON_TIME_MS = 60_000;
+/** The most ticks of one decision: more are decided one after another. */
+const MAX_DECIDED = 5_000;
+/** The most ticks of a plan that wait to be fired. */
+const MAX_OPEN = 1_000;
+
+type Tick = { readonly atMs: number; readonly segment: Segment };
+
+/** The ticks after `afterMs` up to now, in the order of time. */
+const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number): readonly Tick[] => {
+  const found: Tick[] = [];
+  for (const segment of segments) {
+    const endMs = Math.min(nowMs, segment.untilMs ?? Infinity);
+    const startMs = Math.max(afterMs, segment.fromMs);
+    if (startMs >= endMs) continue;
+    const ticks = ticksOf(segment);
+    for (let at = ticks.after(startMs); at !== undefined && at <= endMs; at = ticks.after(at)) {
+      found.push({ atMs: at, segment });
+      if (found.length === MAX_DECIDED) return found;
+    }
+  }
+  return found;
+};
+
+const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
+
+/** Why a tick is not fired, whatever its policy; `undefined` for one that may be. */
+const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused }: Decided): SkipReason | undefined => {
+  const { nowMs, archived, catchUp } = facts;
+  if (archived.some((span) => isWithin(span, atMs))) return 'archived';
+  if (paused.some((span) => isWithin(span, atMs))) return 'paused';
+  if (!isMissed({ atMs }, facts)) return undefined;
+  if (segment.isDeactivated === true) return 'deactivated';
+  if (nowMs - atMs > catchUp.maxAgeMs) return 'too-old';
+  return catchUp.policy === 'none' ? 'missed' : undefined;
+};
+
+/** The ticks that are made up for: the newest ones. */
+const caughtUp = (missed: readonly Tick[], { policy, max }: CatchUp): ReadonlySet<Tick> => {
+  const most = policy === 'last' ? Math.min(1, max) : max;
+  return new Set(most === 0 ? [] : missed.slice(-most));
+};
+
+/** Joins ticks that are skipped one after another for one reason. */
+const joined = (ticks: readonly Tick[], reasons: ReadonlyMap<Tick, SkipReason>): readonly SkippedTicks[] => {
+  const runs: SkippedTicks[] = [];
+  let before: Tick | undefined;
+  for (const tick of ticks) {
+    const reason = reasons.get(tick);
+    const { version } = tick.segment;
+    const last = runs.at(-1);
+    if (reason !== undefined && last?.lastMs === before?.atMs && last?.reason === reason && last.version === version)
+      runs[runs.length - 1] = { ...last, count: last.count + 1, lastMs: tick.atMs };
+    else if (reason !== undefined) runs.push({ version, reason, count: 1, firstMs: tick.atMs, lastMs: tick.atMs });
+    before = tick;
+  }
+  return runs;
+};
+
+/** Why ticks are not fired; those that are have no entry. */
+const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: Decided): ReadonlyMap<Tick, SkipReason> => {
+  const reasons = new Map<Tick, SkipReason>();
+  for (const tick of ticks) {
+    const reason = barred(tick, facts, decided);
+    if (reason !== undefined) reasons.set(tick, reason);
+  }
+  const missed = ticks.filter((tick) => !reasons.has(tick) && isMissed(tick, facts));
+  const kept = caughtUp(missed, facts.catchUp);
+  for (const tick of missed) if (!kept.has(tick)) reasons.set(tick, 'missed');
+  const fired = ticks.filter((tick) => !reasons.has(tick));
+  for (const tick of fired.slice(Math.max(0, MAX_OPEN - decided.open))) reasons.set(tick, 'queue-full');
+  return reasons;
+};
+
+/**
+ * Decides on the ticks that have become due since the last decision. A pure function of what is recorded and the clock,
+ * so that every process decides the same.
+ *
+ * @returns `undefined` when no tick is due.
+ */
+export const dueTicks = (facts: DueFacts, decided: Decided): DecidedTicks | undefined => {
+  const ticks = ticksUntilNow(facts, decided.untilMs);
+  const last = ticks.at(-1);
+  if (last === undefined) return undefined;
+  const reasons = reasonsOf(ticks, facts, decided);
+  const fire = ticks
+    .filter((tick) => !reasons.has(tick))
+    .map((tick): DueTick => {
+      const { version, principal } = tick.segment;
+      return { atMs: tick.atMs, version, principal, isMissed: isMissed(tick, facts) };
+    });
+  return { untilMs: last.atMs, fire, skipped: joined(ticks, reasons) };
+};

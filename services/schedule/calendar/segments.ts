@@ -1,0 +1,43 @@
+import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+
+/** A time from one instant to another, both in milliseconds since 1970; without `untilMs` it goes on. */
+export type Span = { readonly fromMs: number; readonly untilMs?: number };
+
+/** A time for which one version of a launch plan was active: the ticks after its beginning, up to its end, are its own. */
+export type Segment = Span & {
+  readonly version: string;
+  /** Absent for a version without a schedule. */
+  readonly schedule: Schedule | undefined;
+  /** The principal that activated the version. */
+  readonly principal: string;
+  /** True when it was ended without another version taking its place. */
+  readonly isDeactivated?: boolean;
+};
+
+/** An activation or a deactivation, at the time that was recorded. */
+export type Activation = { readonly atMs: number } & (
+  | { readonly version: string; readonly schedule: Schedule | undefined; readonly principal: string }
+  | { readonly version?: undefined }
+);
+
+/** Ends the last segment, and begins that of the activation. */
+export const withActivation = (segments: readonly Segment[], activation: Activation): readonly Segment[] => {
+  const { atMs } = activation;
+  const isDeactivated = activation.version === undefined;
+  const ended = segments.map((segment) =>
+    segment.untilMs === undefined ? { ...segment, untilMs: atMs, isDeactivated } : segment,
+  );
+  if (activation.version === undefined) return ended;
+  const { version, schedule, principal } = activation;
+  return [...ended, { fromMs: atMs, version, schedule, principal }];
+};
+
+/** The segment that is active now. */
+export const activeSegment = (segments: readonly Segment[]): Segment | undefined => {
+  const last = segments.at(-1);
+  return last?.untilMs === undefined ? last : undefined;
+};
+
+/** True for an instant after the beginning of a span, up to its end. */
+export const isWithin = ({ fromMs, untilMs = Infinity }: Span, instantMs: number): boolean =>
+  instantMs > fromMs && instantMs <= untilMs;

@@ -1,0 +1,42 @@
+const MS = 1_000;
+const MINUTE_MS = 60 * MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A time zone: its offset from UTC in milliseconds at an instant, in milliseconds since 1970. */
+export type Zone = { readonly offsetAt: (instantMs: number) => number };
+
+const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/u;
+
+/** @throws {RangeError} for a name that is not in the time zone database. */
+export const zoneOf = (name: string): Zone => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+  return {
+    offsetAt: (instantMs) => {
+      const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(format.format(instantMs)) ?? [];
+      const size = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS + Number(seconds) * MS;
+      return sign === '-' ? -size : size;
+    },
+  };
+};
+
+/** Longest time that clocks are set forward or back by; a day that a zone leaves out is longer, and is not foreseen. */
+export const LARGEST_CHANGE_MS = 4 * HOUR_MS;
+
+/** The offsets before and after a change of clocks near a local time; the same twice where there is none. */
+const offsetsAround = (zone: Zone, wallMs: number): readonly [before: number, after: number] => {
+  const near = wallMs - zone.offsetAt(wallMs);
+  return [zone.offsetAt(near - LARGEST_CHANGE_MS), zone.offsetAt(near + LARGEST_CHANGE_MS)];
+};
+
+/**
+ * The instants at which clocks show a local time, ascending: one, two when it occurs twice, none when it is left out.
+ *
+ * @param wallMs the local time, as milliseconds since 1970 on a clock that shows it.
+ */
+export const instantsOf = (zone: Zone, wallMs: number): readonly number[] => {
+  const instants = [...new Set(offsetsAround(zone, wallMs))].map((offset) => wallMs - offset);
+  return instants.filter((instant) => instant + zone.offsetAt(instant) === wallMs).sort((a, b) => a - b);
+};
+
+/** The instant of a local time that is left out, by the clock as it was before: 02:30 becomes 03:30 in spring. */
+export const instantInGap = (zone: Zone, wallMs: number): number => wallMs - offsetsAround(zone, wallMs)[0];

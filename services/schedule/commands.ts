@@ -1,0 +1,32 @@
+import type { Decided, DecidedTicks } from './calendar/due.js';
+
+/** Decides on the ticks that have become due; `due` is called with the state that the decision is recorded on. */
+export type DecideTicks = {
+  readonly type: 'DecideTicks';
+  readonly due: (decided: Decided) => DecidedTicks | undefined;
+};
+
+/** A tick of a version of the launch plan. */
+export type TickId = { readonly atMs: number; readonly version: string };
+
+/** The outcome of a tick that was to be fired. */
+export type Outcome =
+  | {
+      readonly kind: 'fired';
+      readonly execution: { readonly project: string; readonly domain: string; readonly name: string };
+    }
+  | { readonly kind: 'skipped' | 'failed'; readonly reason: string };
+
+export type RecordOutcome = { readonly type: 'RecordOutcome'; readonly tick: TickId; readonly outcome: Outcome };
+
+/** Fires a tick that the schedule does not have, now. */
+export type FireByHand = {
+  readonly type: 'FireByHand';
+  readonly tick: TickId;
+  readonly principal: string;
+};
+
+export type PauseSchedule = { readonly type: 'PauseSchedule'; readonly atMs: number };
+export type ResumeSchedule = { readonly type: 'ResumeSchedule'; readonly atMs: number };
+
+export type ScheduleCommand = DecideTicks | RecordOutcome | FireByHand | PauseSchedule | ResumeSchedule;

@@ -1,0 +1,107 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  SchedulePausedSchema,
+  ScheduleResumedSchema,
+  ScheduleTickFailedSchema,
+  ScheduleTickFiredSchema,
+  ScheduleTicksDecidedSchema,
+  ScheduleTickSkippedSchema,
+} from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
+import type { DecidedTicks } from './calendar/due.js';
+import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand } from './commands.js';
+import { SCHEDULE_CATEGORY, scheduleCodec, type ScheduleEvent } from './events.js';
+import { evolveSchedule, initialSchedule, isPaused, type ScheduleState, tickKey } from './state.js';
+
+export { isPaused, tickKey } from './state.js';
+
+type Verdict = Decision<ScheduleEvent, never>;
+
+const NOTHING_TO_DO: Verdict = { kind: 'accepted', events: [] };
+const recorded = (event: ScheduleEvent): Verdict => ({ kind: 'accepted', events: [event] });
+
+const decidedEvent = ({ untilMs, fire, skipped }: DecidedTicks): ScheduleEvent => ({
+  type: 'ScheduleTicksDecided',
+  data: create(ScheduleTicksDecidedSchema, {
+    until: timestampFromMs(untilMs),
+    fire: fire.map(({ atMs, ...tick }) => ({ ...tick, at: timestampFromMs(atMs) })),
+    skipped: skipped.map(({ count, firstMs, lastMs, ...run }) => ({
+      ...run,
+      count: BigInt(count),
+      first: timestampFromMs(firstMs),
+      last: timestampFromMs(lastMs),
+    })),
+  }),
+});
+
+const decideTicks = ({ untilMs, paused, open }: ScheduleState, { due }: DecideTicks): Verdict => {
+  const decided = due({ untilMs, paused, open: open.size });
+  return decided === undefined ? NOTHING_TO_DO : recorded(decidedEvent(decided));
+};
+
+/** Only a tick that is open can have an outcome, so it has one alone. */
+const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verdict => {
+  if (!open.has(tickKey(tick))) return NOTHING_TO_DO;
+  const at = timestampFromMs(tick.atMs);
+  const { version } = tick;
+  if (outcome.kind === 'fired')
+    return recorded({
+      type: 'ScheduleTickFired',
+      data: create(ScheduleTickFiredSchema, { at, version, execution: outcome.execution }),
+    });
+  const { reason } = outcome;
+  return recorded(
+    outcome.kind === 'skipped'
+      ? { type: 'ScheduleTickSkipped', data: create(ScheduleTickSkippedSchema, { at, version, reason }) }
+      : { type: 'ScheduleTickFailed', data: create(ScheduleTickFailedSchema, { at, version, reason }) },
+  );
+};
+
+/** Leaves the ticks of the schedule as they are: `until` stays where it was. */
+const fireByHand = ({ untilMs, open }: ScheduleState, { tick, principal }: FireByHand): Verdict =>
+  open.has(tickKey(tick))
+    ? NOTHING_TO_DO
+    : recorded(decidedEvent({ untilMs, fire: [{ ...tick, principal, isMissed: false }], skipped: [] }));
+
+const decide = (state: ScheduleState, command: ScheduleCommand): Verdict => {
+  switch (command.type) {
+    case 'DecideTicks':
+      return decideTicks(state, command);
+    case 'RecordOutcome':
+      return record(state, command);
+    case 'FireByHand':
+      return fireByHand(state, command);
+    case 'PauseSchedule':
+      if (isPaused(state)) return NOTHING_TO_DO;
+      return recorded({
+        type: 'SchedulePaused',
+        data: create(SchedulePausedSchema, { at: timestampFromMs(command.atMs) }),
+      });
+    case 'ResumeSchedule':
+      if (!isPaused(state)) return NOTHING_TO_DO;
+      return recorded({
+        type: 'ScheduleResumed',
+        data: create(ScheduleResumedSchema, { at: timestampFromMs(command.atMs) }),
+      });
+  }
+};
+
+const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, never> = {
+  initial: initialSchedule,
+  evolve: evolveSchedule,
+  decide,
+};
+
+const STATE_BYTES = 300;
+const TICK_BYTES = 200;
+
+export const scheduleAggregate: Aggregate<ScheduleState, ScheduleCommand, ScheduleEvent, never> = {
+  category: SCHEDULE_CATEGORY,
+  decider: scheduleDecider,
+  codec: scheduleCodec,
+  payloadScope: () => 'schedules',
+  isPermanent: () => true,
+  sizeOf: ({ open, past }) => STATE_BYTES + (open.size + past.length) * TICK_BYTES,
+};

@@ -1,0 +1,42 @@
+import {
+  type SchedulePaused,
+  SchedulePausedSchema,
+  type ScheduleResumed,
+  ScheduleResumedSchema,
+  type ScheduleTickFailed,
+  ScheduleTickFailedSchema,
+  type ScheduleTickFired,
+  ScheduleTickFiredSchema,
+  type ScheduleTicksDecided,
+  ScheduleTicksDecidedSchema,
+  type ScheduleTickSkipped,
+  ScheduleTickSkippedSchema,
+} from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
+import { type StreamName, streamName } from '../kernel/stream.js';
+
+/** The category of the streams, `schedule-{project}:{domain}:{name}`: one for all versions of a launch plan. */
+export const SCHEDULE_CATEGORY = 'schedule';
+
+export type ScheduleEvent =
+  | { readonly type: 'ScheduleTicksDecided'; readonly data: ScheduleTicksDecided }
+  | { readonly type: 'ScheduleTickFired'; readonly data: ScheduleTickFired }
+  | { readonly type: 'ScheduleTickSkipped'; readonly data: ScheduleTickSkipped }
+  | { readonly type: 'ScheduleTickFailed'; readonly data: ScheduleTickFailed }
+  | { readonly type: 'SchedulePaused'; readonly data: SchedulePaused }
+  | { readonly type: 'ScheduleResumed'; readonly data: ScheduleResumed };
+
+/** The name of a launch plan, without a version. */
+export type PlanName = { readonly project: string; readonly domain: string; readonly name: string };
+
+export const scheduleStream = ({ project, domain, name }: PlanName): StreamName =>
+  streamName(SCHEDULE_CATEGORY, [project, domain, name]);
+
+export const scheduleCodec = messageCodec<ScheduleEvent>({
+  ScheduleTicksDecided: eventShape(ScheduleTicksDecidedSchema),
+  ScheduleTickFired: eventShape(ScheduleTickFiredSchema),
+  ScheduleTickSkipped: eventShape(ScheduleTickSkippedSchema),
+  ScheduleTickFailed: eventShape(ScheduleTickFailedSchema),
+  SchedulePaused: eventShape(SchedulePausedSchema),
+  ScheduleResumed: eventShape(ScheduleResumedSchema),
+});

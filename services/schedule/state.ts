@@ -1,0 +1,97 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { DueTick } from './calendar/due.js';
+import type { Span } from './calendar/segments.js';
+import type { Outcome, TickId } from './commands.js';
+import type { ScheduleEvent } from './events.js';
+
+/** The outcome of a tick, for readers. */
+export type PastTick = TickId & { readonly outcome: Outcome };
+
+export type ScheduleState = {
+  /** The last tick that is decided, in milliseconds since 1970. */
+  untilMs: number;
+  /** Ticks that are to be fired and have no outcome yet, in the order of their decision. */
+  readonly open: Map<string, DueTick>;
+  /** When the schedule was paused, as far as ticks are not decided; the last one may go on. */
+  paused: readonly Span[];
+  /** The execution of the tick that was fired last. */
+  lastFired: { readonly atMs: number; readonly name: string } | undefined;
+  /** The last outcomes, the newest last. */
+  past: readonly PastTick[];
+  fired: number;
+  skipped: number;
+  failed: number;
+};
+
+/** The outcomes that a state keeps for readers. */
+const MAX_PAST = 10;
+
+export const initialSchedule = (): ScheduleState => ({
+  untilMs: 0,
+  open: new Map(),
+  paused: [],
+  lastFired: undefined,
+  past: [],
+  fired: 0,
+  skipped: 0,
+  failed: 0,
+});
+
+export const tickKey = ({ atMs, version }: TickId): string => `${atMs} ${version}`;
+
+export const isPaused = ({ paused }: Pick<ScheduleState, 'paused'>): boolean =>
+  paused.length > 0 && paused.at(-1)?.untilMs === undefined;
+
+const ms = (at: Timestamp | undefined): number => (at ? timestampMs(at) : 0);
+
+const withPast = (state: ScheduleState, tick: PastTick): void => {
+  state.past = [...state.past, tick].slice(-MAX_PAST);
+};
+
+type Of<Type extends ScheduleEvent['type']> = Extract<ScheduleEvent, { readonly type: Type }>['data'];
+
+const decided = (state: ScheduleState, { until, fire, skipped }: Of<'ScheduleTicksDecided'>): void => {
+  state.untilMs = Math.max(state.untilMs, ms(until));
+  state.paused = state.paused.filter(({ untilMs = Infinity }) => untilMs > state.untilMs);
+  for (const { at, version, principal, isMissed } of fire) {
+    const tick = { atMs: ms(at), version, principal, isMissed };
+    state.open.set(tickKey(tick), tick);
+  }
+  for (const { version, reason, count, last } of skipped) {
+    state.skipped += Number(count);
+    withPast(state, { atMs: ms(last), version, outcome: { kind: 'skipped', reason } });
+  }
+};
+
+const ended = (state: ScheduleState, past: PastTick): void => {
+  state.open.delete(tickKey(past));
+  state[past.outcome.kind] += 1;
+  withPast(state, past);
+  if (past.outcome.kind === 'fired' && past.atMs >= (state.lastFired?.atMs ?? 0))
+    state.lastFired = { atMs: past.atMs, name: past.outcome.execution.name };
+};
+
+const outcomeOf = ({ type, data }: Exclude<ScheduleEvent, { type: 'ScheduleTicksDecided' }>): Outcome | undefined => {
+  if (type === 'ScheduleTickFired') {
+    const { project = '', domain = '', name = '' } = data.execution ?? {};
+    return { kind: 'fired', execution: { project, domain, name } };
+  }
+  if (type === 'ScheduleTickSkipped') return { kind: 'skipped', reason: data.reason };
+  return type === 'ScheduleTickFailed' ? { kind: 'failed', reason: data.reason } : undefined;
+};
+
+const paused = (state: ScheduleState, isOn: boolean, atMs: number): void => {
+  if (isOn) state.paused = [...state.paused, { fromMs: atMs }];
+  else state.paused = state.paused.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
+};
+
+export const evolveSchedule = (state: ScheduleState, event: ScheduleEvent): ScheduleState => {
+  if (event.type === 'ScheduleTicksDecided') decided(state, event.data);
+  else if (event.type === 'SchedulePaused' || event.type === 'ScheduleResumed')
+    paused(state, event.type === 'SchedulePaused', ms(event.data.at));
+  else {
+    const outcome = outcomeOf(event);
+    if (outcome) ended(state, { atMs: ms(event.data.at), version: event.data.version, outcome });
+  }
+  return state;
+};

@@ -1,0 +1,81 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ExecutionMetadata_ExecutionMode as Mode } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { CronScheduleSchema } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { tickName } from '../../services/schedule/calendar/tick-name.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { until } from '../support/until.js';
+
+const method = AdminService.method;
+const place = { project: 'flytesnacks', domain: 'development' };
+
+/** A launch plan of the samples with a kickoff argument, which fires every ten minutes there. */
+const nightly = () => {
+  const entry = fixtureFolder('10-schedules').entries.find(
+    ({ kind, id }) => kind === 'launch_plan' && id.name === 'schedules.nightly',
+  )!;
+  const { spec } = fromBinary(LaunchPlanCreateRequestSchema, entry.bytes);
+  const value = create(CronScheduleSchema, { schedule: '@every 1s', offset: 'PT1H' });
+  const { schedule } = spec!.entityMetadata!;
+  Object.assign(schedule!, { ScheduleExpression: { case: 'cronSchedule', value } });
+  return spec!;
+};
+
+describe('a launch plan that ticks every second', () => {
+  let plane: ControlPlane;
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('10-schedules'));
+  });
+  afterAll(() => plane.close());
+
+  const id = { ...place, name: 'often', version: 'v1' };
+  const fired = async () => {
+    const filters = 'eq(mode,1)+eq(launch_plan.name,often)';
+    const sortBy = { key: 'created_at', direction: 1 };
+    return (await plane.grpc.call(method.listExecutions, { id: place, limit: 10, filters, sortBy })).executions;
+  };
+
+  it('is launched from its activation on, under the names of its ticks and with their time', async () => {
+    await plane.grpc.call(method.createLaunchPlan, {
+      id: { resourceType: ResourceType.LAUNCH_PLAN, ...id },
+      spec: nightly(),
+    });
+    await plane.grpc.call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
+    const executions = await until(fired, (found) => found.length >= 2);
+    const kickoff = nightly().entityMetadata!.schedule!.kickoffTimeInputArg;
+    for (const { id: execution, spec } of executions) {
+      const tick = Number(spec!.metadata!.scheduledAt!.seconds) * 1_000;
+      expect(spec!.metadata!.mode).toBe(Mode.SCHEDULED);
+      expect(execution!.name).toBe(tickName(id, tick));
+      const { fullInputs } = await plane.grpc.call(method.getExecutionData, { id: execution! });
+      const literal = fullInputs!.literals[kickoff];
+      expect(literal).toMatchObject({
+        value: { value: { value: { value: { value: { value: { seconds: BigInt(tick / 1_000 + 3_600) } } } } } },
+      });
+    }
+    const ticks = executions.map(({ spec }) => Number(spec!.metadata!.scheduledAt!.seconds));
+    expect(ticks.slice(1).map((tick, index) => tick - ticks[index]!)).toEqual(ticks.slice(1).map(() => 1));
+  });
+
+  it('is launched no more when it is deactivated', async () => {
+    await plane.grpc.call(method.updateLaunchPlan, { id, state: LaunchPlanState.INACTIVE });
+    const count = (await fired()).length;
+    await plane.grpc.call(method.createLaunchPlan, {
+      id: { resourceType: ResourceType.LAUNCH_PLAN, ...id, name: 'other' },
+      spec: nightly(),
+    });
+    await plane.grpc.call(method.updateLaunchPlan, { id: { ...id, name: 'other' }, state: LaunchPlanState.ACTIVE });
+    const others = async () =>
+      (await plane.grpc.call(method.listExecutions, { id: place, limit: 10, filters: 'eq(launch_plan.name,other)' }))
+        .executions;
+    // The last tick before the deactivation may still be in flight.
+    await until(others, (found) => found.length >= 3);
+    expect((await fired()).length).toBeLessThanOrEqual(count + 1);
+  });
+});

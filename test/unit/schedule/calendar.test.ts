@@ -1,0 +1,204 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { FixedRateUnit, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { shifted } from '../../../services/schedule/calendar/offset.js';
+import { tickName } from '../../../services/schedule/calendar/tick-name.js';
+import { nextTicks, ticksOf } from '../../../services/schedule/calendar/ticks.js';
+
+const at = (text: string): number => Date.parse(text);
+
+const scheduleOf = (expression: MessageInitShape<typeof ScheduleSchema>['ScheduleExpression']) =>
+  create(ScheduleSchema, { ScheduleExpression: expression! });
+const cron = (schedule: string) => scheduleOf({ case: 'cronSchedule', value: { schedule } });
+
+/** The next ticks after an instant, as texts without seconds. */
+const next = (schedule: string, from: string, count: number, anchor = from): readonly string[] =>
+  nextTicks(ticksOf(cron(schedule), at(anchor), 'UTC'), at(from), count).map((ms) =>
+    new Date(ms).toISOString().replace(':00.000Z', ''),
+  );
+
+describe('the ticks of a schedule', () => {
+  it.each([
+    ['*/10 * * * *', '2026-01-01T00:00:00Z', ['2026-01-01T00:10', '2026-01-01T00:20']],
+    ['@daily', '2026-01-01T00:00:00Z', ['2026-01-02T00:00', '2026-01-03T00:00']],
+    ['0 0 29 2 *', '2026-01-01T00:00:00Z', ['2028-02-29T00:00', '2032-02-29T00:00']],
+    ['0 0 31 * *', '2026-01-31T00:00:00Z', ['2026-03-31T00:00', '2026-05-31T00:00']],
+    ['0 0 13 * 5', '2026-01-01T00:00:00Z', ['2026-01-02T00:00', '2026-01-09T00:00', '2026-01-13T00:00']],
+    ['14 3 19 1 *', '2038-01-18T00:00:00Z', ['2038-01-19T03:14', '2039-01-19T03:14']],
+    ['0 0 30 2 *', '2026-01-01T00:00:00Z', []],
+    ['CRON_TZ=Asia/Kolkata 0 9 * * *', '2026-01-01T00:00:00Z', ['2026-01-01T03:30', '2026-01-02T03:30']],
+  ])('of %s after %s are %j', (schedule, from, expected) => {
+    expect(next(schedule, from, expected.length || 1)).toEqual(expected);
+  });
+
+  it('of @every are counted from the activation, in whole seconds', () => {
+    const ticks = ticksOf(cron('@every 90s'), at('2026-01-01T00:00:10.700Z'), 'UTC');
+    expect(nextTicks(ticks, at('2026-01-01T00:00:10.700Z'), 2)).toEqual([
+      at('2026-01-01T00:01:40Z'),
+      at('2026-01-01T00:03:10Z'),
+    ]);
+    expect(ticks.after(at('2026-01-01T00:03:10Z'))).toBe(at('2026-01-01T00:04:40Z'));
+  });
+
+  it('of a rate are counted from the activation', () => {
+    const rate = scheduleOf({ case: 'rate', value: { value: 2, unit: FixedRateUnit.DAY } });
+    const anchor = at('2026-03-28T12:00:00Z');
+    expect(nextTicks(ticksOf(rate, anchor, 'Europe/Berlin'), anchor, 2)).toEqual([
+      at('2026-03-30T12:00:00Z'),
+      at('2026-04-01T12:00:00Z'),
+    ]);
+    const none = scheduleOf({ case: 'rate', value: { value: 0, unit: FixedRateUnit.DAY } });
+    expect(ticksOf(none, anchor, 'UTC').after(anchor)).toBeUndefined();
+  });
+
+  it('of the deprecated expression are those of the new one', () => {
+    const deprecated = scheduleOf({ case: 'cronExpression', value: '0 * * * *' });
+    expect(ticksOf(deprecated, 0, 'UTC').after(at('2026-01-01T00:30:00Z'))).toBe(at('2026-01-01T01:00:00Z'));
+  });
+
+  it('are in the default zone where the expression names none', () => {
+    const ticks = ticksOf(cron('0 12 * * *'), 0, 'America/New_York');
+    expect(ticks.after(at('2026-07-01T00:00:00Z'))).toBe(at('2026-07-01T16:00:00Z'));
+  });
+});
+
+describe('where clocks are set forward', () => {
+  const berlin = 'CRON_TZ=Europe/Berlin';
+
+  it('a time that is left out ticks by the old clock', () => {
+    expect(next(`${berlin} 30 2 * * *`, '2026-03-28T00:00:00Z', 3)).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-29T01:30', // 03:30 in Berlin
+      '2026-03-30T00:30',
+    ]);
+  });
+
+  it('a schedule for every hour goes on by elapsed time', () => {
+    expect(next(`${berlin} */30 * * * *`, '2026-03-29T00:00:00Z', 3)).toEqual([
+      '2026-03-29T00:30',
+      '2026-03-29T01:00',
+      '2026-03-29T01:30',
+    ]);
+  });
+
+  it('two local times that become one instant tick once', () => {
+    expect(next(`${berlin} 30 2,3 * * *`, '2026-03-29T00:00:00Z', 2)).toEqual(['2026-03-29T01:30', '2026-03-30T00:30']);
+  });
+});
+
+describe('where clocks are set back', () => {
+  const berlin = 'CRON_TZ=Europe/Berlin';
+
+  it('a time that occurs twice ticks at its first occurrence', () => {
+    expect(next(`${berlin} 30 2 * * *`, '2026-10-24T12:00:00Z', 2)).toEqual(['2026-10-25T00:30', '2026-10-26T01:30']);
+    expect(next(`${berlin} 30 2 * * *`, '2026-10-25T00:30:00Z', 1)).toEqual(['2026-10-26T01:30']);
+  });
+
+  it('a schedule for every hour goes on by elapsed time', () => {
+    expect(next(`${berlin} 0 * * * *`, '2026-10-24T23:00:00Z', 4)).toEqual([
+      '2026-10-25T00:00',
+      '2026-10-25T01:00',
+      '2026-10-25T02:00',
+      '2026-10-25T03:00',
+    ]);
+  });
+
+  it('half an hour of Lord Howe is enough to be seen', () => {
+    expect(next('CRON_TZ=Australia/Lord_Howe 45 1 * * *', '2026-04-04T00:00:00Z', 2)).toEqual([
+      '2026-04-04T14:45',
+      '2026-04-05T15:15',
+    ]);
+  });
+});
+
+describe('a year of ticks', () => {
+  const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/Santiago'];
+  const MINUTE = 60_000;
+  const RUNS = Number(process.env['FLIGHTLOG_TEST_CALENDARS'] ?? 15);
+
+  /** Every minute of a zone's clock, told by another part of the platform than the one that is tested. */
+  const clock = (zone: string) => {
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      hour: 'numeric',
+      minute: 'numeric',
+    });
+    return (ms: number): readonly [number, number] => {
+      const parts = format.formatToParts(ms);
+      const part = (type: string): number => Number(parts.find((each) => each.type === type)?.value);
+      return [part('hour'), part('minute')];
+    };
+  };
+
+  it('for every hour has exactly the instants at which the clock shows the minute', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 0, max: 59 }),
+        fc.integer({ min: 0, max: 364 }),
+        (zone, minute, day) => {
+          const from = at('2026-01-01T00:00:00Z') + day * 86_400_000;
+          const until = from + 2 * 86_400_000;
+          const read = clock(zone);
+          const model: number[] = [];
+          for (let ms = from + MINUTE; ms <= until; ms += MINUTE) if (read(ms)[1] === minute) model.push(ms);
+          const ticks = ticksOf(cron(`CRON_TZ=${zone} ${minute} * * * *`), from, 'UTC');
+          expect(nextTicks(ticks, from, model.length)).toEqual(model);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('for one time of the day has one tick in each day, whatever is asked in between', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 0, max: 23 }),
+        fc.integer({ min: 0, max: 59 }),
+        fc.array(fc.integer({ min: 1, max: 86_400_000 }), { minLength: 20, maxLength: 60 }),
+        (zone, hour, minute, steps) => {
+          const from = at('2026-03-01T00:00:00Z');
+          const ticks = ticksOf(cron(`CRON_TZ=${zone} ${minute} ${hour} * * *`), from, 'UTC');
+          const walked = new Set<number>();
+          let now = from;
+          for (const step of steps) {
+            const tick = ticks.after(now)!;
+            expect(tick).toBeGreaterThan(now);
+            now += step;
+            if (tick <= now) walked.add(tick);
+          }
+          const all = nextTicks(ticks, from, steps.length + 2).filter((tick) => tick <= now);
+          for (const tick of walked) expect(all).toContain(tick);
+          const gaps = all.slice(1).map((tick, index) => tick - all[index]!);
+          for (const gap of gaps) expect(Math.abs(gap - 86_400_000)).toBeLessThanOrEqual(3_600_000);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('the kickoff time of a tick', () => {
+  it.each([
+    ['', '2026-01-31T00:00:00Z'],
+    ['PT1H', '2026-01-31T01:00:00Z'],
+    ['-P1D', '2026-01-30T00:00:00Z'],
+    ['P1Y', '2027-01-31T00:00:00Z'],
+    ['P1W2DT3H4M5S', '2026-02-09T03:04:05Z'],
+    ['one hour', '2026-01-31T00:00:00Z'],
+  ])('with the offset %j is %s', (offset, expected) => {
+    expect(shifted(at('2026-01-31T00:00:00Z'), offset)).toBe(at(expected));
+  });
+});
+
+describe('the name of an execution', () => {
+  it('is f, the hash of the tick with its lowest byte first, and three zeros', () => {
+    const owner = { project: 'flytesnacks', domain: 'development', name: 'plan', version: 'v1' };
+    expect(tickName(owner, at('2026-01-01T00:00:00Z'))).toMatch(/^f[0-9a-f]{16}000$/);
+    expect(tickName(owner, at('2026-01-01T00:00:00Z'))).not.toBe(tickName(owner, at('2026-01-01T00:00:01Z')));
+  });
+});

@@ -1,0 +1,215 @@
+import { create } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { withAnnotations } from '../../../services/schedule/calendar/annotations.js';
+import { type CatchUp, type DueFacts, dueTicks, type SkippedTicks } from '../../../services/schedule/calendar/due.js';
+import { overlapDecision } from '../../../services/schedule/calendar/overlap.js';
+import { type Segment, type Span, withActivation } from '../../../services/schedule/calendar/segments.js';
+import { segmentTicks } from '../../../services/schedule/calendar/ticks.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse('2026-01-01T00:00:30Z');
+const EXPRESSION = { case: 'cronSchedule', value: { schedule: '* * * * *' } } as const;
+const minutely = create(ScheduleSchema, { ScheduleExpression: EXPRESSION });
+const ALL: CatchUp = { policy: 'all', max: 1_000, maxAgeMs: 24 * HOUR };
+
+const active = (version = 'v1', fromMs = START): Segment => ({ version, fromMs, schedule: minutely, principal: 'ada' });
+const facts = (nowMs: number, changes: Partial<DueFacts> = {}): DueFacts => ({
+  nowMs,
+  segments: [active()],
+  ticksOf: (segment) => segmentTicks(segment, 'UTC'),
+  catchUp: ALL,
+  archived: [],
+  ...changes,
+});
+const undecided = { untilMs: 0, paused: [], open: 0 };
+const minute = (count: number): number => START + count * MINUTE - 30_000;
+
+describe('the ticks that are due', () => {
+  it('are none before the first one', () => {
+    expect(dueTicks(facts(START + 29_000), undecided)).toBeUndefined();
+  });
+
+  it('are those after the activation, up to now, for the principal of the activation', () => {
+    expect(dueTicks(facts(minute(1)), undecided)).toEqual({
+      untilMs: minute(1),
+      fire: [{ atMs: minute(1), version: 'v1', principal: 'ada', isMissed: false }],
+      skipped: [],
+    });
+  });
+
+  it('are not due again', () => {
+    expect(dueTicks(facts(minute(1)), { ...undecided, untilMs: minute(1) })).toBeUndefined();
+    expect(dueTicks(facts(minute(1) - HOUR), { ...undecided, untilMs: minute(1) })).toBeUndefined();
+  });
+
+  it('belong to the version that was active at their time', () => {
+    const segments = withActivation([active()], {
+      atMs: minute(2),
+      version: 'v2',
+      schedule: minutely,
+      principal: 'bo',
+    });
+    const due = dueTicks(facts(minute(3), { segments }), { ...undecided, untilMs: minute(1) });
+    expect(due?.fire.map(({ version, atMs }) => [version, atMs])).toEqual([
+      ['v1', minute(2)],
+      ['v2', minute(3)],
+    ]);
+  });
+
+  it('end with a deactivation, and those before it are not made up for', () => {
+    const segments = withActivation([active()], { atMs: minute(3) });
+    expect(dueTicks(facts(minute(3) + 1_000, { segments }), { ...undecided, untilMs: minute(2) })?.fire).toHaveLength(
+      1,
+    );
+    expect(dueTicks(facts(minute(9), { segments }), { ...undecided, untilMs: minute(3) })).toBeUndefined();
+    expect(dueTicks(facts(minute(9), { segments }), undecided)).toMatchObject({
+      fire: [],
+      skipped: [{ reason: 'deactivated', count: 3 }],
+    });
+  });
+
+  it.each([
+    ['archived', (span: Span) => dueTicks(facts(minute(5), { archived: [span] }), undecided)],
+    ['paused', (span: Span) => dueTicks(facts(minute(5)), { ...undecided, paused: [span] })],
+  ] as const)('are skipped while %s, and not made up for', (reason, decide) => {
+    const due = decide({ fromMs: START, untilMs: minute(4) });
+    expect(due?.skipped).toEqual([{ version: 'v1', reason, count: 4, firstMs: minute(1), lastMs: minute(4) }]);
+    expect(due?.fire.map(({ atMs }) => atMs)).toEqual([minute(5)]);
+  });
+
+  it.each([
+    ['all', 10, [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]],
+    ['all', 3, [12, 13, 14, 15, 16]],
+    ['last', 10, [14, 15, 16]],
+    ['none', 10, [15, 16]],
+    ['all', 0, [15, 16]],
+  ] as const)('that were missed are made up for: %s, with at most %d of them', (policy, max, expected) => {
+    const due = dueTicks(facts(minute(16), { catchUp: { policy, max, maxAgeMs: 10 * MINUTE } }), undecided);
+    expect(due?.fire.map(({ atMs }) => (atMs - minute(0)) / MINUTE)).toEqual(expected);
+    expect(due!.fire.length + due!.skipped.reduce((sum, { count }) => sum + count, 0)).toBe(16);
+  });
+});
+
+/** The outcome of one minute that an auditor would expect from the story alone. */
+type Step = { readonly at: number; readonly what: 'v1' | 'v2' | 'off' | 'archive' | 'restore' };
+
+describe('the ticks of a story', () => {
+  const HOURS = Number(process.env['FLIGHTLOG_TEST_STORY_HOURS'] ?? 6);
+  const RUNS = Number(process.env['FLIGHTLOG_TEST_STORIES'] ?? 60);
+  const steps = fc.array(
+    fc.record({
+      at: fc.integer({ min: 1, max: HOURS * 60 }),
+      what: fc.constantFrom<Step['what']>('v1', 'v2', 'off', 'archive', 'restore'),
+    }),
+    { maxLength: 12 },
+  );
+  const looks = fc.array(fc.integer({ min: 1, max: HOURS * 60 }), { maxLength: 60 });
+  const ordered = (all: readonly Step[]): readonly Step[] =>
+    all.toSorted((a, b) => a.at - b.at).filter((step, index, sorted) => step.at !== sorted[index - 1]?.at);
+
+  /** The version of each minute's tick, or why there is none; changes take place half a minute after their minute. */
+  const modelOf = (story: readonly Step[]): ReadonlyMap<number, string> => {
+    const model = new Map<number, string>();
+    let version: string | undefined;
+    let isArchived = false;
+    for (let each = 1; each <= HOURS * 60; each += 1) {
+      if (version !== undefined) model.set(each, isArchived ? 'archived' : version);
+      for (const { at, what } of story) {
+        if (at !== each) continue;
+        if (what === 'archive' || what === 'restore') isArchived = what === 'archive';
+        else version = what === 'off' ? undefined : what;
+      }
+    }
+    return model;
+  };
+
+  /** Notes each tick of a run, and checks the count of the run. */
+  const noteSkipped = (run: SkippedTicks, model: ReadonlyMap<number, string>, found: Map<number, string>): void => {
+    const range = (ms: number): number => (ms - minute(0)) / MINUTE;
+    const ticks = [...model.keys()].filter((each) => each >= range(run.firstMs) && each <= range(run.lastMs));
+    expect(ticks).toHaveLength(run.count);
+    for (const each of ticks) found.set(each, run.reason === 'deactivated' ? run.version : run.reason);
+  };
+
+  const recorded = (story: readonly Step[], nowMs: number) => {
+    let segments: readonly Segment[] = [];
+    let archived: readonly Span[] = [];
+    for (const { at, what } of story) {
+      const atMs = minute(at) + 30_000;
+      if (atMs > nowMs) break;
+      if (what === 'archive') archived = [...archived, { fromMs: atMs }];
+      else if (what === 'restore')
+        archived = archived.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
+      else
+        segments = withActivation(
+          segments,
+          what === 'off' ? { atMs } : { atMs, version: what, schedule: minutely, principal: 'ada' },
+        );
+    }
+    return { segments, archived };
+  };
+
+  it('are each decided once, by the version that was active, whenever and however often a process looks', () => {
+    fc.assert(
+      fc.property(steps, looks, (given, times) => {
+        const story = ordered(given);
+        const found = new Map<number, string>();
+        let untilMs = 0;
+        for (const time of [...times.toSorted((a, b) => a - b), HOURS * 60]) {
+          const nowMs = minute(time) + 1_000;
+          const due = dueTicks(facts(nowMs, recorded(story, nowMs)), { ...undecided, untilMs });
+          if (due === undefined) continue;
+          expect(due.untilMs).toBeGreaterThan(untilMs);
+          untilMs = due.untilMs;
+          for (const { atMs, version } of due.fire) {
+            const at = (atMs - minute(0)) / MINUTE;
+            expect(found.has(at)).toBe(false);
+            found.set(at, version);
+          }
+          for (const run of due.skipped) noteSkipped(run, modelOf(story), found);
+        }
+        expect(new Map([...found].sort(([a], [b]) => a - b))).toEqual(modelOf(story));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('a tick while another runs', () => {
+  it.each([
+    ['allow', true, true, 'fire'],
+    ['skip', false, true, 'skip'],
+    ['skip', false, false, 'fire'],
+    ['queue', false, true, 'wait'],
+    ['queue', false, false, 'fire'],
+    ['queue', true, false, 'wait'],
+    ['skip', true, true, 'wait'],
+  ] as const)('%s, behind another %s, running %s: %s', (overlap, isBehind, isRunning, expected) => {
+    expect(overlapDecision(overlap, { isBehind, isRunning })).toBe(expected);
+  });
+});
+
+describe('the annotations of a launch plan', () => {
+  const defaults = { catchUp: ALL, overlap: 'allow' } as const;
+
+  it('change the settings of its schedule', () => {
+    const annotations = {
+      'flightlog.io/schedule-catch-up': 'last',
+      'flightlog.io/schedule-catch-up-max': '5',
+      'flightlog.io/schedule-catch-up-max-age': '2h',
+      'flightlog.io/schedule-overlap': 'queue',
+    };
+    expect(withAnnotations(defaults, annotations)).toEqual({
+      catchUp: { policy: 'last', max: 5, maxAgeMs: 2 * HOUR },
+      overlap: 'queue',
+    });
+  });
+
+  it('change nothing where they are none of the choices', () => {
+    expect(withAnnotations(defaults, { 'flightlog.io/schedule-overlap': 'sometimes' })).toEqual(defaults);
+  });
+});

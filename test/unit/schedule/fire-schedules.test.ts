@@ -1,0 +1,303 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { create } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Activated, Launcher, TickLaunch } from '../../../services/reactors/fire-schedules/ports.js';
+import { fireSchedules } from '../../../services/reactors/fire-schedules/reactor.js';
+import type { ScheduleSettings } from '../../../services/schedule/calendar/annotations.js';
+import { type Segment, type Span, withActivation } from '../../../services/schedule/calendar/segments.js';
+import { tickName } from '../../../services/schedule/calendar/tick-name.js';
+import { scheduleAggregate } from '../../../services/schedule/decider.js';
+import { type PlanName, scheduleStream } from '../../../services/schedule/events.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
+import { manualTimers } from '../../support/manual-timers.js';
+
+const MINUTE = 60_000;
+const START = Date.parse('2026-01-01T00:00:30Z');
+const EXPRESSION = { case: 'cronSchedule', value: { schedule: '* * * * *' } } as const;
+const minutely = create(ScheduleSchema, { ScheduleExpression: EXPRESSION });
+const minute = (count: number): number => START - 30_000 + count * MINUTE;
+
+let directory: string;
+let store: EventStore;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-schedules-'));
+  store = await sqliteEventStore({ directory });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** The world that outlives a process: the log, the activations, the executions that were launched and the clock. */
+const openWorld = () => {
+  const timers = manualTimers(START);
+  const plans = new Map<string, { plan: PlanName; segments: readonly Segment[] }>();
+  const launched = new Map<string, TickLaunch & { readonly times: number }>();
+  const running = new Set<string>();
+  const hearers = new Set<(plan: PlanName) => void>();
+  const archived = { spans: [] as readonly Span[] };
+  const plan = (name: string): PlanName => ({ project: 'p', domain: 'd', name });
+  const change = (name: string, version: string | undefined): void => {
+    const atMs = timers.now();
+    const { segments } = plans.get(name) ?? { segments: [] };
+    const activation = version === undefined ? { atMs } : { atMs, version, schedule: minutely, principal: 'ada' };
+    plans.set(name, { plan: plan(name), segments: withActivation(segments, activation) });
+    for (const hear of hearers) hear(plan(name));
+  };
+  return { timers, plans, launched, running, hearers, archived, plan, change };
+};
+type World = ReturnType<typeof openWorld>;
+
+const turns = async (count = 5): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const DEFAULTS: ScheduleSettings = { catchUp: { policy: 'all', max: 100, maxAgeMs: 3_600_000 }, overlap: 'allow' };
+
+/** A process that fires the schedules of a world. `fails` may throw before or after a launch takes effect. */
+const openProcess = (
+  world: World,
+  {
+    settings = DEFAULTS,
+    fails = () => undefined,
+  }: { settings?: ScheduleSettings; fails?: (when: 'before' | 'after') => void } = {},
+) => {
+  const { timers, plans, launched, running, hearers, archived } = world;
+  const sessions = openSessions({
+    store,
+    payloads: filePayloadStore({ directory }),
+    now: () => timers.now(),
+    isShared: true,
+  });
+  const activated: Activated & { ended: Promise<void> } = {
+    plans: () => [...plans.values()],
+    of: ({ name }) => plans.get(name)?.segments ?? [],
+    archived: () => archived.spans,
+    current: () => Promise.resolve(),
+    onChange: (hear) => hearers.add(hear),
+    ended: new Promise(() => undefined),
+  };
+  const launcher: Launcher = {
+    launch: (tick) => {
+      fails('before');
+      const execution = { ...tick.plan, name: tickName({ ...tick.plan, version: tick.version }, tick.atMs) };
+      const times = (launched.get(execution.name)?.times ?? 0) + 1;
+      launched.set(execution.name, { ...tick, times });
+      fails('after');
+      return Promise.resolve({ kind: 'fired', execution });
+    },
+    isRunning: (_, name) => Promise.resolve(running.has(name)),
+  };
+  const reactor = fireSchedules({
+    sessions,
+    activated,
+    launcher,
+    settingsOf: () => Promise.resolve(settings),
+    timers,
+    timezone: 'UTC',
+    maxStartsPerSecond: 100,
+    giveUpAfterMs: 10 * MINUTE,
+    onOutcome: () => undefined,
+    onSkipped: () => undefined,
+    onFailure: () => undefined,
+    random: () => 0,
+  });
+  /** Moves the clock, and waits until nothing that is due is left. */
+  const advance = async (ms: number): Promise<void> => {
+    timers.advance(ms);
+    await turns();
+    while (reactor.figures().lagMs > 0) await turns(1);
+  };
+  const stateOf = (name: string) =>
+    sessions.read(scheduleAggregate, scheduleStream(world.plan(name)), ({ state }) => ({
+      fired: state.fired,
+      skipped: state.skipped,
+      failed: state.failed,
+      open: state.open.size,
+      reasons: state.past.map(({ outcome }) => (outcome.kind === 'fired' ? 'fired' : outcome.reason)),
+    }));
+  return { reactor, advance, stateOf, sessions, close: () => reactor.close() };
+};
+
+const minutesOf = ({ launched }: World, name?: string): readonly number[] =>
+  [...launched.values()]
+    .filter(({ plan }) => name === undefined || plan.name === name)
+    .map(({ atMs }) => (atMs - minute(0)) / MINUTE);
+
+describe('the schedules of launch plans', () => {
+  it('fire each tick once, for the principal of the activation', async () => {
+    const world = openWorld();
+    const process = openProcess(world);
+    await turns();
+    world.change('a', 'v1');
+    await turns();
+    for (let each = 0; each < 3; each += 1) await process.advance(MINUTE);
+    expect(minutesOf(world)).toEqual([1, 2, 3]);
+    expect([...world.launched.values()]).toMatchObject([{ principal: 'ada', times: 1 }, { times: 1 }, { times: 1 }]);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 3, skipped: 0, failed: 0, open: 0 });
+    await process.close();
+  });
+
+  it('move with the active version, and end with a deactivation', async () => {
+    const world = openWorld();
+    const process = openProcess(world);
+    world.change('a', 'v1');
+    await turns();
+    await process.advance(MINUTE);
+    world.change('a', 'v2');
+    await turns();
+    await process.advance(MINUTE);
+    world.change('a', undefined);
+    await turns();
+    await process.advance(10 * MINUTE);
+    expect([...world.launched.values()].map(({ version }) => version)).toEqual(['v1', 'v2']);
+    await process.close();
+  });
+
+  it('fire nothing while the project is archived, and go on after it', async () => {
+    const world = openWorld();
+    const process = openProcess(world);
+    world.change('a', 'v1');
+    await turns();
+    world.archived.spans = [{ fromMs: world.timers.now() }];
+    for (const hear of world.hearers) hear(world.plan('a'));
+    await turns();
+    await process.advance(3 * MINUTE);
+    world.archived.spans = [{ fromMs: START, untilMs: world.timers.now() }];
+    for (const hear of world.hearers) hear(world.plan('a'));
+    await turns();
+    await process.advance(MINUTE);
+    expect(minutesOf(world)).toEqual([4]);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 1, skipped: 3 });
+    await process.close();
+  });
+
+  it('make up for what was missed in the order of time over all plans, behind what is due now', async () => {
+    const world = openWorld();
+    world.change('b', 'v1');
+    world.change('a', 'v1');
+    world.timers.advance(4 * MINUTE);
+    const process = openProcess(world);
+    await turns();
+    await process.advance(1);
+    for (let each = 0; each < 10; each += 1) await process.advance(10);
+    expect(minutesOf(world)).toEqual([4, 4, 1, 1, 2, 2, 3, 3]);
+    await process.close();
+  });
+
+  it('skip a tick, or keep it waiting, while the execution of the one before runs', async () => {
+    const world = openWorld();
+    const skipping = openProcess(world, { settings: { ...DEFAULTS, overlap: 'skip' } });
+    world.change('a', 'v1');
+    await turns();
+    await skipping.advance(MINUTE);
+    const [first] = world.launched.keys();
+    world.running.add(first!);
+    await skipping.advance(MINUTE);
+    expect(await skipping.stateOf('a')).toMatchObject({ fired: 1, skipped: 1, reasons: ['fired', 'overlap'] });
+    await skipping.close();
+    const queueing = openProcess(world, { settings: { ...DEFAULTS, overlap: 'queue' } });
+    await turns();
+    await queueing.advance(MINUTE);
+    expect(await queueing.stateOf('a')).toMatchObject({ fired: 1, open: 1 });
+    world.running.clear();
+    await queueing.advance(1_000);
+    expect(await queueing.stateOf('a')).toMatchObject({ fired: 2, open: 0 });
+    await queueing.close();
+  });
+
+  it('say why a tick could not be fired, after trying for as long as is configured', async () => {
+    const world = openWorld();
+    const process = openProcess(world, {
+      fails: () => {
+        throw new Error('the log is away');
+      },
+    });
+    world.change('a', 'v1');
+    await turns();
+    await process.advance(MINUTE);
+    world.change('a', undefined);
+    for (let each = 0; each < 30; each += 1) await process.advance(MINUTE);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 0, failed: 1, open: 0, reasons: ['the log is away'] });
+    expect(process.reactor.figures()).toMatchObject({ dead: 1, retrying: 0 });
+    await process.close();
+  });
+
+  /** The names of the ticks of a plan, told from its activations alone. */
+  const modelOf = (world: World, name: string): readonly string[] => {
+    const due: string[] = [];
+    for (const { fromMs, untilMs = world.timers.now(), version } of world.plans.get(name)!.segments)
+      for (let each = 1; minute(each) <= untilMs; each += 1)
+        if (minute(each) > fromMs) due.push(tickName({ ...world.plan(name), version }, minute(each)));
+    return due.sort();
+  };
+
+  type Step = { readonly minutes: number; readonly what: string };
+
+  /** Plays steps; `kill` starts a new process beside the old one, which ends in the middle of its work. */
+  const play = async (world: World, name: string, steps: readonly Step[]) => {
+    let failing = '';
+    const fails = (when: string): void => {
+      if (failing !== when) return;
+      failing = '';
+      throw new Error(`it failed ${when} the launch took effect`);
+    };
+    const killed: Promise<void>[] = [];
+    let processes = [openProcess(world, { fails })];
+    const acts: Readonly<Record<string, () => void>> = {
+      kill: () => {
+        world.hearers.clear();
+        killed.push(...processes.map((each) => each.close()));
+        processes = [openProcess(world, { fails })];
+      },
+      second: () => processes.push(openProcess(world, { fails })),
+      off: () => world.change(name, undefined),
+      v1: () => world.change(name, 'v1'),
+      v2: () => world.change(name, 'v2'),
+      before: () => (failing = 'before'),
+      after: () => (failing = 'after'),
+    };
+    world.change(name, 'v1');
+    await turns();
+    for (const { minutes, what } of steps) {
+      acts[what]?.();
+      await turns();
+      for (let each = 0; each < minutes; each += 1) await processes[0]!.advance(MINUTE);
+    }
+    for (let each = 0; each < 12; each += 1) await processes[0]!.advance(1_000); // retries
+    const state = await processes[0]!.stateOf(name);
+    await Promise.all([...killed, ...processes.map((each) => each.close())]);
+    return state;
+  };
+
+  it('account for every tick, whenever a process is killed and however many there are', async () => {
+    const RUNS = Number(process.env['FLIGHTLOG_TEST_SCHEDULE_KILLS'] ?? 5);
+    const what = fc.constantFrom('kill', 'second', 'v1', 'v2', 'off', 'before', 'after', 'none');
+    const steps = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 4 }), what }), {
+      minLength: 5,
+      maxLength: 12,
+    });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(steps, async (played) => {
+        run += 1;
+        const name = `plan-${run}`;
+        const world = openWorld();
+        const state = await play(world, name, played);
+        const due = modelOf(world, name);
+        expect([...world.launched.keys()].sort()).toEqual(due);
+        expect(state).toMatchObject({ fired: due.length, skipped: 0, failed: 0, open: 0 });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
