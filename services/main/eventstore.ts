@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { MessageChannel, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { Authentication } from '../kernel/ports/authentication.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
+import { admitting, relayAdmit } from './threads/access-relay.js';
 import { relayAppends } from './threads/append-relay.js';
 import type { Configuration } from '../config/configuration.js';
 import type { EventstoreThreadData } from './threads/eventstore-thread.js';
@@ -27,6 +29,8 @@ export type ServedEventstore = {
 export type EventstoreServices = PayloadSource & {
   readonly source: LogSource;
   readonly store: EventStore;
+  /** Identifies callers; absent without authentication. */
+  readonly authentication: Authentication | undefined;
   readonly logger: Logger;
 };
 
@@ -44,9 +48,8 @@ export const eventstorePort = async ({
   host,
   eventstore_port: asked,
   eventstore_mode: mode,
-  insecure,
 }: Configuration): Promise<number | undefined> => {
-  if (mode === 'off' || !insecure) return undefined; // this port does not authenticate clients yet
+  if (mode === 'off') return undefined;
   try {
     await assertPortIsFree('EventStoreDB', host, asked ?? USUAL_EVENTSTORE_PORT);
     return asked ?? USUAL_EVENTSTORE_PORT;
@@ -56,14 +59,23 @@ export const eventstorePort = async ({
   }
 };
 
+/** Opens the port over which the thread has its callers admitted; the other end closes with it. */
+const openAdmissions = (authentication: Authentication | undefined): MessagePort | undefined => {
+  if (!authentication) return undefined;
+  const { port1, port2 } = new MessageChannel();
+  relayAdmit(port1, admitting(authentication));
+  port1.unref();
+  return port2;
+};
+
 /** Starts the thread that serves the EventStoreDB protocol, and waits until it listens. */
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
-  { directory, location, source, store, logger }: EventstoreServices,
+  { directory, location, source, store, logger, authentication }: EventstoreServices,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
-  if (mode === 'off' || !configuration.insecure) return unserved;
+  if (mode === 'off') return unserved;
   if (port === undefined) {
     const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
     logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);
@@ -71,11 +83,12 @@ export const startEventstore = async (
   }
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
+  const admissions = openAdmissions(authentication);
   const tls = tlsOf(configuration);
-  const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 } as const;
+  const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 };
   const worker = new Worker(new URL('./threads/eventstore-thread.js', import.meta.url), {
-    workerData: { directory, location, source, ...served } satisfies EventstoreThreadData,
-    transferList: [port2],
+    workerData: { directory, location, source, ...served, admissions } satisfies EventstoreThreadData,
+    transferList: admissions ? [port2, admissions] : [port2],
   });
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>

@@ -146,7 +146,6 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const keeping = watchLag(log, { warm, reference: following });
   const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots, launching }) : undefined;
 
-  const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, store, logger });
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
@@ -155,6 +154,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   registerSources(metrics, configuration, { log: store, checks, ...measured });
   const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
   const transports = await startTransports(configuration, routes, hosting);
+  const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, ...transports, store, logger });
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [

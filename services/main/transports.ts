@@ -15,6 +15,7 @@ import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest/server.js';
 import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
+import type { Authentication } from '../kernel/ports/authentication.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
@@ -36,6 +37,8 @@ export type Transports = {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
+  /** Identifies callers; absent without authentication. */
+  readonly authentication: Authentication | undefined;
   /** Refuses new calls, and finishes those in flight. */
   readonly close: () => Promise<void>;
 };
@@ -146,6 +149,7 @@ export const startTransports = async (
   return {
     grpc: `${shown(hosting.host)}:${grpc.port}`,
     http: address,
+    authentication: hosting.authentication,
     close: async () => {
       leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
@@ -157,7 +161,10 @@ export const startTransports = async (
 };
 
 /** Serves health, readiness and metrics over HTTP, for a process that does not serve the interface. */
-export const startProbes = async (configuration: Configuration, hosted: Hosted): Promise<Omit<Transports, 'grpc'>> => {
+export const startProbes = async (
+  configuration: Configuration,
+  hosted: Hosted,
+): Promise<Omit<Transports, 'grpc' | 'authentication'>> => {
   const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: [] });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   return {

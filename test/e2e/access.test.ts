@@ -1,6 +1,7 @@
-import { type DescMethod, hasOption } from '@bufbuild/protobuf';
+import { create, type DescMethod, hasOption, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { ReadReqSchema } from '../../proto/gen/event_store/client/streams_pb.js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
@@ -25,11 +26,12 @@ beforeAll(async () => {
   server = await startAuthenticatedServer(
     [
       { claim: 'sub', value: 'root', role: 'administrator' },
+      { claim: 'sub', value: 'reader', role: 'viewer' },
       { claim: 'sub', value: 'elsewhere', role: 'administrator', projects: ['other'] },
       { claim: 'sub', value: 'staging', role: 'administrator', projects: ['flytesnacks'], domains: ['staging'] },
       { claim: 'groups', value: 'team', role: 'contributor', projects: ['flytesnacks'], domains: ['development'] },
     ],
-    { FLIGHTLOG_PROJECTS: '["flytesnacks","other","third"]' },
+    { FLIGHTLOG_PROJECTS: '["flytesnacks","other","third"]', FLIGHTLOG_EVENTSTORE_MODE: 'write' },
   );
   grpc = grpcClient(server.ready.grpc);
   rest = restClient(server.ready.http);
@@ -102,6 +104,8 @@ const deniedCases = async (): Promise<readonly Case[]> => [
 ];
 
 const table = routeTable([]);
+/** Without streams that a server sends: to callers with the permission they go on until the caller leaves. */
+const ending = table.filter(({ method }) => method.methodKind !== 'server_streaming');
 
 /** Runs a case for every RPC that it is for; all RPCs at once, one case after another. */
 const refuse = async (cases: readonly Case[], both: object): Promise<number> => {
@@ -135,7 +139,7 @@ describe('every RPC', () => {
 
   it('is not refused to callers with the permission', async () => {
     const root = await server.as('root');
-    for (const { method, requires, name } of table) {
+    for (const { method, requires, name } of ending) {
       const found = await statusesOf(method, requestNaming(method, requires, PLACE), root);
       expect([found.grpc, found.rest], name).not.toContain('UNAUTHENTICATED');
       expect([found.grpc, found.rest], name).not.toContain('PERMISSION_DENIED');
@@ -146,8 +150,8 @@ describe('every RPC', () => {
     '$name needs no token',
     async ({ method, requires }) => {
       const request = requestNaming(method, requires, PLACE);
-      expect(await statusesOf(method, request, {})).toMatchObject({ grpc: 'OK' });
-      expect(await statusesOf(method, request, { authorization: 'Bearer garbage' })).toMatchObject({ grpc: 'OK' });
+      for (const headers of [{}, { authorization: 'Bearer garbage' }])
+        expect((await statusesOf(method, request, headers)).grpc).not.toMatch(/UNAUTHENTICATED|DENIED/u);
     },
   );
 });
@@ -227,5 +231,68 @@ describe('what is no RPC', () => {
     const both = { authorization: 'Basic cm9vdDpyb290', 'flyte-authorization': authorization };
     expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
     expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
+  });
+});
+
+describe('the EventStoreDB protocol', () => {
+  let streams: GrpcClient;
+  const empty = {};
+  const readReq = (countOption: object) =>
+    toBinary(
+      ReadReqSchema,
+      create(ReadReqSchema, {
+        options: {
+          streamOption: { case: 'all', value: { allOption: { case: 'start', value: empty } } },
+          countOption: countOption as never,
+          filterOption: { case: 'noFilter', value: empty },
+          uuidOption: { content: { case: 'string', value: empty } },
+        },
+      }),
+    );
+  const once = readReq({ case: 'count', value: 1n });
+  const send = (name: string, request: Uint8Array, headers: Headers = {}) =>
+    streams.rawStream(`/event_store.client.streams.Streams/${name}`, request, headers);
+
+  beforeAll(() => {
+    streams = grpcClient(server.ready.eventstore ?? '');
+  });
+  afterAll(() => streams.close());
+
+  const basic = (password: string): Headers => ({
+    authorization: `Basic ${Buffer.from(`flightlog:${password}`).toString('base64')}`,
+  });
+
+  it('is read with a token that may read everything, which may come as a password', async () => {
+    const reader = await server.as('reader');
+    expect((await send('Read', once, reader)).code).toBe('OK');
+    expect((await send('Read', once, basic(reader['authorization']?.slice('Bearer '.length) ?? ''))).code).toBe('OK');
+  });
+
+  it('is refused without one', async () => {
+    const answers = await Promise.all([
+      send('Read', once),
+      send('Read', once, basic('wrong')),
+      send('Read', once, await server.as('elsewhere')),
+      send('Append', new Uint8Array(), await server.as('reader')),
+      send('BatchAppend', new Uint8Array()),
+    ]);
+    expect(answers.map(({ code }) => code)).toEqual([
+      'UNAUTHENTICATED',
+      'UNAUTHENTICATED',
+      'PERMISSION_DENIED',
+      'PERMISSION_DENIED',
+      'UNAUTHENTICATED',
+    ]);
+  });
+
+  it('tells its clients of itself without one, as they ask before they have a user', async () => {
+    const path = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
+    expect((await streams.raw(path, new Uint8Array())).code).toBe('OK');
+  });
+
+  it('ends a subscription when its token expires', async () => {
+    const soon = await server.as('reader', { exp: Math.floor(Date.now() / 1_000) + 1 });
+    const ended = await send('Read', readReq({ case: 'subscription', value: empty }), soon);
+    expect(ended).toMatchObject({ code: 'UNAUTHENTICATED', message: 'the credentials have expired' });
   });
 });

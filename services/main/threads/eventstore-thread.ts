@@ -5,6 +5,7 @@ import { storedForm, type Present } from '../../streams/eventstore/recorded.js';
 import type { EventstoreTls } from '../../streams/eventstore/connections.js';
 import { serveEventstore } from '../../streams/eventstore/server.js';
 import { noRules } from '../../streams/eventstore/stream-rules.js';
+import { relayedAdmit } from './access-relay.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from '../logger.js';
 import { type LogSource, openLog } from '../log-source.js';
@@ -25,6 +26,8 @@ export type EventstoreThreadData = PayloadSource & {
   readonly logLevel: Configuration['log_level'];
   /** Carries appends to the thread that has the store. */
   readonly appends: MessagePort;
+  /** Asks the thread that authenticates; absent without authentication. */
+  readonly admissions: MessagePort | undefined;
 };
 
 const DRAIN_MS = 2_000;
@@ -60,6 +63,7 @@ const server = await serveEventstore({
     now: Date.now,
     newId: () => randomBytes(16),
   },
+  admit: given.admissions && relayedAdmit(given.admissions),
   tls: given.tls && asBuffers(given.tls),
   logger: openLogger(given.logLevel),
 });

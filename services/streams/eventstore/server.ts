@@ -16,6 +16,7 @@ import { targetOf } from './append-request.js';
 import { decoded, encodedAs } from './codec.js';
 import { acceptConnections, type EventstoreTls } from './connections.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
+import { type Admit, guarding } from './guard.js';
 import { plainHttp } from './http1.js';
 import { clusterOfOne, type ServedNode } from './node.js';
 import type { Reading } from './read.js';
@@ -31,6 +32,8 @@ export type EventstoreHosting = {
   readonly port: number;
   readonly reading: Reading;
   readonly writing: Writing;
+  /** Admits each call by its credentials; without it, every caller may call. */
+  readonly admit?: Admit | undefined;
   /** Without it, connections are not encrypted. */
   readonly tls?: EventstoreTls | undefined;
   readonly logger: StreamsLog;
@@ -113,6 +116,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_CALLS,
+    ...(hosting.admit && { interceptors: [guarding(hosting.admit)] }),
   });
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
   const { reading, host, logger } = hosting;
