@@ -1,5 +1,6 @@
 /** Import rules between folders (docs/contributing.md). `from` and `to` are regular expressions over paths from the root. */
-const PLUMBING = 'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
+const PLUMBING =
+  'agents|auth|kernel|metrics|tracing|compiler|sessions|reference|store|gateway|reactors|streams|config|cli|main';
 
 /** Each driver has one home; `services/main` may wire it. */
 const DRIVERS = {
